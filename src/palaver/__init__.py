@@ -1,0 +1,42 @@
+"""Palaver: find out what people do in conversations.
+
+Names are loaded when they are first used, so that ``import palaver`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palaver.corpus.sample import sample
+    from palaver.corpus.table import Corpus, read
+    from palaver.encode import Encoded, Vocabulary
+    from palaver.models.block_hmm import BlockHMM
+    from palaver.models.lda import LDA
+    from palaver.models.registry import load
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["LDA", "BlockHMM", "Corpus", "Encoded", "Vocabulary", "load", "read", "sample"]
+
+_HOMES = {
+    "BlockHMM": "palaver.models.block_hmm",
+    "Corpus": "palaver.corpus.table",
+    "Encoded": "palaver.encode",
+    "LDA": "palaver.models.lda",
+    "Vocabulary": "palaver.encode",
+    "load": "palaver.models.registry",
+    "read": "palaver.corpus.table",
+    "sample": "palaver.corpus.sample",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'palaver' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,5 @@
+"""``python -m palaver``."""
+
+from palaver.cli import main
+
+main()

@@ -1,0 +1,47 @@
+"""The command line: one verb a file; each imports what it needs only when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from palaver.cli import annotate, check, convert, demo, fit, topics
+
+app = typer.Typer(
+    name="palaver",
+    help="Find out what people do in conversations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo, check, convert, fit, topics, annotate):
+    app.command(name=verb.NAME)(verb.run)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    if version:
+        from palaver import __version__
+
+        typer.echo(f"palaver {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one message, never in a traceback."""
+    from palaver.errors import PalaverError
+
+    try:
+        app()
+    except PalaverError as error:
+        typer.echo(f"palaver: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(0)  # the reader of our output, such as `head`, has seen enough
+    except KeyboardInterrupt:
+        sys.exit(130)

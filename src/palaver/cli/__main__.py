@@ -1,0 +1,5 @@
+"""``python -m palaver.cli``."""
+
+from palaver.cli import main
+
+main()

@@ -1,0 +1,70 @@
+"""``palaver convert``: any format to JSONL, Parquet, CSV or a ConvoKit folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaver.cli.options import Column, File, Format, Json, Strict
+
+NAME = "convert"
+
+
+def run(
+    file: File,
+    out: Annotated[
+        Path,
+        typer.Argument(help="x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit."),
+    ],
+    anonymize: Annotated[
+        bool,
+        typer.Option(
+            "--anonymize", help="Replace speakers, mail addresses, phone numbers and handles."
+        ),
+    ] = False,
+    chain: Annotated[
+        bool,
+        typer.Option("--chain", help="Let each message without a parent answer the one before."),
+    ] = False,
+    format: Format = None,
+    column: Column = None,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
+    """Convert FILE to OUT, whose name says the format.
+
+    Example: `palaver convert export.zip chat.jsonl --anonymize`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import console, print_json, working
+
+    corpus = read_corpus(file, format, column, strict)
+    if chain:
+        corpus = corpus.chained()
+    if anonymize:
+        corpus = corpus.anonymized()
+    with working(f"writing {out.name}"):
+        path = corpus.write(out)
+    lost, repaired = (sum(corpus.notes.of(kind).values()) for kind in ("loss", "repair"))
+    if json:
+        print_json(
+            {
+                "out": str(path),
+                "format": corpus.format,
+                "conversations": corpus.n_conversations,
+                "messages": corpus.n_messages,
+                "repairs": repaired,
+                "losses": lost,
+            }
+        )
+        return
+    console.print(
+        f"{corpus.n_messages:,} messages of {corpus.n_conversations:,} conversations "
+        f"({corpus.format}) -> {path}"
+    )
+    if lost or repaired:
+        console.print(
+            f"[yellow]{repaired:,} repairs, {lost:,} losses[/]; see: palaver check {file}"
+        )

@@ -1,0 +1,50 @@
+"""``palaver demo``: the whole way on the built-in sample."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaver.cli.options import Json
+
+NAME = "demo"
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder to write to; replaced.")] = Path("palaver-demo"),
+    sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 300,
+    json: Json = False,
+) -> None:
+    """Fit a block HMM to the built-in sample, a synthetic help forum, and show the acts it finds.
+
+    Example: `palaver demo`
+    """
+    from palaver.cli import runs
+    from palaver.cli.check import show
+    from palaver.cli.fit import report
+    from palaver.cli.output import console
+    from palaver.corpus.describe import describe
+    from palaver.corpus.sample import sample
+    from palaver.encode import encode
+    from palaver.errors import StoreError
+    from palaver.models.block_hmm import BlockHMM
+
+    corpus = sample()
+    if not json:
+        show(describe(corpus))
+        console.print()
+    if out.exists():
+        if not (out / "settings").is_dir() and any(out.iterdir()):
+            raise StoreError(f"{out}: is not a folder of `palaver demo`; choose another --out")
+        shutil.rmtree(out)
+    model = BlockHMM(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
+    encoded = encode(corpus)
+    runs.begin(out, model, encoded, "built-in sample")
+    model.fit(encoded, folder=out)
+    model.annotate(corpus).write(out / "tagged.jsonl")
+    report(model, out, json)
+    if not json:
+        console.print(f"The sample with its classes: {out / 'tagged.jsonl'}", soft_wrap=True)

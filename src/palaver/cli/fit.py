@@ -1,0 +1,140 @@
+"""``palaver fit``: learn a model from a file; resume a run."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli.options import Column, Format, Json
+
+if TYPE_CHECKING:
+    from palaver.models import Model
+
+NAME = "fit"
+
+
+def run(
+    model: Annotated[
+        str | None, typer.Argument(help="m4, block-hmm or lda.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; must be new.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
+    ] = None,
+    classes: Annotated[int | None, typer.Option(help="Number of classes.")] = None,
+    sweeps: Annotated[int | None, typer.Option(help="Sweeps in all.")] = None,
+    chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    sampler: Annotated[str | None, typer.Option(help="auto, collapsed, parallel ...")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other parameter, e.g. omega=0.1; may be repeated."),
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(help="Drop words seen less often; chosen by size otherwise.")
+    ] = None,
+    max_share: Annotated[
+        float, typer.Option(help="Drop words in more than this share of messages.")
+    ] = 1.0,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 60.0,
+    chain_replies: Annotated[
+        bool,
+        typer.Option("--chain", help="Let each message without a parent answer the one before."),
+    ] = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Fit MODEL to FILE and keep everything in a folder.
+
+    Ctrl-C stops after the current sweep and keeps it; so does a kill, up to the last
+    checkpoint. `--resume` goes on, also with more sweeps than a finished run had.
+
+    Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --jobs 2 --out run/`
+
+    Example: `palaver fit --resume run/ --sweeps 2000`
+    """
+    from palaver.cli import runs
+    from palaver.models import model_class
+
+    changes = {"n_classes": classes, "n_sweeps": sweeps, "n_chains": chains,
+               "random_state": seed, "n_jobs": jobs, "sampler": sampler,
+               "max_seconds": max_seconds}  # fmt: skip
+    changes = {name: value for name, value in changes.items() if value is not None}
+    changes |= dict(_parse(pair) for pair in set_ or [])
+    if resume is not None:
+        if model or file or out:
+            raise typer.BadParameter("--resume takes the model and its data from the folder")
+        folder = resume
+        fitted, encoded = runs.reopen(folder, changes)
+    else:
+        if not model or not file or not out:
+            raise typer.BadParameter("give MODEL, FILE and --out, or --resume FOLDER")
+        folder = out
+        kind = model_class(model)
+        fitted = kind().set_params(**changes)
+        fitted.check_params()
+        encoded = _encode(file, format, column, chain_replies, min_count, max_share)
+        runs.begin(folder, fitted, encoded, str(file.absolute()))
+    fitted.fit(encoded, folder=folder, checkpoint_seconds=checkpoint_seconds)
+    report(fitted, folder, json)
+
+
+def _encode(
+    file: Path,
+    format: str | None,
+    column: list[str] | None,
+    chain: bool,
+    min_count: int | None,
+    max_share: float,
+) -> Any:
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import working
+    from palaver.encode import encode
+
+    corpus = read_corpus(file, format, column)
+    if chain:
+        corpus = corpus.chained()
+    with working("counting words"):
+        return encode(corpus, min_count=min_count or "auto", max_share=max_share)
+
+
+def _parse(pair: str) -> tuple[str, Any]:
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"--set takes NAME=VALUE, got {pair!r}")
+    try:
+        return name.strip(), json_module.loads(text.lower() if text in ("True", "False") else text)
+    except ValueError:
+        return name.strip(), text
+
+
+def report(model: Model, folder: Path, json: bool) -> None:
+    """Print what a fit found and what to do next."""
+    from palaver.cli.output import console, print_json
+    from palaver.cli.topics import show
+
+    summary = model.summary()
+    if json:
+        print_json(
+            {
+                "run": str(folder),
+                "model": summary.name,
+                **summary.facts,
+                "convergence": summary.convergence,
+                "classes": summary.classes().to_dicts(),
+            }
+        )
+        return
+    show(summary)
+    console.print(f"\nThe run is in {folder}. Next:")
+    console.print(f"  palaver topics {folder} --words 20", soft_wrap=True)
+    console.print(f"  palaver annotate {folder} FILE tagged.jsonl", soft_wrap=True)

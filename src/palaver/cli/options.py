@@ -1,0 +1,43 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
+
+File = Annotated[
+    Path, typer.Argument(help="File, folder or archive of conversations.", show_default=False)
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="Format of the file; detected if not given.")
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Our column = the file's, e.g. text=body; may be repeated."),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a file that needs repairs, with the places.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def read_corpus(
+    path: Path, format: str | None = None, column: list[str] | None = None, strict: bool = False
+) -> Corpus:
+    """Read a corpus as the shared options say."""
+    from palaver.cli.output import working
+    from palaver.corpus.table import read
+
+    columns = {}
+    for pair in column or []:
+        ours, equals, theirs = pair.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"--column takes OURS=THEIRS, got {pair!r}")
+        columns[ours.strip()] = theirs.strip()
+    with working(f"reading {path.name}"):
+        return read(path, format, columns or None, on_bad="error" if strict else "repair")

@@ -1,0 +1,64 @@
+"""What verbs print: tables for people, JSON for programs, a sign of life for long work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print names and values in two columns."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(name, _words(value))
+    console.print(grid)
+
+
+def print_table(table: pl.DataFrame, title: str | None = None) -> None:
+    """Print a table, numbers to the right; long texts fold in narrow terminals."""
+    view = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+    for name, dtype in table.schema.items():
+        view.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+    for row in table.iter_rows():
+        view.add_row(*map(_words, row))
+    console.print(view)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show what is being done, on a terminal, while it takes its time."""
+    with errors.status(f"{what} …"):
+        yield
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    return str(value)

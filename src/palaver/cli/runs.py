@@ -1,0 +1,52 @@
+"""Run folders: settings and encoded data beside the checkpoint and the model.
+
+::
+
+    run/manifest.json, arrays-*   the fitted model (palaver.load)
+    run/checkpoint/               the state of the chains, to go on from
+    run/data/                     the encoded corpus, so that a run needs nothing else
+    run/settings/                 model, parameters and where the data came from
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palaver import store
+from palaver.errors import StoreError
+
+if TYPE_CHECKING:
+    from palaver.encode import Encoded
+    from palaver.models import Model
+
+
+def begin(folder: Path, model: Model, encoded: Encoded, source: str) -> None:
+    """Write what a run needs to be resumed by itself."""
+    if store.is_stored(folder / "settings"):
+        raise StoreError(
+            f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
+            "or choose another --out"
+        )
+    encoded.write(folder / "data")
+    settings = {"model": model.name, "params": model.get_params(), "source": source}
+    store.save(folder / "settings", "run settings", settings, {})
+
+
+def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
+    """Return the model, not yet fitted, and the data of a run."""
+    from palaver.encode import Encoded
+    from palaver.models import model_class
+
+    if not store.is_stored(folder / "settings"):
+        raise StoreError(f"{folder}: holds no run of `palaver fit`")
+    settings = store.load(folder / "settings", "run settings").content
+    params = {**settings["params"], **changes}
+    return model_class(settings["model"])(**params), Encoded.open(folder / "data")
+
+
+def source_of(folder: Path) -> str | None:
+    """Return the file that a run was fitted on, where it is known."""
+    if not store.is_stored(folder / "settings"):
+        return None
+    return str(store.load(folder / "settings", "run settings").content["source"])

@@ -1,0 +1,56 @@
+"""``palaver topics``: the classes of a run and their words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaver.cli.options import Json
+
+if TYPE_CHECKING:
+    from palaver.models import ModelSummary
+
+NAME = "topics"
+
+Run = Annotated[Path, typer.Argument(help="Folder that `palaver fit` wrote.", show_default=False)]
+
+
+def run(
+    folder: Run,
+    words: Annotated[int, typer.Option(help="Words a class, 20 at most.")] = 10,
+    json: Json = False,
+) -> None:
+    """Show the classes of a run, the largest first, with their telling words.
+
+    Example: `palaver topics run/ --words 15`
+    """
+    from palaver.cli.output import print_json
+    from palaver.models import load
+
+    summary = load(folder).summary()
+    if json:
+        print_json(summary.classes(words).to_dicts())
+    else:
+        show(summary, words)
+
+
+def show(summary: ModelSummary, n_words: int = 10) -> None:
+    """Print one line about the fit and the table of classes."""
+    import polars as pl
+
+    from palaver.cli.output import console, print_table
+
+    facts = summary.facts
+    line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
+    line += f"{facts['words']:,} words, seed {facts['seed']}"
+    if summary.params["background"]:
+        line += f", {summary.background_share:.0%} of the tokens are background"
+    if summary.params["n_chains"] > 1:
+        line += f", R-hat {summary.convergence['r_hat']:.2f}"
+    console.print(line, soft_wrap=False)
+    table = summary.classes(n_words).with_columns(
+        (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
+    )
+    print_table(table)

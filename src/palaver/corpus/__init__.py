@@ -1,0 +1,6 @@
+"""READ: conversations from anywhere become one tidy table."""
+
+from palaver.corpus.notes import Notes
+from palaver.corpus.table import Corpus, read
+
+__all__ = ["Corpus", "Notes", "read"]

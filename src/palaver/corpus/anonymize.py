@@ -1,0 +1,280 @@
+"""Taking people out of a corpus: speakers, addresses, numbers, handles.
+
+What is replaced, everywhere alike: speakers become ``p1``, ``p2``... in the order in which they
+first appear; mail addresses ``<email>``; phone numbers ``<phone>``; the handle of a speaker
+(``@ann``) and a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) become
+the new name, other handles ``@someone``. Columns of contact data (mail, phone, IP address,
+avatar...) are dropped, columns that name persons get new names, and conversations and ids that
+have an address, a number or a speaker's name in them are numbered anew.
+
+What is **not** found: names inside running text and signatures, nicknames of nicknames,
+postal addresses, addresses in disguise ("ann at example dot org"), numbers without any mark
+of a phone number, links to profiles, and what people tell of themselves. Read a sample before
+giving data away.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from palaver.corpus.readers.base import COLUMNS
+
+_HOST = r"\w[\w-]*(?:\.\w[\w-]*)"
+_EMAIL = rf"<?[\w.%+-]*\w@{_HOST}*>?|\w[\w.+-]* ?[(\[]at[)\]] ?{_HOST}+"
+
+_GAP = r"[ .\-\x{A0}\x{2010}-\x{2013}]"
+_COUNTRY = r"(?:\+|00)[1-9]\d{0,2}"
+_ABROAD = (  # with the country's code: +4930123456, 0044 (0)20 7946 0958, +33 1 23 45 67 89
+    r"\+[1-9]\d{7,14}",
+    rf"{_COUNTRY}{_GAP}?\(0?\d{{1,4}}\){_GAP}?\d{{2,5}}(?:(?:{_GAP}|/)?\d{{2,5}}){{1,4}}",
+    rf"{_COUNTRY}{_GAP}\d{{1,5}}(?:(?:{_GAP}|/)\d{{2,5}}){{0,3}}(?:{_GAP}|/)\d{{3,8}}",
+    rf"{_COUNTRY}{_GAP}(?:\d{{1,2}}(?:{_GAP}\d{{2}}){{4}}|\d{{6,12}})",
+)
+_AT_HOME = (
+    # North America: (555) 123-4567, 1-555-123-4567, 555.123.4567, 555 234 5678
+    rf"(?:1{_GAP})?\(\d{{3}}\){_GAP}?\d{{3}}{_GAP}\d{{4}}",
+    r"(?:1-)?\d{3}-\d{3}-\d{4}",
+    r"(?:1\.)?[2-9]\d{2}\.\d{3}\.\d{4}",
+    r"(?:1 )?[2-9]\d{2} [2-9]\d{2}[ -]\d{4}",
+    # with a zero for the trunk: 030 1234567, 020 7946 0958, (030) 123456, 01 23 45 67 89
+    rf"0[1-9]\d{{1,3}}(?:{_GAP}|/)\d{{3,4}}{_GAP}?\d{{3,5}}",
+    rf"\(0[1-9]\d{{0,3}}\) ?\d{{3,4}}{_GAP}?\d{{3,5}}",
+    rf"0[1-9](?:{_GAP}\d{{2}}){{4}}",
+    r"0[1-9][ -]\d{7,8}",
+    r"0[1-9]\d{0,2}-\d{3,4}-\d{4}",
+    # India and China: 98765 43210, 138 1234 5678
+    r"[6-9]\d{4}[ -]\d{5}",
+    r"1[3-9]\d[ -]\d{4}[ -]\d{4}",
+)
+# What may stand around: no version, date, time, path or longer number goes on there.
+_BEFORE = r"(^|[^\w.:/=#+-]|\D:)"
+_AFTER = r"($|[^\w.:/-]|[.:/-](?:\D|$))"
+_PHONES = tuple(f"{_BEFORE}(?:{'|'.join(some)}){_AFTER}" for some in (_ABROAD, _AT_HOME))
+_CALLED = (
+    r"(?i)\b((?:tel|telephone|telefon|phone|cell|mobile|fax|call|text|ring|dial|whatsapp)"
+    rf"\b[^\d\n]{{0,20}})(?:\d{{7,13}}|\d{{3}}[ -]\d{{4}}){_AFTER}"
+)
+
+_HANDLE = r"^\w(?:[\w.-]*\w)?"
+_UNKNOWN_HANDLE = r"^(?:[^\W\d]|\d{7})"
+_PUNCTUATION = ".,:;!?)'\""
+_EVERYONE = ("all", "here", "channel", "everyone", "room", "team", "someone")
+_MARK = "\0"  # before new names while the work goes on; texts have no NUL
+_VOCATIVE = (
+    rf"^((?:\s*@?{_MARK}p\d+\s*[:,])*\s*)"  # names that are new already
+    rf"([^:,\n@{_MARK}]{{1,63}}[^:,\n@{_MARK}\s])(\s*(?:,(?:\s|$)|:(?:\D|$)))"
+)
+_VOCATIVES = 3  # names that one message may begin with
+_SHORTEST_NAME = 3  # of a speaker, to be looked for inside of ids
+
+_CONTACT = frozenset({
+    "email", "emails", "mail", "mails", "phone", "phones", "telephone", "tel", "mobile", "fax",
+    "ip", "ips", "ipaddress", "address", "password", "avatar", "profile", "homepage", "birthday",
+    "birthdate", "signature",
+})  # fmt: skip
+_PERSON_WITH_NUMBER = frozenset({
+    "user", "userid", "author", "sender", "caller", "callee", "speaker", "participant", "member",
+    "addressee", "recipient", "owner", "customer",
+})  # fmt: skip
+_PERSON = _PERSON_WITH_NUMBER | {
+    "users", "authors", "speakers", "participants", "members", "addressees", "recipients",
+    "nick", "nickname", "username", "login", "handle", "realname", "fullname", "firstname",
+    "lastname", "surname", "name", "mentions", "from", "to",
+    "first", "last", "full", "display", "screen", "real",  # ... name
+}  # fmt: skip
+_AFTERTHOUGHTS = frozenset({
+    "number", "no", "nr", "address", "hash", "url", "id", "ids", "name", "names", "key",
+})  # fmt: skip
+
+
+def anonymize(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a tidy table without names, addresses and numbers; see the module's docstring.
+
+    Rows keep their order.
+    """
+    people = _People(table["speaker"])
+    table = table.drop(name for name in table.columns[len(COLUMNS) :] if _meaning(name) in _CONTACT)
+    renamed = _rename_places(table, people)
+    if not renamed["id"].equals(table["id"]):
+        renamed = _follow_ids(renamed, table["id"])
+    others = [_clean_column(renamed[name], people) for name in table.columns[len(COLUMNS) :]]
+    return renamed.with_columns(
+        people.new_names(table["speaker"]), _clean_text(table["text"], people), *others
+    )
+
+
+class _People:
+    """The speakers and their new names."""
+
+    def __init__(self, speakers: pl.Series) -> None:
+        self._names = speakers.drop_nulls().unique(maintain_order=True)
+        self._new = pl.Series([f"p{i}" for i in range(1, len(self._names) + 1)], dtype=pl.String)
+        lower = self._names.str.to_lowercase()
+        first = lower.is_first_distinct()
+        self._lower, self._new_of_lower = lower.filter(first), self._new.filter(first)
+        words = self._names.str.count_matches(r"\s+") + 1
+        self.longest = min(int(words.max() or 1), 4)  # type: ignore[arg-type]
+
+    @property
+    def telling_names(self) -> pl.Series:
+        """Names long enough to mean the person wherever they occur."""
+        return self._names.filter(
+            (self._names.str.len_chars() >= _SHORTEST_NAME) & ~self._names.str.contains(r"^\d+$")
+        )
+
+    def new_names(self, names: pl.Series) -> pl.Series:
+        """Return new names, null for whoever is not a speaker; case counts only if it must."""
+        exact = names.replace_strict(self._names, self._new, default=None, return_dtype=pl.String)
+        folded = names.str.to_lowercase().replace_strict(
+            self._lower, self._new_of_lower, default=None, return_dtype=pl.String
+        )
+        return exact.zip_with(exact.is_not_null(), folded).alias(names.name)
+
+
+def _clean_text(text: pl.Series, people: _People) -> pl.Series:
+    """Replace addresses, numbers, handles and names at the start."""
+    text = text.str.replace_all(_EMAIL, "<email>")
+    for pattern in (*_PHONES, _CALLED):
+        for _ in range(2):  # numbers side by side share what is between them
+            text = text.str.replace_all(pattern, "${1}<phone>${2}")
+    text = _replace_vocatives(_replace_handles(text, people), people)
+    return text.str.replace_all(_MARK, "", literal=True)
+
+
+def _replace_handles(text: pl.Series, people: _People) -> pl.Series:
+    """Replace ``@name``; texts are cut at each ``@`` and what follows is looked up."""
+    chosen = text.str.contains("@", literal=True).fill_null(False)
+    if not chosen.any():
+        return text
+    rows = chosen.arg_true()
+    pieces = pl.DataFrame({"row": rows, "piece": text.gather(rows).str.split("@")}).explode("piece")
+    piece, is_first = pieces["piece"], pieces["row"] != pieces["row"].shift(1)
+    inside_word = piece.shift(1).str.contains(r"\w$").fill_null(False)
+    legal = ~(is_first.fill_null(True) | inside_word)
+    old, new = _find_names(piece, people)
+    word = piece.str.extract(f"({_HANDLE})")
+    unknown = word.str.contains(_UNKNOWN_HANDLE) & ~word.is_in(_EVERYONE)
+    old = old.zip_with(new.is_not_null(), word)
+    new = new.zip_with(new.is_not_null() | ~unknown.fill_null(False), pl.Series(["someone"]))
+    hit = legal & new.is_not_null()
+    parts = pl.DataFrame({"row": pieces["row"], "piece": piece, "old": old, "new": new, "hit": hit})
+    rest = pl.col("piece").str.strip_prefix(pl.col("old"))
+    joined = (
+        parts.with_columns(
+            pl.when("hit")
+            .then(pl.concat_str(pl.lit(_MARK), "new", rest))
+            .otherwise("piece")
+            .alias("piece")
+        )
+        .group_by("row", maintain_order=True)
+        .agg(pl.col("piece").str.join("@"))
+    )
+    return text.scatter(joined["row"], joined["piece"])
+
+
+def _find_names(piece: pl.Series, people: _People) -> tuple[pl.Series, pl.Series]:
+    """Return the longest speaker's name that each piece begins with, and the new one."""
+    spaced = [rf"^(\S+(?:\s+\S+){{{more}}})" for more in range(people.longest)]
+    old = new = pl.Series(piece.name, [None] * len(piece), dtype=pl.String)
+    for pattern in (f"({_HANDLE})", *spaced):
+        found = piece.str.extract(pattern).str.strip_chars_end(_PUNCTUATION)
+        known = people.new_names(found)
+        old = found.zip_with(known.is_not_null(), old)
+        new = known.zip_with(known.is_not_null(), new)
+    return old, new
+
+
+def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
+    """Replace speakers' names that a message begins with, as is the custom in chats."""
+    for _ in range(_VOCATIVES):
+        new = people.new_names(text.str.extract(_VOCATIVE, 2))
+        hit = new.is_not_null()
+        if not hit.any():
+            break
+        frame = pl.DataFrame({"text": text, "new": new})
+        replaced = frame.select(
+            pl.concat_str(
+                pl.col("text").str.extract(_VOCATIVE, 1),
+                pl.lit(_MARK),
+                "new",
+                pl.col("text").str.extract(_VOCATIVE, 3),
+                pl.col("text").str.replace(_VOCATIVE, ""),
+            )
+        ).to_series()
+        text = replaced.zip_with(hit, text).alias(text.name)
+    return text
+
+
+def _rename_places(table: pl.DataFrame, people: _People) -> pl.DataFrame:
+    """Give numbers to conversations and messages whose names give somebody away."""
+    changes: list[pl.Expr | pl.Series] = []
+    if _tells(table["conversation"], people):  # messages of a conversation are adjacent
+        changes.append(pl.format("c{}", pl.col("conversation").rle_id() + 1).alias("conversation"))
+    if _tells(table["id"], people):
+        key = ["conversation", "id"]
+        rows = table.select(*key, new=pl.format("m{}", pl.int_range(1, pl.len() + 1)))
+        parents = table.select("conversation", id="reply_to").join(
+            rows, on=key, how="left", maintain_order="left"
+        )
+        changes += [rows["new"].alias("id"), parents["new"].alias("reply_to")]
+    return table.with_columns(changes)
+
+
+def _follow_ids(table: pl.DataFrame, old: pl.Series) -> pl.DataFrame:
+    """Put new ids where further columns name messages by their old ones."""
+    new = table["id"].filter(old.is_first_distinct())
+    old = old.unique(maintain_order=True)
+    schema = table.drop(COLUMNS).schema
+    words = [name for name, dtype in schema.items() if dtype == pl.String]
+    lists = [name for name, dtype in schema.items() if dtype == pl.List(pl.String)]
+    return table.with_columns(
+        pl.col(words).replace(old, new), pl.col(lists).list.eval(pl.element().replace(old, new))
+    )
+
+
+def _tells(names: pl.Series, people: _People) -> bool:
+    """Whether names have an address, a phone number or a speaker in them."""
+    if any(names.str.contains(pattern).any() for pattern in (_EMAIL, *_PHONES)):
+        return True
+    telling = people.telling_names
+    if not len(telling):
+        return False
+    found = names.to_frame().select(
+        pl.first().str.contains_any(telling.implode(), ascii_case_insensitive=True).any()
+    )
+    return bool(found.item())
+
+
+def _clean_column(column: pl.Series, people: _People) -> pl.Series:
+    """Clean a further column: new names for persons, the rules of texts for words."""
+    meaning = _meaning(column.name)
+    if column.dtype == pl.String:
+        clean = _new_person_names if meaning in _PERSON else _clean_text
+        return clean(column, people)
+    if column.dtype == pl.List(pl.String):
+        words = column.explode().drop_nulls().unique().rename(column.name)
+        new = pl.element().replace_strict(words, _clean_column(words, people), default=None)
+        return column.to_frame().select(pl.first().list.eval(new)).to_series()
+    if column.dtype.is_integer() and meaning in _PERSON_WITH_NUMBER:
+        return _new_person_names(column.cast(pl.String), people)
+    return column
+
+
+def _new_person_names(names: pl.Series, people: _People) -> pl.Series:
+    """Give speakers their new names and others numbers of their own, in order of appearance."""
+    known = people.new_names(names)
+    others = names.filter(known.is_null()).drop_nulls().unique(maintain_order=True)
+    numbers = pl.Series([f"other{i}" for i in range(1, len(others) + 1)], dtype=pl.String)
+    made = names.replace_strict(others, numbers, default=None, return_dtype=pl.String)
+    return known.zip_with(known.is_not_null(), made).alias(names.name)
+
+
+def _meaning(name: str) -> str:
+    """Return the word of a column's name that says what it holds: ``user`` of ``userId2``."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    lower = [word.lower() for word in words]
+    while len(lower) > 1 and lower[-1] in _AFTERTHOUGHTS:
+        lower.pop()
+    return lower[-1] if lower else ""

@@ -1,0 +1,74 @@
+"""What is in a corpus, in numbers: for ``palaver check``, notebooks and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palaver.corpus.notes import KINDS
+from palaver.corpus.table import Corpus
+from palaver.kernels.trees import depths
+
+
+def describe(corpus: Corpus) -> dict[str, Any]:
+    """Return counts, the shape of replies, the span of time, labels and notes.
+
+    Returns
+    -------
+    dict
+        Plain values only, ready for JSON.
+    """
+    table = corpus.table
+    times = table["time"].drop_nulls()
+    return {
+        "source": corpus.source,
+        "format": corpus.format,
+        "fingerprint": corpus.fingerprint,
+        "conversations": corpus.n_conversations,
+        "messages": corpus.n_messages,
+        "speakers": table["speaker"].drop_nulls().n_unique(),
+        "characters": int(table["text"].str.len_chars().sum()),
+        "shape": _shape(corpus),
+        "first_time": times.min().isoformat() if len(times) else None,  # type: ignore[union-attr]
+        "last_time": times.max().isoformat() if len(times) else None,  # type: ignore[union-attr]
+        "labels": {name: _distinct(corpus, name) for name in corpus.labels},
+        "notes": [
+            {
+                "kind": kind,
+                "severity": KINDS[kind][0],
+                "count": count,
+                "what": KINDS[kind][1],
+                "places": corpus.notes.places.get(kind, []),
+            }
+            for kind, count in sorted(corpus.notes.counts.items(), key=_worst_first)
+        ],
+    }
+
+
+def _distinct(corpus: Corpus, name: str) -> int:
+    column = corpus.table[name]
+    return int(column.drop_nulls().n_unique())
+
+
+def _worst_first(item: tuple[str, int]) -> tuple[int, int]:
+    kind, count = item
+    return -["note", "repair", "loss"].index(KINDS[kind][0]), -count
+
+
+def _shape(corpus: Corpus) -> dict[str, float]:
+    """Describe the reply trees."""
+    if not corpus.n_messages:
+        return {}
+    lengths = np.diff(corpus.conversation_offsets)
+    replies = corpus.parents >= 0
+    children = np.bincount(corpus.parents[replies], minlength=corpus.n_messages)
+    return {
+        "starts": int((~replies).sum()),
+        "replies": int(replies.sum()),
+        "single_message_conversations": int((lengths == 1).sum()),
+        "messages_per_conversation": float(lengths.mean()),
+        "longest_conversation": int(lengths.max()),
+        "deepest_reply": int(depths(corpus.parents).max()),
+        "most_replies_to_one_message": int(children.max()),
+    }

@@ -1,0 +1,81 @@
+"""Names of columns: ours, those that other programs use, and how one finds the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from palaver.errors import CorpusError
+
+#: Names that other programs give to our columns; the first one present is taken.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "conversation": (
+        "conversation_id", "conv_id", "dialogue_id", "dialog_id", "thread_id", "thread",
+        "dialogue", "conversation_no", "root",
+    ),
+    "id": ("message_id", "msg_id", "utterance_id", "post_id", "comment_id"),
+    "reply_to": ("reply-to", "in_reply_to", "parent_id", "parent", "replyto"),
+    "speaker": ("speaker_id", "user", "author", "sender", "user_id", "username", "from", "caller"),
+    "time": ("timestamp", "created_at", "created_utc", "datetime", "date", "ts"),
+    "text": ("body", "message", "content", "utterance", "comment", "transcript"),
+}  # fmt: skip
+
+#: Where a row stood in its file. Tables that users make have columns of any name, so readers
+#: of such tables use this one, and leave a column called ``place`` to its owner.
+PLACE = "\0place"
+
+_OURS = tuple(ALIASES)
+_KNOWN = {name for ours, others in ALIASES.items() for name in (ours, *others)}
+
+
+def is_known(name: str) -> bool:
+    """Whether a column's name is ours or a usual one for ours."""
+    return name.lower() in _KNOWN
+
+
+def name_columns(raw: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Give our names to a table's columns: as mapped, else by their usual names.
+
+    Raises
+    ------
+    CorpusError
+        The mapping names a column that does not exist, or there is no column of texts.
+    """
+    _check_mapping(raw, columns)
+    renames = {theirs: ours for ours, theirs in columns.items()}
+    displaced = [ours for ours in columns if ours in raw.columns and ours not in renames]
+    raw = raw.drop(displaced).rename(renames)
+    by_lower = {name.strip().lower(): name for name in reversed(raw.columns)}
+    for ours in _OURS:
+        if ours in raw.columns:
+            continue
+        for alias in (ours, *ALIASES[ours]):
+            if alias in by_lower and by_lower[alias] in raw.columns:
+                raw = raw.rename({by_lower[alias]: ours})
+                break
+    if "text" not in raw.columns and raw.height:
+        raise CorpusError(
+            f"no column of texts among {_listed(raw)}; "
+            'say which it is with columns={"text": "..."}'
+        )
+    return raw
+
+
+def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
+    for ours, theirs in columns.items():
+        if ours not in _OURS:
+            raise CorpusError(
+                f"columns= maps our names to the file's names; {ours!r} is not one of "
+                f"{', '.join(_OURS)}"
+            )
+        if theirs not in raw.columns:
+            raise CorpusError(
+                f"columns= takes {ours!r} from {theirs!r}, but the file has only {_listed(raw)}"
+            )
+    if len(set(columns.values())) < len(columns):
+        raise CorpusError("columns= takes two of our columns from the same one of the file")
+
+
+def _listed(raw: pl.DataFrame) -> str:
+    return ", ".join(repr(name) for name in raw.columns if name != PLACE) or "none"

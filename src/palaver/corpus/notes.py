@@ -1,0 +1,103 @@
+"""What reading found and repaired: kinds of dirt, counted, with the first places of each.
+
+One policy holds for all formats. A *note* is harmless and counted. A *repair* changed the
+structure or a value so that the corpus can be used. A *loss* means that something in the
+file could not be read and is missing. ``on_bad="error"`` refuses repairs and losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palaver.errors import CorpusError
+
+Severity = Literal["note", "repair", "loss"]
+
+#: Every kind of dirt: how bad it is and what was done about it.
+KINDS: dict[str, tuple[Severity, str]] = {
+    "empty_text": ("note", "message without text; kept, with no words"),
+    "long_text": ("note", "text of over a million characters; kept whole"),
+    "generated_id": ("note", "message without an id; an id was made from its position"),
+    "no_conversation": ("note", "message without a conversation; taken from its replies"),
+    "system_message": ("note", "line of the system, not of a person; left out"),
+    "quote_cut": ("note", "quoted or forwarded text; cut from the message"),
+    "media_omitted": ("note", "attachment without text; kept as an empty message"),
+    "continuation": ("note", "continuation of a speaker's earlier unit; joined to it"),
+    "repeated_line": ("note", "caption that repeats the one before as it rolls up; left out"),
+    "extra_parent": ("note", "message with several parents; the latest kept in reply_to"),
+    "reordered": ("note", "reply that stood before its parent; moved behind it"),
+    "decoded": ("repair", "bytes that are not UTF-8; read as Windows-1252"),
+    "control_characters": ("repair", "NUL or lone surrogate in a text; removed or replaced"),
+    "duplicate_id": ("repair", "id used twice in a conversation; the later one was renamed"),
+    "missing_parent": ("repair", "parent that is not in the file; the reply became a start"),
+    "self_parent": ("repair", "message that answers itself; became a start"),
+    "foreign_parent": ("repair", "parent in another conversation; the reply became a start"),
+    "cyclic_parent": ("repair", "parent that closes a cycle; the reply became a start"),
+    "stray_quote": ("repair", "quote in the wrong place of a CSV row; read line by line"),
+    "bad_time": ("repair", "time that cannot be read; set to null"),
+    "bad_line": ("loss", "line or record that cannot be read; left out"),
+    "bad_file": ("loss", "file inside the folder or archive that cannot be read; left out"),
+    "truncated": ("loss", "file that ends in the middle; what came before was kept"),
+    "pickle_skipped": ("loss", "pickled metadata; never opened, left out"),
+}
+
+PLACES_KEPT = 10
+
+
+@dataclass
+class Notes:
+    """Counts of each kind of dirt and the first places where it was seen.
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        By kind, a key of :data:`KINDS`.
+    places : dict of str to list of str
+        The first ten places of each kind, such as ``"line 12"``.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, places: Iterable[str] = (), count: int | None = None) -> None:
+        """Count one kind of dirt, once for each place unless ``count`` is given."""
+        if kind not in KINDS:
+            raise KeyError(f"unknown kind of note {kind!r}")
+        found = list(places)
+        number = len(found) if count is None else count
+        if number == 0:
+            return
+        self.counts[kind] = self.counts.get(kind, 0) + number
+        kept = self.places.setdefault(kind, [])
+        kept.extend(found[: PLACES_KEPT - len(kept)])
+
+    def merge(self, other: Notes) -> None:
+        """Add the counts and places of ``other``."""
+        for kind, count in other.counts.items():
+            self.add(kind, other.places.get(kind, ()), count)
+
+    def of(self, *severities: Severity) -> dict[str, int]:
+        """Return the counts of the kinds that are as bad as named."""
+        return {kind: n for kind, n in self.counts.items() if KINDS[kind][0] in severities}
+
+    def refuse(self, source: str) -> None:
+        """Raise if anything was repaired or lost, naming the first ten places.
+
+        Raises
+        ------
+        CorpusError
+        """
+        bad = self.of("repair", "loss")
+        if not bad:
+            return
+        lines = [
+            f"  {place}: {KINDS[kind][1]}" for kind in bad for place in self.places.get(kind, ())
+        ]
+        total = sum(bad.values())
+        shown = "\n".join(lines[:PLACES_KEPT])
+        raise CorpusError(
+            f"{source}: {total} problem{'s' * (total != 1)} and on_bad='error'; the first places:\n"
+            f"{shown}\nMend the file, or read it with on_bad='repair'."
+        )

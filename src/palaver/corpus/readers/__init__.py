@@ -1,0 +1,108 @@
+"""READ: files of many formats become raw tables; one format a module.
+
+:data:`FORMATS` is in the order in which formats are tried: the more particular first.
+"""
+
+from __future__ import annotations
+
+from palaver.corpus.readers import (
+    bagofwords,
+    chat,
+    chatlog,
+    conll,
+    convokit,
+    discord,
+    irc,
+    jsonl,
+    m4text,
+    mbox,
+    reddit,
+    slack,
+    switchboard,
+    tabular,
+    webvtt,
+    whatsapp,
+    whisperx,
+)
+from palaver.corpus.readers.base import Format
+from palaver.corpus.readers.source import Source
+from palaver.errors import FormatError
+
+FORMATS: tuple[Format, ...] = (
+    tabular.PARQUET,
+    convokit.FORMAT,
+    slack.FORMAT,
+    discord.FORMAT,
+    mbox.FORMAT,
+    whatsapp.FORMAT,
+    reddit.FORMAT,
+    chatlog.FORMAT,
+    bagofwords.FORMAT,
+    irc.FORMAT,
+    chat.FORMAT,
+    webvtt.FORMAT,
+    switchboard.FORMAT,
+    whisperx.FORMAT,
+    tabular.CSV,
+    jsonl.FORMAT,
+    m4text.FORMAT,
+    conll.FORMAT,
+)
+
+_LOOKS = (
+    (b"\x80\x04", "a Python pickle, which Palaver never opens; export it to JSONL or Parquet"),
+    (b"PK\x03\x04", "a zip archive, but not a Slack export; unpack it and name one file"),
+    (b"\x1f\x8b", "gzip without a .gz name; rename it to end in .gz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard without a .zst name; rename it to end in .zst"),
+    (b"%PDF", "a PDF; extract its text first"),
+    (b"SQLite format 3", "an SQLite database; export a table to CSV"),
+    (b"<", "HTML or XML; export JSON or text from the program that wrote it"),
+    (b"[", "a JSON array that is no known export; write one object a line (JSONL)"),
+    (b"{", "a JSON object that is no known export; write one object a line (JSONL)"),
+)
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """Return the named format, or the first that the source looks like.
+
+    Raises
+    ------
+    FormatError
+        Says what the source looks like and what to try.
+    """
+    if name is not None:
+        for known in FORMATS:
+            if known.name == name:
+                return known
+        raise FormatError(
+            f"there is no format {name!r}; known are {', '.join(f.name for f in FORMATS)}"
+        )
+    for known in FORMATS:
+        if known.looks_like(source):
+            return known
+    raise FormatError(
+        f"{source}: {_describe(source)}. Known formats: {', '.join(f.name for f in FORMATS)}; "
+        "name one with format=, or convert the file to JSONL with the fields "
+        "conversation, id, reply_to, speaker, time, text"
+    )
+
+
+def is_ordered(name: str) -> bool:
+    """Whether messages of a format follow each other as in talk."""
+    return any(known.ordered for known in FORMATS if known.name == name)
+
+
+def _describe(source: Source) -> str:
+    """Say what an unknown source looks like."""
+    if source.path.is_dir():
+        return f"a folder of {len(source.names)} files that is no known export"
+    start = b"PK\x03\x04" if source.is_archive else source.head.lstrip()[:16]
+    if not start:
+        return "the file is empty"
+    for magic, words in _LOOKS:
+        if start.startswith(magic):
+            return f"looks like {words}"
+    printable = sum(32 <= byte < 127 or byte in b"\t\r\n" or byte > 127 for byte in source.head)
+    if printable < 0.95 * len(source.head):
+        return "looks like a binary file"
+    return "looks like plain text without a known layout"

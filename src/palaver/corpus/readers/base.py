@@ -1,0 +1,134 @@
+"""The shape of a reader: a :class:`Format` record, and :class:`Rows` to collect messages in.
+
+A reader's module has one function ``looks_like(source) -> bool``, one ``read(source, notes)``
+that returns a table, and ``FORMAT``, which names both. The table may have any of the columns
+``conversation, id, reply_to, speaker, time, text``, any further columns, and ``place`` (a line
+number, or words such as ``"general/2024-01-02.json message 3"``) for messages about problems.
+It need not be tidy: :mod:`palaver.corpus.clean` treats all formats alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from palaver.corpus.notes import Notes
+from palaver.corpus.readers.source import Source
+from palaver.errors import FormatError
+
+#: The columns every corpus has, in order.
+COLUMNS = ("conversation", "id", "reply_to", "speaker", "time", "text")
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format that Palaver reads.
+
+    Attributes
+    ----------
+    name : str
+        What users write in ``pv.read(path, format=...)``.
+    description : str
+        One line for help texts.
+    looks_like : callable
+        ``looks_like(source)`` says whether a source is in this format; it sees
+        ``source.name``, ``.suffix``, ``.head``, ``.head_text``, ``.names`` and never raises.
+    read : callable
+        ``read(source, notes)`` returns the raw table.
+    ordered : bool
+        Whether messages without a parent follow each other as in talk (transcripts,
+        chats with a model), so that linking each to the one before makes sense.
+    """
+
+    name: str
+    description: str
+    looks_like: Callable[[Source], bool]
+    read: Callable[[Source, Notes], pl.DataFrame]
+    ordered: bool = False
+
+
+class Rows:
+    """Messages collected column by column while a file is parsed."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._columns: dict[str, list[Any]] = {}
+        self._count = 0
+        self._notes = notes
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, /, **values: Any) -> None:
+        """Append one message; columns that it lacks become null."""
+        for name, value in values.items():
+            column = self._columns.get(name)
+            if column is None:
+                column = self._columns[name] = []
+            missing = self._count - len(column)
+            if missing:
+                column.extend([None] * missing)
+            column.append(_plain(value))
+        self._count += 1
+
+    def table(self) -> pl.DataFrame:
+        """Return the messages as a table."""
+        series = []
+        for name, column in self._columns.items():
+            column.extend([None] * (self._count - len(column)))
+            series.append(self._series(_scrub(name), column))
+        return pl.DataFrame(series) if series else empty_table()
+
+    def _series(self, name: str, values: list[Any]) -> pl.Series:
+        """Build a column; values of mixed types become strings."""
+        kinds = {type(value) for value in values} - {type(None)}
+        if len(kinds) > 1 and kinds != {int, float}:
+            values = [value if value is None else _as_text(value) for value in values]
+        try:
+            return pl.Series(name, values, strict=False)
+        except (UnicodeEncodeError, OverflowError):
+            clean = [_scrub(value) for value in values]
+            self._notes.add("control_characters", count=sum(map(_differs, values, clean)))
+            return pl.Series(name, clean, strict=False)
+
+
+def empty_table() -> pl.DataFrame:
+    """Return a table of no messages."""
+    return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
+
+
+def _plain(value: Any) -> Any:
+    """Keep scalars and lists of strings; write anything nested as JSON text."""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple) and not all(isinstance(item, str) for item in value):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _scrub(value: Any) -> Any:
+    """Replace lone surrogates, which no UTF-8 text can hold, and numbers beyond 64 bits."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_scrub(item) for item in value]
+    return str(value) if isinstance(value, int) else value
+
+
+def _differs(before: Any, after: Any) -> bool:
+    return bool(before != after)
+
+
+def parse_json(data: bytes | str, where: str) -> Any:
+    """Parse JSON, turning every way it can fail into a :class:`FormatError`."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{where}: not valid JSON ({error})") from error

@@ -1,0 +1,142 @@
+"""Lines of JSON that compiled code cannot read, or would misread, made such that it can."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from palaver.corpus.notes import Notes
+from palaver.corpus.readers.source import decode
+
+_LONE_SURROGATE = re.compile(
+    rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!\\u[dD][89abAB]..\\u[dD]...))"
+)
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # a pair: one character
+    rb"|\\u([dD][89a-fA-F][\da-fA-F]{2})|\\."
+)
+_WIDE, _WIDEST = 2**63, 2**127  # the integers of polars: in lists, and in columns
+
+
+def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
+    """Put U+FFFD in the place of escaped surrogates without their other half."""
+    if b"\\u" not in block or not _LONE_SURROGATE.search(block):
+        return block
+    found: list[int] = []
+
+    def mend(match: re.Match[bytes]) -> bytes:
+        if match[1] is None:
+            return match[0]
+        found.append(match.start())
+        return rb"\ufffd"
+
+    block = _ESCAPE.sub(mend, block)
+    notes.add("control_characters", [f"line {n}" for n in _line_numbers(block, found, first_line)])
+    return block
+
+
+def _line_numbers(block: bytes, positions: Iterable[int], first_line: int) -> list[int]:
+    """Return the lines, each once, that ascending positions are in."""
+    lines: dict[int, None] = {}
+    line, last = first_line, 0
+    for position in positions:
+        line += block.count(b"\n", last, position)
+        last = position
+        lines[line] = None
+    return list(lines)
+
+
+def mend_lines(
+    block: bytes, first_line: int, is_cut: bool, notes: Notes
+) -> tuple[list[int], bytes]:
+    """Read line by line and write again what polars can read; count and drop other lines."""
+    numbers: list[int] = []
+    records: list[dict[str, Any]] = []
+    kinds: dict[str, set[str]] = {}
+    lines = block.split(b"\n")
+    for number, line in enumerate(lines, first_line):
+        if not line.strip():
+            continue
+        try:
+            record = _flat(_DECODER.decode(decode(line, notes, f"line {number}")), kinds)
+        except (ValueError, RecursionError):
+            cut_here = is_cut and number == first_line + len(lines) - 1
+            notes.add("truncated" if cut_here else "bad_line", [f"line {number}"])
+        else:
+            numbers.append(number)
+            records.append(record)
+    _write_mixed_as_text(records, kinds)
+    return numbers, b"\n".join(_ENCODER.encode(r).encode("utf-8", "replace") for r in records)
+
+
+def _flat(record: Any, kinds: dict[str, set[str]]) -> dict[str, Any]:
+    """Make text of nested values, in place, and collect the kinds of all values."""
+    if not isinstance(record, dict):
+        raise ValueError("not an object")
+    for name, value in record.items():
+        kind = _kind(value)
+        kinds.setdefault(name, set()).add(kind)
+        if kind == "nested":
+            record[name] = as_json(value)
+    return record
+
+
+def _kind(value: Any) -> str:
+    """Name the type of a value; a number too wide for a column counts as nested."""
+    if isinstance(value, list):
+        inner = {type(item).__name__ for item in value}
+        too_wide = any(type(item) is int and abs(item) >= _WIDE for item in value)
+        return "nested" if too_wide or inner & {"list", "dict"} else f"list {' '.join(inner)}"
+    if isinstance(value, dict) or (type(value) is int and abs(value) >= _WIDEST):
+        return "nested"
+    return type(value).__name__
+
+
+def _write_mixed_as_text(records: list[dict[str, Any]], kinds: dict[str, set[str]]) -> None:
+    """Make text of values in columns whose types polars cannot join, in place."""
+    mixed = [name for name, found in kinds.items() if _is_mixed(found - {"NoneType"})]
+    for record in records:
+        for name in mixed:
+            value = record.get(name)
+            if value is not None and not isinstance(value, str):
+                record[name] = as_json(value)
+
+
+def _is_mixed(kinds: set[str]) -> bool:
+    """Whether values of these kinds can only be joined as text."""
+    lists = {kind for kind in kinds if kind.startswith("list")}
+    if "nested" in kinds or (lists and lists != kinds):
+        return True
+    words = set(" ".join(kinds).split())
+    return "bool" in words and bool(words & {"int", "float"}) and "str" not in words
+
+
+def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; where a key comes twice, do as polars does."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        record.update(reversed(pairs))
+    return record
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+def _no_number(word: str) -> None:
+    """NaN and Infinity, which are not JSON but written by some programs, become null."""
+
+
+_DECODER = json.JSONDecoder(
+    strict=False, object_pairs_hook=_first_wins, parse_constant=_no_number, parse_float=_finite
+)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def as_json(value: Any) -> str:
+    """Write a value as JSON text for people: spaced, in its own script."""
+    return json.dumps(value, ensure_ascii=False)

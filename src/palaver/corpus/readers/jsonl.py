@@ -1,0 +1,139 @@
+"""JSON lines: one message a line, in our own form or anyone's with named columns.
+
+Clean lines are read by compiled code, others by Python; both give the same columns. Scalars
+and lists of scalars keep their types, a key with values of several types becomes text, and
+objects and nested lists become JSON text. Of a key that a line names twice, the first counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from palaver.corpus.names import PLACE
+from palaver.corpus.notes import Notes
+from palaver.corpus.readers.base import Format, empty_table
+from palaver.corpus.readers.json_mend import as_json, mend_lines, mend_surrogates
+from palaver.corpus.readers.source import Source
+from palaver.errors import FormatError
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_JSON_TEXT = r'^(?:\{["}]|\[(?:["\[{\]\d-]|true|false|null))'
+
+
+def looks_like(source: Source) -> bool:
+    """Whether the first line is a JSON object, or the name says so and the file is empty."""
+    named = source.suffix in (".jsonl", ".ndjson")
+    first = source.head_text.lstrip("\ufeff \t\r\n").partition("\n")[0].strip()
+    if not first:
+        return named and not source.is_tree
+    return first.startswith("{") and (first.endswith("}") or named)
+
+
+def read(source: Source, notes: Notes) -> pl.DataFrame:
+    """Read a block of lines at a time."""
+    is_wide = source.head.startswith(_UTF16)
+    blocks = [source.read_text(notes).encode()] if is_wide else source.blocks()
+    tables, line = [], 1
+    for block in blocks:
+        table = _read_block(block, line, notes)
+        if table is None:
+            raise FormatError(f"{source}: cannot be read as JSON lines, from line {line} on")
+        if table.height:
+            tables.append(table)
+        line += block.count(b"\n")
+    if not tables and notes.of("loss"):
+        raise FormatError(
+            f"{source}: none of its lines is a JSON object; a file of JSON lines has one "
+            'on each line, such as {"conversation": "c1", "speaker": "Ann", "text": "Hello"}'
+        )
+    return _stack(tables) if tables else empty_table()
+
+
+def _read_block(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame | None:
+    """Read whole lines, compiled if that gives what Python would give."""
+    if first_line == 1:
+        block = block.removeprefix(b"\xef\xbb\xbf")
+    is_cut = not block.endswith(b"\n")
+    block = mend_surrogates(block, first_line, notes)
+    numbers: Sequence[int] = range(first_line, first_line + block.count(b"\n") + is_cut)
+    table = _compiled(block)
+    if table is not None and table.height < len(numbers):  # polars skipped blank lines
+        lines = block.split(b"\n")
+        numbers = [n for n, line in enumerate(lines, first_line) if line.strip()]
+    if table is None or table.height != len(numbers):
+        numbers, block = mend_lines(block, first_line, is_cut, notes)
+        table = _compiled(block, trusted=True)
+        if table is None or table.height != len(numbers):
+            return None
+    return table.with_columns(pl.Series(PLACE, numbers, dtype=pl.Int64))
+
+
+def _compiled(block: bytes, trusted: bool = False) -> pl.DataFrame | None:
+    """Read lines by polars; None if it will not have them or would not tell values apart."""
+    if not block:
+        return empty_table().clear()
+    try:
+        table = pl.read_ndjson(block, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, ValueError):
+        return None
+    if not trusted and any(_is_ambiguous(column) for column in table):
+        return None
+    wide = [n for n, dtype in table.schema.items() if dtype == pl.Int128]
+    return table.with_columns(pl.col(wide).cast(pl.String))
+
+
+def _is_ambiguous(column: pl.Series) -> bool:
+    """Whether a column is nested, or may have been before polars made text of it."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.List):
+        if dtype.inner == pl.String:
+            return _is_ambiguous(column.explode())
+        return dtype.inner not in (pl.Int64, pl.Float64, pl.Boolean, pl.Null)
+    if dtype != pl.String:
+        return isinstance(dtype, pl.Struct)
+    ends = column.str.ends_with("]") | column.str.ends_with("}")
+    return bool((ends & column.str.contains(_JSON_TEXT)).any())
+
+
+def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """Join the tables of blocks; a column of types that do not join becomes text."""
+    kinds: dict[str, set[str]] = {}
+    for table in tables:
+        for name, dtype in table.schema.items():
+            kinds.setdefault(name, set()).add(_block_kind(dtype))
+    odd = {name for name, found in kinds.items() if not _joins(found)}
+    tables = [
+        table.with_columns(_text(table[name]) for name in table.columns if name in odd)
+        for table in tables
+    ]
+    return pl.concat(tables, how="diagonal_relaxed", rechunk=False)
+
+
+def _joins(kinds: set[str]) -> bool:
+    """Whether polars joins columns of these kinds without changing values."""
+    lists = {kind for kind in kinds if kind.startswith("list")}
+    if lists:
+        return lists == kinds - {"null"} and len(lists - {"list null"}) < 2
+    return len(kinds - {"null"}) < 2
+
+
+def _block_kind(dtype: Any) -> str:
+    if isinstance(dtype, pl.List):
+        return f"list {_block_kind(dtype.inner)}"
+    if dtype.is_numeric():
+        return "number"
+    return {pl.Null: "null", pl.Boolean: "bool"}.get(type(dtype), "text")
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Write a column as text, lists as JSON."""
+    if not isinstance(column.dtype, pl.List):
+        return column.cast(pl.String)
+    texts = [None if v is None else as_json(v.to_list()) for v in column]
+    return pl.Series(column.name, texts, dtype=pl.String)
+
+
+FORMAT = Format("jsonl", "JSON lines, one message a line (also .gz, .zst)", looks_like, read)

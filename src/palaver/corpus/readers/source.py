@@ -1,0 +1,250 @@
+"""Opening what a reader reads: plain and compressed files, folders and archives, safely.
+
+A :class:`Source` is one path. Files are decompressed as they are read and never beyond
+``max_bytes``; members of an archive are never written to disk, links are not followed, and
+a name that points outside of its archive is refused.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import zstandard
+
+from palaver.corpus.notes import Notes
+from palaver.errors import FormatError
+
+HEAD_BYTES = 1 << 16
+MAX_BYTES = 8 << 30  # unpacked size above which a file is refused; pv.read(max_bytes=) raises it
+MAX_LINE = 256 << 20
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_ZSTD_WINDOW = 1 << 31  # Reddit dumps are written with the longest window
+_BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+#: What the decompressors raise on damage; RuntimeError is for encrypted or exotic zip members,
+#: the rest for directories of archives that are not what they say.
+_READ_ERRORS = (
+    OSError, EOFError, zstandard.ZstdError, zipfile.BadZipFile, lzma.LZMAError, zlib.error,
+    RuntimeError, ValueError, KeyError, IndexError, OverflowError, struct.error,
+)  # fmt: skip
+
+
+class _Limited(io.RawIOBase):
+    """A stream that stops with an error beyond a number of bytes, and names what broke."""
+
+    def __init__(self, raw: IO[bytes], suffix: str, limit: int, name: str) -> None:
+        self._raw, self._stream = raw, _unpacked(raw, suffix)
+        self._left, self._limit, self._name = limit, limit, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._stream.read(len(buffer))
+        except _READ_ERRORS as error:
+            raise FormatError(
+                f"{self._name}: cannot be unpacked ({error}); the file is damaged or cut short"
+            ) from error
+        self._left -= len(data)
+        if self._left < 0:
+            raise FormatError(
+                f"{self._name}: unpacks to more than {self._limit:,} bytes; "
+                "if that is right, raise max_bytes"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+            self._raw.close()  # decompressors leave what they read from open
+        super().close()
+
+
+def _unpacked(stream: IO[bytes], suffix: str) -> IO[bytes]:
+    """Wrap a stream by the decompressor that its suffix names."""
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
+    if suffix == ".bz2":
+        return bz2.BZ2File(stream)
+    if suffix == ".xz":
+        return lzma.LZMAFile(stream)
+    if suffix == ".zst":
+        return zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(
+            stream, read_across_frames=True
+        )
+    return stream
+
+
+def decode(data: bytes, notes: Notes | None = None, place: str = "") -> str:
+    """Turn bytes into text: by its mark, as UTF-8, or as Windows-1252, which is counted."""
+    for mark, encoding in _BOMS.items():
+        if data.startswith(mark):
+            return data.decode(encoding, errors="replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        if notes is not None:
+            notes.add("decoded", [place])
+        return data.decode("cp1252", errors="replace")
+
+
+class Source:
+    """One path to read from: a file (also compressed), a folder, or a zip archive.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Unpacked size, in all, beyond which reading stops with an error.
+
+    Attributes
+    ----------
+    name : str
+        Lower-case file name without a compression suffix; what formats look at.
+    head : bytes
+        The first 64 KiB of the unpacked file, empty for folders and archives.
+    names : list of str
+        Relative names of the files inside a folder or archive, sorted; empty for a file.
+    """
+
+    def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
+        self.path = Path(path)
+        self.max_bytes = max_bytes
+        if not self.path.exists():
+            raise FormatError(f"{path}: there is no such file or folder")
+        suffix = self.path.suffix.lower()
+        self._compression = suffix if suffix in _COMPRESSIONS and self.path.is_file() else ""
+        self.name = (self.path.stem if self._compression else self.path.name).lower()
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def suffix(self) -> str:
+        """Lower-case suffix of the unpacked file, such as ``".jsonl"``."""
+        return PurePosixPath(self.name).suffix
+
+    @cached_property
+    def is_archive(self) -> bool:
+        """Whether the path is a zip archive."""
+        return self.path.is_file() and not self._compression and zipfile.is_zipfile(self.path)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the path is a folder or an archive, so that ``names`` has files."""
+        return self.path.is_dir() or self.is_archive
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of the unpacked file; empty for folders and archives."""
+        if self.is_tree:
+            return b""
+        with self.open() as stream:
+            return stream.read(HEAD_BYTES)
+
+    @cached_property
+    def head_text(self) -> str:
+        """The head as text, up to its last whole line where it has one."""
+        data = self.head
+        if len(data) == HEAD_BYTES and b"\n" in data:
+            data = data[: data.rindex(b"\n") + 1]
+        return decode(data)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the files inside a folder or archive, with forward slashes, sorted."""
+        if self.is_archive:
+            return sorted(self._archive_names())
+        if not self.path.is_dir():
+            return []
+        return sorted(
+            file.relative_to(self.path).as_posix()
+            for file in self.path.rglob("*")
+            if file.is_file() and not file.is_symlink()
+        )
+
+    def _archive_names(self) -> Iterator[str]:
+        total = 0
+        for info in self._archive.infolist():
+            parts = PurePosixPath(info.filename.replace("\\", "/")).parts
+            is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
+            if ".." in parts or info.filename.startswith("/") or ":" in parts[:1]:
+                raise FormatError(
+                    f"{self}: the archive names a file outside of itself ({info.filename!r}); "
+                    "it is not an honest export"
+                )
+            total += info.file_size
+            if total > self.max_bytes:
+                raise FormatError(
+                    f"{self}: unpacks to more than {self.max_bytes:,} bytes; "
+                    "if that is right, raise max_bytes"
+                )
+            is_file = info.filename and not info.is_dir() and not is_link
+            if is_file and not info.filename.startswith("__MACOSX/"):
+                yield info.filename
+
+    def close(self) -> None:
+        """Close the archive, if one was opened."""
+        if "_archive" in self.__dict__:
+            self._archive.close()
+
+    @cached_property
+    def _archive(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self.path)
+        except _READ_ERRORS as error:
+            raise FormatError(f"{self}: cannot be opened as a zip archive ({error})") from error
+
+    def open(self, name: str | None = None) -> io.BufferedReader:
+        """Open the file, or one named file of a folder or archive, unpacked and limited."""
+        try:
+            if name is None:
+                raw: IO[bytes] = self.path.open("rb")
+                suffix = self._compression
+            elif self.is_archive:
+                raw, suffix = self._archive.open(name), ""
+            else:
+                raw, suffix = (self.path / name).open("rb"), ""
+        except _READ_ERRORS as error:
+            raise FormatError(f"{self}: cannot be opened ({error})") from error
+        label = str(self) if name is None else f"{self}: {name}"
+        return io.BufferedReader(_Limited(raw, suffix, self.max_bytes, label), 1 << 20)
+
+    def read_bytes(self, name: str | None = None) -> bytes:
+        """Return the whole unpacked file."""
+        with self.open(name) as stream:
+            return stream.read()
+
+    def read_text(self, notes: Notes | None = None, name: str | None = None) -> str:
+        """Return the whole unpacked file as text, with plain line ends."""
+        text = decode(self.read_bytes(name), notes, name or str(self.path.name))
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def blocks(self, size: int = 8 << 20) -> Iterator[bytes]:
+        """Yield the file in blocks of whole lines, each of about ``size`` bytes."""
+        with self.open() as stream:
+            rest: list[bytes] = []
+            waiting = 0
+            while data := stream.read(size):
+                cut = data.rfind(b"\n") + 1
+                if cut:
+                    yield b"".join([*rest, data[:cut]])
+                    rest, waiting = [], 0
+                if data[cut:]:
+                    rest.append(data[cut:])
+                    waiting += len(data) - cut
+                if waiting > MAX_LINE:
+                    raise FormatError(f"{self}: a line is longer than {MAX_LINE:,} bytes")
+            if rest:
+                yield b"".join(rest)

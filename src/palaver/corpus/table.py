@@ -1,0 +1,273 @@
+"""The corpus: one tidy table of messages and its reply structure, never changed in place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from palaver import rng
+from palaver.corpus.clean import tidy
+from palaver.corpus.notes import Notes
+from palaver.corpus.readers import find_format
+from palaver.corpus.readers.source import MAX_BYTES, Source
+from palaver.errors import ParameterError
+from palaver.params import check, one_of, real, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OnBad = Literal["repair", "error"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus:
+    """Conversations: a tidy table of messages and who answers whom.
+
+    Make one with :func:`palaver.read`, :func:`palaver.sample`, :meth:`from_polars` or
+    :meth:`from_pandas`. A corpus is never changed; methods return new ones.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        One row a message: ``conversation, id, reply_to, speaker, time, text`` and all other
+        columns of the file. Conversations are adjacent, parents precede their replies.
+    parents : array of int32, shape (n_messages,)
+        Row of the message that each one answers, -1 for a start.
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+        Conversation ``c`` has the rows ``conversation_offsets[c]:conversation_offsets[c + 1]``.
+    notes : Notes
+        What reading found and repaired.
+    source, format : str
+        Where the messages come from.
+    """
+
+    table: pl.DataFrame
+    parents: NDArray[np.int32]
+    conversation_offsets: NDArray[np.int64]
+    notes: Notes = field(default_factory=Notes)
+    source: str = "a table"
+    format: str = "table"
+
+    @classmethod
+    def from_polars(
+        cls,
+        table: pl.DataFrame,
+        columns: Mapping[str, str] | None = None,
+        *,
+        on_bad: OnBad = "repair",
+        source: str = "a table",
+    ) -> Corpus:
+        """Make a corpus from a polars table.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+            One row a message. Only texts are needed; usual names of columns are known.
+        columns : mapping, optional
+            Our name to the table's name, such as ``{"text": "body"}``.
+        on_bad : {"repair", "error"}
+            Whether to repair and count what is broken, or to refuse it.
+        source : str
+            A name for messages and reports.
+        """
+        return cls._tidy(table, Notes(), columns, on_bad, source, "table")
+
+    @classmethod
+    def from_pandas(
+        cls,
+        table: pd.DataFrame,
+        columns: Mapping[str, str] | None = None,
+        *,
+        on_bad: OnBad = "repair",
+    ) -> Corpus:
+        """Make a corpus from a pandas table; see :meth:`from_polars`."""
+        data = {str(name): _plain_values(table[name]) for name in table.columns}
+        converted = pl.DataFrame(
+            [pl.Series(name, values, strict=False) for name, values in data.items()]
+        )
+        return cls.from_polars(converted, columns, on_bad=on_bad, source="a pandas table")
+
+    @classmethod
+    def _tidy(
+        cls,
+        raw: pl.DataFrame,
+        notes: Notes,
+        columns: Mapping[str, str] | None,
+        on_bad: OnBad,
+        source: str,
+        format: str,
+    ) -> Corpus:
+        check("Corpus", {"on_bad": one_of("repair", "error")}, {"on_bad": on_bad})
+        clean = tidy(raw, notes, columns)
+        if on_bad == "error":
+            notes.refuse(source)
+        return cls(clean.table, clean.parents, clean.conversation_offsets, notes, source, format)
+
+    @property
+    def n_conversations(self) -> int:
+        """Number of conversations."""
+        return len(self.conversation_offsets) - 1
+
+    @property
+    def n_messages(self) -> int:
+        """Number of messages."""
+        return self.table.height
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the columns beyond the six that every corpus has."""
+        return self.table.columns[6:]
+
+    def __len__(self) -> int:
+        return self.n_messages
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of ids, reply structure and texts: equal data, equal fingerprint."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(self.parents.tobytes())
+        digest.update(self.conversation_offsets.tobytes())
+        for part in self.table.select("id", "text").iter_slices(1_000):
+            for name in ("id", "text"):
+                column = part[name]
+                digest.update(column.str.len_bytes().to_numpy().tobytes())
+                digest.update("".join(column).encode())
+        return digest.hexdigest()
+
+    def take(self, conversations: ArrayLike) -> Corpus:
+        """Return the corpus of some conversations, by number, in the given order."""
+        chosen = np.asarray(conversations, np.int64)
+        if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.n_conversations):
+            raise ParameterError(
+                f"take: conversations are numbered 0 to {self.n_conversations - 1}"
+            )
+        starts = self.conversation_offsets[chosen]
+        lengths = self.conversation_offsets[chosen + 1] - starts
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        shift = np.repeat(offsets[:-1] - starts, lengths)
+        rows = np.arange(offsets[-1]) - shift
+        old = self.parents[rows]
+        parents = np.where(old < 0, -1, old + shift).astype(np.int32)
+        return replace(self, table=self.table[rows], parents=parents, conversation_offsets=offsets)
+
+    def split(self, test: float = 0.25, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Split into two corpora of whole conversations, at random.
+
+        Parameters
+        ----------
+        test : float
+            Share of the conversations that go into the second corpus.
+        seed : int
+
+        Returns
+        -------
+        train, test : Corpus
+            Conversations keep their order.
+        """
+        check("split", {"test": real(0, 1), "seed": whole(0)}, {"test": test, "seed": seed})
+        order = rng.generator(seed, "split").permutation(self.n_conversations)
+        n_test = round(test * self.n_conversations)
+        return self.take(np.sort(order[n_test:])), self.take(np.sort(order[:n_test]))
+
+    def chained(self) -> Corpus:
+        """Return the corpus with each start after the first answering the message before it.
+
+        For talk and chats whose files do not say who answers whom.
+        """
+        parents = self.parents.copy()
+        rows = np.arange(self.n_messages, dtype=np.int32)
+        first = np.zeros(self.n_messages, bool)
+        first[self.conversation_offsets[:-1]] = True
+        loose = (parents < 0) & ~first
+        parents[loose] = rows[loose] - 1
+        ids = self.table["id"].gather(np.maximum(parents, 0))
+        reply_to = ids.zip_with(pl.Series(parents >= 0), pl.Series([None], dtype=pl.String))
+        table = self.table.with_columns(reply_to.alias("reply_to"))
+        return replace(self, table=table, parents=parents)
+
+    def with_columns(self, **columns: pl.Series | NDArray[Any]) -> Corpus:
+        """Return the corpus with further columns, each with one value a message."""
+        reserved = set(columns) & set(self.table.columns[:6])
+        if reserved:
+            raise ParameterError(f"with_columns: {reserved.pop()!r} cannot be replaced")
+        series = [pl.Series(name, values) for name, values in columns.items()]
+        return replace(self, table=self.table.with_columns(series))
+
+    def anonymized(self) -> Corpus:
+        """Return the corpus without names; see :func:`palaver.corpus.anonymize.anonymize`."""
+        from palaver.corpus.anonymize import anonymize
+
+        return replace(self, table=anonymize(self.table), source="anonymized")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame (needs pandas and pyarrow)."""
+        return self.table.to_pandas()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the corpus: JSONL, Parquet or CSV by suffix, else a ConvoKit folder.
+
+        Returns
+        -------
+        path
+        """
+        from palaver.corpus.write import write
+
+        return write(self.table, Path(path))
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({self.n_conversations:,} conversations, {self.n_messages:,} messages, "
+            f"{self.source})"
+        )
+
+
+def _plain_values(column: pd.Series) -> list[Any]:
+    """Return a pandas column as plain values with None for every kind of missing."""
+    missing = column.isna().to_numpy()
+    return [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    on_bad: OnBad = "repair",
+    max_bytes: int = MAX_BYTES,
+) -> Corpus:
+    """Read conversations from a file, folder or archive.
+
+    Parameters
+    ----------
+    path : path
+        See ``docs/formats.md`` for what can be read.
+    format : str, optional
+        Name of the format; detected where not given.
+    columns : mapping, optional
+        Our name to the file's name, such as ``{"text": "body", "speaker": "nick"}``.
+    on_bad : {"repair", "error"}
+        Whether to repair and count what is broken (:attr:`Corpus.notes`), or to refuse it
+        with the first ten places.
+    max_bytes : int
+        Unpacked size beyond which reading stops, against hostile archives.
+
+    Examples
+    --------
+    >>> corpus = pv.read("threads.jsonl")                           # doctest: +SKIP
+    >>> corpus = pv.read("export.zip", format="slack")              # doctest: +SKIP
+    >>> corpus = pv.read("talk.csv", columns={"text": "utterance"}) # doctest: +SKIP
+    """
+    notes = Notes()
+    with closing(Source(path, max_bytes)) as source:
+        known = find_format(source, format)
+        raw = known.read(source, notes)
+    return Corpus._tidy(raw, notes, columns, on_bad, str(path), known.name)

@@ -1,0 +1,131 @@
+"""Times as people write them: seconds, milliseconds, ISO strings, clock times."""
+
+from __future__ import annotations
+
+import polars as pl
+
+TIME = pl.Datetime("us", "UTC")
+
+#: A number at or above this is in the next finer unit: 1e11 seconds is the year 5138, while
+#: 1e11 milliseconds is 1973.
+_MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 1e11, 1e14, 1e17
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999
+
+_ISO = (
+    r"^(\d{4}-\d{2}-\d{2})"
+    r"(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?"
+    r"\s*([Zz]|UTC|[+-]\d{2}(?::?\d{2})?)?$"
+)
+_CLOCK = r"^(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)(?:[.,](\d{1,6}))?$"
+
+
+def parse_times(values: pl.Series) -> pl.Series:
+    """Turn a column of times into UTC date-times; what cannot be read becomes null.
+
+    Numbers are seconds since 1970, or milli-, micro- or nanoseconds by their size; small
+    ones (a transcript's seconds) count from 1970-01-01 too, so that order and gaps hold.
+    Strings are such numbers, ISO 8601 (without an offset: UTC), or ``hh:mm`` clock times.
+
+    Parameters
+    ----------
+    values : Series of any type
+
+    Returns
+    -------
+    Series of Datetime("us", "UTC")
+    """
+    if values.dtype == TIME:
+        return _within_calendar(values)
+    if isinstance(values.dtype, pl.Datetime):
+        zoned = values if values.dtype.time_zone else values.dt.replace_time_zone("UTC")
+        return _within_calendar(zoned.dt.convert_time_zone("UTC").cast(TIME))
+    if values.dtype == pl.Date:
+        return _within_calendar(values.cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
+    if values.dtype == pl.Duration:
+        return _from_seconds(values.dt.total_microseconds() / 1e6)
+    if values.dtype == pl.Time:
+        return _from_seconds(values.cast(pl.Int64) / 1e9)
+    if values.dtype.is_numeric():
+        return _from_seconds(values)
+    if values.dtype != pl.String:
+        return pl.Series(values.name, [None] * len(values), dtype=TIME)
+    return _from_strings(values)
+
+
+def _from_seconds(values: pl.Series) -> pl.Series:
+    """Read numbers as times since 1970, in the unit that their size suggests."""
+    column = pl.col(values.name)
+    size = column.abs()
+    seconds = (
+        pl.when(size >= _NANOSECONDS).then(column / 1e9)
+        .when(size >= _MICROSECONDS).then(column / 1e6)
+        .when(size >= _MILLISECONDS).then(column / 1e3)
+        .otherwise(column)
+    )  # fmt: skip
+    whole = values.cast(pl.Float64, strict=False).to_frame().select(seconds).to_series()
+    legal = whole.is_between(_FIRST_SECOND, _LAST_SECOND)  # neither NaN nor infinite
+    whole = whole.set(~legal.fill_null(False), None)
+    micros = ((whole - whole.floor()) * 1e6).round().cast(pl.Int64)  # apart, to lose no digit
+    micros = whole.floor().cast(pl.Int64) * 1_000_000 + micros
+    return micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+
+def _within_calendar(times: pl.Series) -> pl.Series:
+    """Make null of times in years that neither ISO 8601 nor Python can write."""
+    legal = times.dt.year().is_between(1, 9999)
+    return times if legal.all() else times.set(~legal.fill_null(False), None)
+
+
+def _from_strings(values: pl.Series) -> pl.Series:
+    """Read what each string is: a number, ISO 8601, or a clock time."""
+    text = values.str.strip_chars()
+    numbers = _from_seconds(text.cast(pl.Float64, strict=False))
+    if numbers.null_count() == text.null_count():
+        return numbers
+    times = numbers.zip_with(numbers.is_not_null(), _iso(text))
+    if times.null_count() == text.null_count():
+        return times
+    return times.zip_with(times.is_not_null(), _clock(text))
+
+
+def _iso(text: pl.Series) -> pl.Series:
+    """Parse ISO 8601, which mixes offsets freely in real files."""
+    parts = text.to_frame("t").select(
+        pl.concat_str(
+            pl.col("t").str.extract(_ISO, 1),
+            pl.lit("T"),
+            pl.col("t").str.extract(_ISO, 2).fill_null("00:00"),
+            pl.lit(":"),
+            pl.col("t").str.extract(_ISO, 3).fill_null("00"),
+            pl.lit("."),
+            pl.col("t").str.extract(_ISO, 4).fill_null("0").str.pad_end(6, "0").str.head(6),
+        ).str.to_datetime("%Y-%m-%dT%H:%M:%S%.6f", time_unit="us", strict=False).alias("local"),
+        pl.col("t").str.extract(_ISO, 5).str.replace(":", "").alias("zone"),
+    )  # fmt: skip
+    offset = pl.col("zone").str.extract(r"^([+-]\d{2})", 1).cast(pl.Int64).fill_null(0) * 60
+    minutes = pl.col("zone").str.extract(r"^[+-]\d{2}(\d{2})$", 1).cast(pl.Int64).fill_null(0)
+    signed = pl.when(pl.col("zone").str.starts_with("-")).then(-minutes).otherwise(minutes)
+    times = parts.select(
+        (pl.col("local") - pl.duration(minutes=offset + signed)).dt.replace_time_zone("UTC")
+    ).to_series()
+    return _within_calendar(times)
+
+
+def _clock(text: pl.Series) -> pl.Series:
+    """Parse ``hh:mm``, ``hh:mm:ss`` and subtitles' ``mm:ss.mmm`` as time since 1970-01-01.
+
+    Two parts are hours and minutes, unless a fraction shows that they are minutes and seconds.
+    """
+    column = pl.col("t")
+    first = column.str.extract(_CLOCK, 1).cast(pl.Float64)
+    second = column.str.extract(_CLOCK, 2).cast(pl.Float64)
+    third = column.str.extract(_CLOCK, 3).cast(pl.Float64)
+    fraction = pl.concat_str(pl.lit("0."), column.str.extract(_CLOCK, 4)).cast(pl.Float64)
+    seconds = (
+        pl.when(first.is_not_null())
+        .then(first * 3600 + second * 60 + third + fraction.fill_null(0))
+        .when(fraction.is_not_null())
+        .then(second * 60 + third + fraction)
+        .otherwise(second * 3600 + third * 60)
+    )
+    return _from_seconds(text.to_frame("t").select(seconds.alias("t")).to_series())

@@ -1,0 +1,264 @@
+"""Writing a corpus: JSON lines, Parquet or CSV by the name's end, or a ConvoKit folder.
+
+What comes back when the file is read again:
+
+- Parquet: everything, with its type.
+- JSON lines: strings, whole and real numbers, truth values and lists of them. NaN and
+  infinity become null, dates and durations text, objects JSON text; a column of nothing but
+  nulls comes back as strings.
+- CSV: strings, numbers and truth values; lists become JSON text. CSV has no types: a column
+  of strings all of which are numbers comes back as numbers (never our six).
+- ConvoKit: as JSON lines, but a message without a speaker gets the speaker ``unknown``, and
+  where two conversations use the same id, ids become ``conversation/id``.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+import zstandard
+
+from palaver.corpus.readers.base import COLUMNS
+from palaver.corpus.values import json_text
+from palaver.errors import CorpusError, FormatError, StoreError
+from palaver.store.atomic import replace_file, replace_folder
+
+#: The speaker that ConvoKit, which needs one, gets for a message without.
+UNKNOWN_SPEAKER = "unknown"
+
+_ROWS_AT_A_TIME = 20_000
+_COMPRESSIONS = (".gz", ".zst")
+_CONVOKIT_FILES = (
+    "utterances.jsonl", "speakers.json", "conversations.json", "corpus.json", "index.json",
+)  # fmt: skip
+_CHOICES = (
+    ".jsonl or .ndjson, .csv or .tsv (each also with .gz or .zst), .parquet, "
+    "or a name without an end for a ConvoKit folder"
+)
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.fZ"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+def write(table: pl.DataFrame, path: Path) -> Path:
+    """Write a tidy table; the file or folder appears whole or not at all.
+
+    Parameters
+    ----------
+    table : DataFrame
+    path : path
+        ``.jsonl``, ``.ndjson``, ``.csv``, ``.tsv`` (each also ``.gz`` or ``.zst``),
+        ``.parquet``, or the name of a folder for ConvoKit.
+
+    Returns
+    -------
+    path
+
+    Raises
+    ------
+    FormatError
+        The name ends in something else.
+    StoreError
+        The file cannot be written, or the folder holds something else.
+    """
+    path = Path(path)
+    if path.is_dir() or not path.suffix:
+        _write_convokit(table, path)
+        return path
+    compression = path.suffix.lower() if path.suffix.lower() in _COMPRESSIONS else ""
+    suffix = Path(path.stem).suffix.lower() if compression else path.suffix.lower()
+    writer = _WRITERS.get(suffix)
+    if writer is None or (compression and suffix == ".parquet"):
+        raise FormatError(f"{path}: cannot be written; the name must end in {_CHOICES}")
+    _check_types(table, path)
+    with replace_file(path) as temporary, _naming(path), _opened(temporary, compression) as stream:
+        writer(table, stream)
+    return path
+
+
+@contextmanager
+def _opened(path: Path, compression: str) -> Iterator[IO[bytes]]:
+    """Open a file to write to, compressed such that equal data give equal bytes."""
+    with path.open("wb") as raw:
+        if compression == ".gz":
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        elif compression == ".zst":
+            with zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as stream:
+                yield stream
+        else:
+            yield raw
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of polars, whose kinds are not ours."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise StoreError(f"{path}: cannot be written ({error})") from error
+
+
+def _check_types(table: pl.DataFrame, path: Path) -> None:
+    for name, dtype in table.schema.items():
+        if dtype in (pl.Object, pl.Binary):
+            raise CorpusError(
+                f"{path}: the column {name!r} holds {str(dtype).lower()} values, which no text "
+                "can hold; drop it or turn it into strings"
+            )
+
+
+def _slices(table: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, io.BytesIO]]:
+    """Yield parts of a table, each with a place to be written to; memory stays small."""
+    for part in table.iter_slices(_ROWS_AT_A_TIME):
+        yield part, io.BytesIO()
+
+
+def _write_jsonl(table: pl.DataFrame, stream: IO[bytes]) -> None:
+    for part, buffer in _slices(table):
+        part.write_ndjson(buffer)
+        stream.write(buffer.getbuffer())
+
+
+def _write_separated(separator: str) -> Callable[[pl.DataFrame, IO[bytes]], None]:
+    def write_rows(table: pl.DataFrame, stream: IO[bytes]) -> None:
+        """Quote every string, so that an empty one differs from none, and no text misleads."""
+        header = io.StringIO()
+        csv.writer(
+            header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
+        ).writerow(table.columns)
+        stream.write(header.getvalue().encode())
+        for part, buffer in _slices(table):
+            _as_text(part).write_csv(
+                buffer, include_header=False, separator=separator, quote_style="non_numeric"
+            )
+            stream.write(buffer.getbuffer())
+
+    return write_rows
+
+
+def _as_text(table: pl.DataFrame) -> pl.DataFrame:
+    """Write as text what CSV has no form for."""
+    spans = [name for name, dtype in table.schema.items() if dtype == pl.Duration]
+    nested = [name for name, dtype in table.schema.items() if dtype.is_nested()]
+    return table.with_columns(
+        pl.col("time").dt.to_string(_TIME_FORMAT),
+        pl.col(spans).dt.to_string("iso"),
+        *(json_text(table[name]) for name in nested),
+    )
+
+
+def _write_parquet(table: pl.DataFrame, stream: IO[bytes]) -> None:
+    table.write_parquet(stream)
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], None]] = {
+    ".jsonl": _write_jsonl,
+    ".ndjson": _write_jsonl,
+    ".csv": _write_separated(","),
+    ".tsv": _write_separated("\t"),
+    ".parquet": _write_parquet,
+}
+
+
+def _write_convokit(table: pl.DataFrame, path: Path) -> None:
+    """Write a folder that ConvoKit loads."""
+    _check_folder(path)
+    _check_types(table, path)
+    table = _with_unique_ids(table).with_columns(pl.col("speaker").fill_null(UNKNOWN_SPEAKER))
+    index = {name: [_class_name(table.schema[name])] for name in table.columns[len(COLUMNS) :]}
+    files = {
+        "speakers.json": _owners(table["speaker"]),
+        "conversations.json": _owners(table["conversation"]),
+        "corpus.json": {},
+        "index.json": {
+            "utterances-index": index,
+            "speakers-index": {},
+            "conversations-index": {},
+            "overall-index": {},
+            "version": 1,
+            "vectors": [],
+        },
+    }
+    with replace_folder(path) as folder, _naming(path):
+        for name, content in files.items():
+            (folder / name).write_text(json.dumps(content), encoding="ascii")
+        with (folder / "utterances.jsonl").open("wb") as stream:
+            _write_utterances(table, stream)
+
+
+def _owners(names: pl.Series) -> dict[str, dict[str, Any]]:
+    """Return an entry without data for each name."""
+    return {name: {"meta": {}, "vectors": []} for name in names.unique(maintain_order=True)}
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse to replace anything but an empty folder or what was written here before."""
+    if path.exists() and not path.is_dir():
+        raise StoreError(f"{path}: is a file; for another kind of file, end the name in {_CHOICES}")
+    others = (
+        [f.name for f in path.iterdir() if f.name not in _CONVOKIT_FILES] if path.exists() else []
+    )
+    if others:
+        raise StoreError(
+            f"{path}: the folder has other files in it, such as {min(others)!r}; a corpus needs "
+            "a folder of its own, so name a new one"
+        )
+
+
+def _with_unique_ids(table: pl.DataFrame) -> pl.DataFrame:
+    """Put the conversation before ids that are unique within conversations only."""
+    if table["id"].is_unique().all():
+        return table
+    conversation = pl.col("conversation").str.replace_all("%", "%25").str.replace_all("/", "%2F")
+    return table.with_columns(
+        pl.format("{}/{}", conversation, name).alias(name) for name in ("id", "reply_to")
+    )
+
+
+def _write_utterances(table: pl.DataFrame, stream: IO[bytes]) -> None:
+    """Write the messages in plain ASCII, as ConvoKit opens files in the system's encoding."""
+    others = table.columns[len(COLUMNS) :]
+    meta = pl.struct(others) if others else pl.lit(None)
+    seconds = pl.col("time").dt.epoch("us") / 1_000_000
+    if not table.select((pl.col("time").dt.epoch("us") % 1_000_000 != 0).any()).item():
+        seconds = seconds.cast(pl.Int64)
+    utterances = table.select(
+        "id",
+        pl.col("conversation").alias("conversation_id"),
+        "text",
+        "speaker",
+        meta.alias("meta"),
+        pl.col("reply_to").alias("reply-to"),
+        seconds.alias("timestamp"),
+        pl.lit([], dtype=pl.List(pl.String)).alias("vectors"),
+    )
+    for part, buffer in _slices(utterances):
+        part.write_ndjson(buffer)
+        lines = buffer.getvalue().decode()
+        if not others:  # polars has no empty objects; no text has this, its quotes are escaped
+            lines = lines.replace('"meta":null,', '"meta":{},')
+        stream.write(_NOT_ASCII.sub(_escaped, lines).encode("ascii"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
+
+
+def _class_name(dtype: Any) -> str:
+    """Return how ConvoKit's index names the type of a field."""
+    if dtype.is_integer():
+        return "<class 'int'>"
+    if dtype.is_numeric():
+        return "<class 'float'>"
+    if dtype == pl.Boolean:
+        return "<class 'bool'>"
+    return "<class 'list'>" if dtype.is_nested() else "<class 'str'>"

@@ -1,0 +1,287 @@
+"""Flat arrays: word numbers, limits of messages and conversations, parents, speakers, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver import store
+from palaver.corpus.table import Corpus
+from palaver.encode.tokenizer import Tokenizer, split_words, word_type
+from palaver.encode.vocabulary import Vocabulary, select_words
+
+_CHUNK_BYTES = 2 << 20  # texts split at a time: bounds the memory of words as strings
+_MAX_LABEL_VALUES = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded:
+    """A column of names as numbers.
+
+    Attributes
+    ----------
+    codes : array of int32, shape (n_messages,)
+        -1 where there is no name.
+    names : list of str
+        In order of first appearance.
+    """
+
+    codes: NDArray[np.int32]
+    names: list[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Encoded:
+    """A corpus as flat arrays.
+
+    Attributes
+    ----------
+    tokens : array of int32, shape (n_tokens,)
+        Word numbers of all messages, one after the other.
+    message_offsets : array of int64, shape (n_messages + 1,)
+        Message ``b`` has ``tokens[message_offsets[b]:message_offsets[b + 1]]``.
+    parents : array of int32, shape (n_messages,)
+        Message that each one answers, -1 for a start; always an earlier one.
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+    speakers : Coded
+    labels : dict of str to Coded
+        Every column of names with at most 1,000 different ones.
+    vocabulary : Vocabulary
+    n_dropped : int
+        Tokens whose words are not in the vocabulary.
+    fingerprint : str
+        That of the corpus.
+    """
+
+    tokens: NDArray[np.int32]
+    message_offsets: NDArray[np.int64]
+    parents: NDArray[np.int32]
+    conversation_offsets: NDArray[np.int64]
+    speakers: Coded
+    labels: dict[str, Coded]
+    vocabulary: Vocabulary
+    n_dropped: int = 0
+    fingerprint: str = ""
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens that were kept."""
+        return len(self.tokens)
+
+    @property
+    def n_messages(self) -> int:
+        """Number of messages."""
+        return len(self.parents)
+
+    @property
+    def n_conversations(self) -> int:
+        """Number of conversations."""
+        return len(self.conversation_offsets) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"Encoded({self.n_conversations:,} conversations, {self.n_messages:,} messages, "
+            f"{self.n_tokens:,} tokens, {len(self.vocabulary):,} words)"
+        )
+
+    def write(self, folder: str | Path) -> None:
+        """Write the arrays to a folder, from which :meth:`open` maps them."""
+        arrays: dict[str, NDArray[Any]] = {
+            "tokens": self.tokens,
+            "message_offsets": self.message_offsets,
+            "parents": self.parents,
+            "conversation_offsets": self.conversation_offsets,
+            "speakers": self.speakers.codes,
+            "word_counts": self.vocabulary.counts,
+        }
+        arrays |= {f"label{i}": coded.codes for i, coded in enumerate(self.labels.values())}
+        content = {
+            "words": self.vocabulary.words,
+            "speakers": self.speakers.names,
+            "labels": {name: coded.names for name, coded in self.labels.items()},
+            "n_dropped": self.n_dropped,
+            "fingerprint": self.fingerprint,
+        }
+        store.save(folder, "encoded corpus", content, arrays)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, mapped: bool = True) -> Encoded:
+        """Open a written corpus; arrays are mapped from disk, not read into memory."""
+        stored = store.load(folder, "encoded corpus", mapped=mapped)
+        arrays, content = stored.arrays, stored.content
+        labels = {
+            name: Coded(arrays[f"label{i}"], names)
+            for i, (name, names) in enumerate(content["labels"].items())
+        }
+        return cls(
+            arrays["tokens"],
+            arrays["message_offsets"],
+            arrays["parents"],
+            arrays["conversation_offsets"],
+            Coded(arrays["speakers"], content["speakers"]),
+            labels,
+            Vocabulary(content["words"], arrays["word_counts"]),
+            content["n_dropped"],
+            content["fingerprint"],
+        )
+
+
+def encode(
+    corpus: Corpus,
+    vocabulary: Vocabulary | None = None,
+    *,
+    tokenizer: Tokenizer | None = None,
+    min_count: int | Literal["auto"] = "auto",
+    max_share: float = 1.0,
+    max_size: int | None = None,
+    stop_words: Collection[str] = (),
+) -> Encoded:
+    """Turn a corpus into flat arrays.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        A column ``tokens`` with lists of words is used as it is, instead of the texts.
+    vocabulary : Vocabulary, optional
+        A trained one: other words are dropped and counted. Without it, one is made.
+    tokenizer : callable, optional
+        From a text to its words; default as in the M4 paper
+        (:mod:`palaver.encode.tokenizer`).
+    min_count, max_share, max_size, stop_words
+        Which words a new vocabulary keeps; see :func:`select_words`.
+    """
+    words = _Words()
+    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    for lists in _word_lists(corpus, tokenizer):
+        lengths = lists.list.len().cast(pl.Int32).to_numpy()
+        chunks.append((words.number(lists, fold=tokenizer is None), lengths))
+    if vocabulary is None:
+        counts, spread = _count(chunks, len(words.types), with_spread=max_share < 1)
+        vocabulary = select_words(
+            words.types, counts, spread, corpus.n_messages, min_count=min_count,
+            max_share=max_share, max_size=max_size, stop_words=stop_words,
+        )  # fmt: skip
+    n_words = sum(len(numbers) for numbers, _ in chunks)
+    tokens, offsets = _renumber(chunks, words.types, vocabulary)
+    return Encoded(
+        tokens,
+        offsets,
+        corpus.parents,
+        corpus.conversation_offsets,
+        _coded(corpus.table["speaker"]),
+        _labels(corpus),
+        vocabulary,
+        n_words - len(tokens),
+        corpus.fingerprint,
+    )
+
+
+class _Words:
+    """Numbers for words in order of first appearance, over chunks of a corpus."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def types(self) -> list[str]:
+        return list(self._numbers)
+
+    def number(self, lists: pl.Series, *, fold: bool) -> NDArray[np.int32]:
+        """Return the numbers of all words of a chunk, flat."""
+        words = lists.explode().drop_nulls().cast(pl.Categorical(pl.Categories.random()))
+        if not len(words):
+            return np.zeros(0, np.int32)
+        types = words.unique(maintain_order=True)
+        codes = types.to_physical().to_numpy()
+        numbers = np.empty(int(codes.max()) + 1, np.int32)
+        for code, word in zip(codes, types.cast(pl.String), strict=True):
+            kind = word_type(word) if fold and word else word
+            numbers[code] = self._numbers.setdefault(kind, len(self._numbers))
+        flat: NDArray[np.int32] = numbers[words.to_physical().to_numpy()]
+        return flat
+
+
+def _word_lists(corpus: Corpus, tokenizer: Tokenizer | None) -> Iterator[pl.Series]:
+    """Yield lists of words, a chunk of messages at a time."""
+    table = corpus.table
+    if tokenizer is None and table.schema.get("tokens") == pl.List(pl.String):
+        lists = table["tokens"].fill_null([])
+        for start in range(0, len(lists), 10_000):
+            yield lists[start : start + 10_000]
+        return
+    texts = table["text"]
+    ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
+    start = 0
+    while start < len(texts):
+        done = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + _CHUNK_BYTES, side="right")))
+        chunk = texts[start:stop]
+        if tokenizer is None:
+            yield split_words(chunk)
+        else:
+            yield pl.Series([list(tokenizer(text)) for text in chunk], dtype=pl.List(pl.String))
+        start = stop
+
+
+def _messages(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the message of each word of a chunk."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _count(
+    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]], n_types: int, *, with_spread: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count how often, and if asked in how many messages, each type occurs."""
+    counts, spread = np.zeros(n_types, np.int64), np.zeros(n_types, np.int64)
+    for numbers, lengths in chunks:
+        counts += np.bincount(numbers, minlength=n_types)
+        if with_spread:
+            pairs = np.unique(_messages(lengths) * n_types + numbers)
+            spread += np.bincount(pairs % n_types, minlength=n_types)
+    return counts, spread
+
+
+def _renumber(
+    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
+    types: list[str],
+    vocabulary: Vocabulary,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give words their numbers in the vocabulary and drop the others; chunks are emptied on the way."""
+    numbers_of = np.array([vocabulary.index.get(word, -1) for word in types], np.int32)
+    known = numbers_of >= 0
+    tokens = np.empty(sum(int(known[numbers].sum()) for numbers, _ in chunks), np.int32)
+    lengths, filled = [np.zeros(1, np.int64)], 0
+    while chunks:
+        numbers, n_words = chunks.pop(0)
+        kept = known[numbers]
+        chosen = numbers_of[numbers[kept]]
+        tokens[filled : filled + len(chosen)] = chosen
+        filled += len(chosen)
+        lengths.append(np.bincount(_messages(n_words)[kept], minlength=len(n_words)))
+    return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64)
+
+
+def _coded(column: pl.Series) -> Coded:
+    """Turn the names of a column into numbers, in order of first appearance."""
+    names = column.drop_nulls().unique(maintain_order=True)
+    codes = column.replace_strict(
+        names, pl.int_range(len(names), dtype=pl.Int32, eager=True), default=-1,
+        return_dtype=pl.Int32,
+    )  # fmt: skip
+    return Coded(codes.to_numpy().copy(), names.to_list())
+
+
+def _labels(corpus: Corpus) -> dict[str, Coded]:
+    """Turn every column of names into numbers that has few enough of them to be labels."""
+    labels = {}
+    for name in corpus.labels:
+        column = corpus.table[name]
+        if column.dtype == pl.String and column.n_unique() <= _MAX_LABEL_VALUES:
+            labels[name] = _coded(column)
+    return labels

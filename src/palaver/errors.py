@@ -1,0 +1,64 @@
+"""Every error that Palaver raises on purpose.
+
+The tree::
+
+    PalaverError
+    ├── InputError (ValueError)          what was given cannot be used
+    │   ├── FormatError                  a file is broken or in no known format
+    │   ├── CorpusError                  the messages break a rule (``on_bad="error"``)
+    │   └── ParameterError               a parameter is outside its declared limits
+    ├── StoreError (OSError)             a folder on disk cannot be used
+    │   ├── DamagedStoreError            files are missing, cut short or altered
+    │   ├── NewerStoreError              written by a newer Palaver
+    │   └── LockedStoreError             another process is writing to it
+    ├── NotFittedError (AttributeError)  a model was asked before ``fit``
+    └── MissingExtraError (ImportError)  an optional dependency is not installed
+
+A message says what is wrong, where (file, line, field), and what to do.
+"""
+
+from __future__ import annotations
+
+
+class PalaverError(Exception):
+    """Base of all errors that Palaver raises on purpose."""
+
+
+class InputError(PalaverError, ValueError):
+    """What was given cannot be used."""
+
+
+class FormatError(InputError):
+    """A file is broken or in no known format."""
+
+
+class CorpusError(InputError):
+    """The messages of a corpus break a rule that was asked to be kept."""
+
+
+class ParameterError(InputError):
+    """A parameter is outside its declared limits."""
+
+
+class StoreError(PalaverError, OSError):
+    """A folder on disk cannot be used."""
+
+
+class DamagedStoreError(StoreError):
+    """Files of a stored folder are missing, cut short or altered."""
+
+
+class NewerStoreError(StoreError):
+    """A stored folder was written by a newer version of Palaver."""
+
+
+class LockedStoreError(StoreError):
+    """Another process is writing to a stored folder."""
+
+
+class NotFittedError(PalaverError, AttributeError):
+    """A model was asked for what only ``fit`` can give."""
+
+
+class MissingExtraError(PalaverError, ImportError):
+    """An optional dependency is not installed."""

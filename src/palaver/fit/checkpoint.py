@@ -1,0 +1,149 @@
+"""What a run needs to go on as if it had never stopped, written at round boundaries."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver import store
+from palaver.errors import StoreError
+from palaver.fit.schedule import Schedule
+from palaver.parallel.executor import Arrays, Globals
+
+
+@dataclass
+class Snapshot:
+    """The state of a run after a whole sweep; lists have one entry a chain."""
+
+    sweep: int
+    states: dict[tuple[int, int], Arrays]
+    shared: list[Globals]
+    traces: list[list[dict[str, float]]]
+    totals: list[Arrays]
+    draws: list[dict[str, NDArray[Any]]]
+    n_samples: list[int]
+    scores: list[float]
+
+
+class Checkpoints:
+    """The checkpoint of one run, in a folder.
+
+    Parameters
+    ----------
+    folder : path
+    every_seconds : float
+        How often :meth:`due` says yes.
+    identity : dict
+        What must be equal for a checkpoint to be continued: model, parameters, data.
+    """
+
+    def __init__(self, folder: str | Path, every_seconds: float, identity: dict[str, Any]) -> None:
+        self.folder = Path(folder)
+        self.every_seconds = every_seconds
+        self.identity = identity
+        self.fell_back = False
+        self._schedule: Schedule | None = None
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time for another checkpoint."""
+        return time.monotonic() - self._last >= self.every_seconds
+
+    def schedule(self, wanted: Schedule) -> Schedule:
+        """Return the schedule to follow: a continued run keeps its burn-in and thinning."""
+        if store.is_stored(self.folder):
+            kept = store.load(self.folder, "checkpoint", mapped=True).content
+            wanted = replace(wanted, burn_in=kept["burn_in"], thin=kept["thin"])
+        self._schedule = wanted
+        return wanted
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Write a checkpoint; the one before is kept in case this one gets damaged."""
+        arrays: Arrays = {}
+        for (chain, shard), state in snapshot.states.items():
+            arrays |= {f"state.{chain}.{shard}.{name}": array for name, array in state.items()}
+        for group, records in (
+            ("shared", [shared.arrays for shared in snapshot.shared]),
+            ("total", snapshot.totals),
+            ("draws", snapshot.draws),
+        ):
+            for chain, record in enumerate(records):
+                arrays |= {f"{group}.{chain}.{name}": array for name, array in record.items()}
+        for chain, trace in enumerate(snapshot.traces):
+            names = sorted(trace[-1]) if trace else []
+            arrays |= {
+                f"trace.{chain}.{name}": np.array([info[name] for info in trace]) for name in names
+            }
+        content = {
+            "identity": self.identity,
+            "sweep": snapshot.sweep,
+            "burn_in": self._schedule.burn_in if self._schedule else 0,
+            "thin": self._schedule.thin if self._schedule else 1,
+            "phases": [shared.phase for shared in snapshot.shared],
+            "n_samples": snapshot.n_samples,
+            "scores": [float(score).hex() for score in snapshot.scores],
+        }
+        store.save(self.folder, "checkpoint", content, arrays, keep_previous=True)
+        self._last = time.monotonic()
+
+    def load(self) -> Snapshot | None:
+        """Return the stored state, or None where there is none.
+
+        Raises
+        ------
+        StoreError
+            The checkpoint is of another model, other parameters or other data.
+        """
+        if not store.is_stored(self.folder):
+            return None
+        stored = store.load(self.folder, "checkpoint")
+        self.fell_back = stored.fell_back
+        content = stored.content
+        for name, value in self.identity.items():
+            found = content["identity"].get(name)
+            if found != value:
+                raise StoreError(
+                    f"{self.folder}: the run was made with {name} = {found!r}, not {value!r}; "
+                    "choose another folder to start anew"
+                )
+        n_chains = len(content["phases"])
+        groups = _grouped(stored.arrays)
+        states = {
+            (int(chain), int(shard)): record
+            for (kind, chain, *rest), record in groups.items()
+            if kind == "state"
+            for shard in rest
+        }
+        return Snapshot(
+            content["sweep"],
+            states,
+            [
+                Globals(content["phases"][c], groups.get(("shared", str(c)), {}))
+                for c in range(n_chains)
+            ],
+            [_trace_rows(groups.get(("trace", str(c)), {})) for c in range(n_chains)],
+            [groups.get(("total", str(c)), {}) for c in range(n_chains)],
+            [groups.get(("draws", str(c)), {}) for c in range(n_chains)],
+            content["n_samples"],
+            [float.fromhex(score) for score in content["scores"]],
+        )
+
+
+def _grouped(arrays: Arrays) -> dict[tuple[str, ...], Arrays]:
+    """Group arrays named ``kind.chain[.shard].name`` by all but their last part."""
+    groups: dict[tuple[str, ...], Arrays] = {}
+    for name, array in arrays.items():
+        *place, last = name.split(".")
+        groups.setdefault(tuple(place), {})[last] = array
+    return groups
+
+
+def _trace_rows(columns: Arrays) -> list[dict[str, float]]:
+    names = list(columns)
+    values = zip(*(columns[name].tolist() for name in names), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in values]

@@ -1,0 +1,50 @@
+"""Fold-in: sweeps over new conversations with frozen globals, shard by shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from palaver import rng
+from palaver.encode.shards import Shard
+from palaver.parallel.executor import Arrays, Engine, Globals
+
+#: Called with a shard and its state after each kept sweep.
+Visit = Callable[[Shard, Arrays], None]
+
+
+def fold_in(
+    engine: Engine,
+    frozen: Globals,
+    shards: Sequence[Shard],
+    visit: Visit,
+    *,
+    seed: int,
+    n_sweeps: int,
+    burn_in: int,
+    n_jobs: int = 1,
+) -> None:
+    """Sweep every shard with frozen globals; conversations do not depend on each other.
+
+    Parameters
+    ----------
+    engine : Engine
+    frozen : Globals
+    shards : sequence of Shard
+    visit : callable
+        Called as ``visit(shard, state)`` after each sweep beyond ``burn_in``; calls for
+        different shards may come from different threads.
+    seed, n_sweeps, burn_in, n_jobs : int
+    """
+    keys = [rng.key(seed, "fold-in", 0, sweep) for sweep in range(n_sweeps + 1)]
+
+    def work(shard: Shard) -> None:
+        state = engine.open(frozen, shard, keys[0])
+        for sweep in range(1, n_sweeps + 1):
+            engine.sweep(frozen, shard, state, keys[sweep])
+            if sweep > burn_in:
+                visit(shard, state)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        for _ in pool.map(work, shards):
+            pass

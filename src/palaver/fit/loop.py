@@ -1,0 +1,258 @@
+"""The one loop: globals -> sweep every shard -> merge statistics -> new globals.
+
+Nothing in here knows a model. Every draw comes from a stream that is named by the seed, the
+chain and the sweep, so a run that was interrupted and resumed ends in the same bytes as one
+that was not, and so does a run on any number of workers.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver import rng
+from palaver.errors import PalaverError
+from palaver.fit.checkpoint import Checkpoints, Snapshot
+from palaver.fit.schedule import Schedule
+from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards
+
+
+class Interrupted(PalaverError, KeyboardInterrupt):
+    """A fit was stopped by Ctrl-C after a whole sweep; what it had reached is stored."""
+
+
+@dataclass
+class Chain:
+    """One chain of a fit.
+
+    Attributes
+    ----------
+    shared : Globals
+        Globals of the next sweep.
+    trace : list of dict
+        What each sweep said of itself.
+    total : dict of str to array
+        Sums of the kept samples; divided by ``n_samples`` in :meth:`mean`.
+    draws : dict of str to list of array
+        Every kept sample of the small arrays, for intervals.
+    """
+
+    shared: Globals
+    trace: list[dict[str, float]] = field(default_factory=list)
+    total: Arrays = field(default_factory=dict)
+    draws: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    n_samples: int = 0
+    score: float = 0.0
+
+    def keep(self, sample: Arrays, log_joint: float) -> None:
+        """Add one sample; arrays of up to :data:`SMALL` numbers are also kept one by one."""
+        for name, value in sample.items():
+            value = np.asarray(value, float)
+            self.total[name] = self.total[name] + value if self.n_samples else value.copy()
+            if value.size <= SMALL:
+                self.draws.setdefault(name, []).append(value)
+        self.n_samples += 1
+        self.score += log_joint
+
+    def mean(self) -> Arrays:
+        """Return the samples' mean."""
+        return {name: value / max(self.n_samples, 1) for name, value in self.total.items()}
+
+
+SMALL = 100_000
+
+
+@dataclass
+class Fit:
+    """What a run of the loop ended with.
+
+    Attributes
+    ----------
+    chains : list of Chain
+    sweep : int
+        Sweeps done.
+    finished : bool
+        False if the time budget or an interruption ended it early.
+    """
+
+    chains: list[Chain]
+    sweep: int
+    finished: bool
+
+    @property
+    def best(self) -> int:
+        """Number of the chain with the highest mean log joint over its samples."""
+        scores = [chain.score / max(chain.n_samples, 1) for chain in self.chains]
+        return int(np.argmax(scores))
+
+
+#: Called after each sweep with the number of the sweep and the chains; True stops the fit.
+Callback = Callable[[int, Sequence[Chain]], bool | None]
+
+
+def run(
+    engine: Engine,
+    shards: Shards,
+    executor: Executor,
+    schedule: Schedule,
+    *,
+    seed: int,
+    n_chains: int = 1,
+    checkpoints: Checkpoints | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Fit:
+    """Fit a model.
+
+    Parameters
+    ----------
+    engine : Engine
+        The model as five functions.
+    shards : sequence
+        Groups of whole conversations, fixed by the data.
+    executor : Executor
+        Where the sweeps run.
+    schedule : Schedule
+    seed : int
+    n_chains : int
+        Chains that run side by side from different streams.
+    checkpoints : Checkpoints, optional
+        Where to store the state of the run, and to resume from if there is one.
+    callbacks : sequence of callable
+        Called after every sweep; one that returns True stops the fit.
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C, once the sweep is complete and stored.
+    """
+    executor.begin(engine, shards)
+    try:
+        with _stop_request() as stop:
+            return _run(engine, executor, schedule, seed, n_chains, checkpoints, callbacks, stop)
+    finally:
+        executor.end()
+
+
+def _run(
+    engine: Engine,
+    executor: Executor,
+    schedule: Schedule,
+    seed: int,
+    n_chains: int,
+    checkpoints: Checkpoints | None,
+    callbacks: Sequence[Callback],
+    stop: threading.Event,
+) -> Fit:
+    """Do the work of :func:`run` between the executor's begin and end."""
+    deadline = time.monotonic() + (schedule.max_seconds or float("inf"))
+    snapshot = checkpoints.load() if checkpoints is not None else None
+    if snapshot is None:
+        chains, sweep = _start(engine, executor, seed, n_chains), 0
+    else:
+        chains, sweep = _chains_of(snapshot), snapshot.sweep
+        executor.restore(snapshot.states)
+    finished = True
+    while sweep < schedule.n_sweeps:
+        sweep += 1
+        _sweep_chains(engine, executor, schedule, seed, sweep, chains)
+        asked = [callback(sweep, chains) for callback in callbacks]
+        if stop.is_set() or time.monotonic() > deadline or any(asked):
+            finished = sweep >= schedule.n_sweeps
+            break
+        if checkpoints is not None and checkpoints.due():
+            checkpoints.save(_snapshot(chains, sweep, executor))
+    if checkpoints is not None and (snapshot is None or sweep > snapshot.sweep):
+        checkpoints.save(_snapshot(chains, sweep, executor))
+    if stop.is_set() and not finished:
+        kept = "; resume to go on" if checkpoints is not None else ""
+        raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
+    return Fit(chains, sweep, finished)
+
+
+def _start(engine: Engine, executor: Executor, seed: int, n_chains: int) -> list[Chain]:
+    """Begin every chain from its own streams."""
+    chains = [Chain(engine.start(rng.generator(seed, "start", c))) for c in range(n_chains)]
+    executor.open(
+        {c: chain.shared for c, chain in enumerate(chains)},
+        {c: rng.key(seed, "open", c) for c in range(n_chains)},
+    )
+    return chains
+
+
+def _sweep_chains(
+    engine: Engine,
+    executor: Executor,
+    schedule: Schedule,
+    seed: int,
+    sweep: int,
+    chains: list[Chain],
+) -> None:
+    """One round: sweep all shards of all chains, merge in order, update each chain."""
+    for chain in chains:
+        chain.shared.temperature = schedule.temperature(sweep)
+    merged: dict[int, Arrays] = {}
+    shared = {c: chain.shared for c, chain in enumerate(chains)}
+    keys = {c: rng.key(seed, "sweep", c, sweep) for c in range(len(chains))}
+    for c, statistics in executor.round(shared, keys):
+        merged[c] = engine.merge(merged[c], statistics) if c in merged else statistics
+    for c, chain in enumerate(chains):
+        generator = rng.generator(seed, "update", c, sweep)
+        if schedule.keeps(sweep):
+            sample = engine.sample(chain.shared, merged[c])
+        chain.shared, info = engine.update(chain.shared, merged[c], generator)
+        chain.trace.append(info)
+        if schedule.keeps(sweep):
+            chain.keep(sample, info["log_joint"])
+
+
+def _snapshot(chains: list[Chain], sweep: int, executor: Executor) -> Snapshot:
+    """Gather what a checkpoint holds."""
+    return Snapshot(
+        sweep,
+        executor.states(),
+        [chain.shared for chain in chains],
+        [chain.trace for chain in chains],
+        [chain.total for chain in chains],
+        [{name: np.stack(draws) for name, draws in chain.draws.items()} for chain in chains],
+        [chain.n_samples for chain in chains],
+        [chain.score for chain in chains],
+    )
+
+
+def _chains_of(snapshot: Snapshot) -> list[Chain]:
+    """Rebuild the chains of a checkpoint."""
+    return [
+        Chain(shared, trace, total, {n: list(d) for n, d in draws.items()}, n_samples, score)
+        for shared, trace, total, draws, n_samples, score in zip(
+            snapshot.shared, snapshot.traces, snapshot.totals, snapshot.draws,
+            snapshot.n_samples, snapshot.scores, strict=True,
+        )
+    ]  # fmt: skip
+
+
+@contextmanager
+def _stop_request() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into a request to stop after the sweep; the second stops at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

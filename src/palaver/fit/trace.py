@@ -1,0 +1,98 @@
+"""Traces as tables, and whether chains agree: R-hat and effective sample size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+
+def trace_table(traces: Sequence[Sequence[dict[str, Any]]]) -> pl.DataFrame:
+    """Return one row a chain and sweep: chain, sweep, log_joint, then the other infos."""
+    rows = [
+        {"chain": chain, "sweep": sweep, **info}
+        for chain, infos in enumerate(traces)
+        for sweep, info in enumerate(infos, 1)
+    ]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    first = ["chain", "sweep", "log_joint"]
+    return table.select(*first, *sorted(set(table.columns) - set(first)))
+
+
+def _split(draws: ArrayLike) -> NDArray[np.float64]:
+    """Cut each chain into halves, so that a drift within a chain shows as disagreement."""
+    values = np.atleast_2d(np.asarray(draws, float))
+    half = values.shape[1] // 2
+    return np.concatenate((values[:, :half], values[:, values.shape[1] - half :]))
+
+
+def r_hat(draws: ArrayLike) -> float:
+    """Return the split, rank-normalised R-hat of Vehtari et al. (2021, eq. 14).
+
+    Parameters
+    ----------
+    draws : array, shape (n_chains, n_draws)
+
+    Returns
+    -------
+    float
+        Near 1 when chains agree; above 1.01 they have not mixed. NaN for fewer than four
+        draws a chain.
+    """
+    halves = _split(draws)
+    if halves.shape[1] < 2:
+        return float("nan")
+    if np.ptp(halves) == 0:
+        return 1.0
+    ranks = halves.ravel().argsort().argsort().reshape(halves.shape) + 1.0
+    normal = ndtri((ranks - 0.375) / (halves.size + 0.25))
+    n = normal.shape[1]
+    within = normal.var(axis=1, ddof=1).mean()
+    between = normal.mean(axis=1).var(ddof=1)
+    if within == 0:
+        return float("inf")
+    return float(np.sqrt((n - 1) / n + between / within))
+
+
+def effective_sample_size(draws: ArrayLike) -> float:
+    """Return the effective number of independent draws (Geyer's initial monotone sequence).
+
+    Parameters
+    ----------
+    draws : array, shape (n_chains, n_draws)
+        Chains are centred together, so disagreement lowers the number.
+    """
+    halves = _split(draws)
+    n_chains, n = halves.shape
+    if n < 4:
+        return float("nan")
+    if np.ptp(halves) == 0:
+        return float(halves.size)
+    centred = halves - halves.mean(axis=1, keepdims=True)
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(centred, size, axis=1)) ** 2
+    covariance = np.fft.irfft(spectrum, size, axis=1)[:, :n] / n
+    within = covariance[:, 0].mean() * n / (n - 1)
+    total = within * (n - 1) / n + halves.mean(axis=1).var(ddof=1)
+    correlation = 1 - (within - covariance.mean(axis=0) * n / (n - 1)) / total
+    correlation[0] = 1
+    pairs = correlation[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs < 0)
+    pairs = np.minimum.accumulate(pairs[: ends[0]] if len(ends) else pairs)
+    length = max(2 * pairs.sum() - 1, 1 / np.log10(n_chains * n))
+    return float(n_chains * n / length)
+
+
+def convergence(trace: pl.DataFrame, burn_in: int, column: str = "log_joint") -> dict[str, float]:
+    """Return R-hat and effective sample size of one column of a trace after the burn-in."""
+    after = trace.filter(pl.col("sweep") > burn_in)
+    chains = [part[column].to_numpy() for part in after.partition_by("chain")]
+    shortest = min((len(chain) for chain in chains), default=0)
+    if shortest < 4:
+        return {"r_hat": float("nan"), "effective_samples": float("nan")}
+    draws = np.array([chain[:shortest] for chain in chains])
+    return {"r_hat": r_hat(draws), "effective_samples": effective_sample_size(draws)}

@@ -1,0 +1,432 @@
+"""Block HMM: one class for each message, which depends on its parent's class.
+
+Spec 1, section "Block HMM"; Ritter, Cherry & Dolan (2010), the baseline of Paul (2012).
+
+Transition rows are the source: row ``k`` is a parent of class ``k``, the last row (``K``) is the
+start, used by messages without a parent. ``message_classes`` is int16 (n_messages,) in 0..K-1;
+``background`` is uint8 (n_tokens,), 1 where the token's word comes from the background.
+
+Products of thousands of factors are kept as mantissas in [1, 2) and integer exponents: exact to
+rounding, whatever the length of a message, and a block's weights need no logarithm at all.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.special import digamma
+
+from palaver.kernels.dirichlet import log_dirichlet_multinomial
+from palaver.kernels.random import open_stream, uniform
+from palaver.kernels.switch import (
+    SWITCH_CORPUS,
+    SWITCH_MESSAGE,
+    SWITCH_OFF,
+    collapsed_switch_weights,
+    log_switch,
+)
+
+# Factors multiplied between two rescalings: each must lie within 2^±60, so counts below 2^31
+# and omega above 1e-18 are safe.
+_FACTORS = 16
+
+
+@njit(cache=True)
+def link_children(parents, first_child, next_sibling):  # type: ignore[no-untyped-def]
+    """Link each message to its first child and its next sibling, -1 at the end, in O(n_messages).
+
+    Parameters
+    ----------
+    parents : array of int32, shape (n_messages,). IN
+    first_child, next_sibling : arrays of int32, shape (n_messages,). OUT
+    """
+    first_child[:] = -1
+    for message in range(len(parents) - 1, -1, -1):
+        parent = parents[message]
+        next_sibling[message] = -1
+        if parent >= 0:
+            next_sibling[message] = first_child[parent]
+            first_child[parent] = message
+
+
+@njit(cache=True)
+def count_assignments(  # type: ignore[no-untyped-def]
+    tokens, message_offsets, parents, message_classes, background, first, last,
+    word_class_counts, transition_counts,
+):  # fmt: skip
+    """Add the words and edges of messages ``first`` to ``last - 1`` to the counts, in O(tokens).
+
+    Parameters
+    ----------
+    tokens, message_offsets, parents : arrays of the shard. IN
+    message_classes : array of int16, shape (n_messages,). IN
+    background : array of uint8, shape (n_tokens,). IN
+    word_class_counts : array of int32, shape (W, K+1). IN-OUT
+    transition_counts : array of int64, shape (K+1, K). IN-OUT
+    """
+    n_classes = transition_counts.shape[1]
+    for message in range(first, last):
+        label = message_classes[message]
+        parent = parents[message]
+        source = n_classes if parent < 0 else message_classes[parent]
+        transition_counts[source, label] += 1
+        for i in range(message_offsets[message], message_offsets[message + 1]):
+            column = n_classes if background[i] else label
+            word_class_counts[tokens[i], column] += 1
+
+
+@njit(cache=True, inline="always")
+def _rescale(mantissas, bits, exponents):  # type: ignore[no-untyped-def]
+    """Bring mantissas back to [1, 2) through their bits, a view as int64 of the same memory."""
+    for k in range(len(mantissas)):
+        exponent = (bits[k] >> 52) - 1023
+        exponents[k] += exponent
+        bits[k] -= exponent << 52
+
+
+@njit(cache=True, inline="always")
+def draw_class(weights, threshold):  # type: ignore[no-untyped-def]
+    """Return the first class whose cumulative weight exceeds threshold in [0, 1) of the total."""
+    total = 0.0
+    for k in range(len(weights)):
+        total += weights[k]
+    target = threshold * total
+    label = 0
+    cumulative = weights[0]
+    while cumulative <= target and label < len(weights) - 1:
+        label += 1
+        cumulative += weights[label]
+    return label
+
+
+@njit(cache=True)
+def _move_edges(  # type: ignore[no-untyped-def]
+    message, step, parents, first_child, next_sibling, message_classes,
+    transition_counts, transition_totals,
+):  # fmt: skip
+    """Add ``step`` (1 or -1) to the counts of the edges into and out of a message."""
+    label = message_classes[message]
+    parent = parents[message]
+    source = transition_counts.shape[1] if parent < 0 else message_classes[parent]
+    transition_counts[source, label] += step
+    transition_totals[source] += step
+    child = first_child[message]
+    while child >= 0:
+        transition_counts[label, message_classes[child]] += step
+        transition_totals[label] += step
+        child = next_sibling[child]
+
+
+@njit(cache=True)
+def collapsed_class_weights(  # type: ignore[no-untyped-def]
+    message, tokens, message_offsets, parents, first_child, next_sibling, message_classes,
+    background, word_class_counts, class_totals, transition_counts, transition_totals,
+    transition_prior, omega, occurrences, earlier_children, products, exponents, weights,
+):  # fmt: skip
+    """Fill the weights of the K classes of one message, given all others and the switches.
+
+    Spec 1: the Dirichlet-multinomial predictive of the block, times ``n_ak + alpha_k`` for the
+    edge from the parent, times the rising factorials of row ``k`` over the children.
+
+    The word counts still hold the message itself: counting down from them in its own column
+    gives the same factors as counting up from the counts without it, and costs no writing.
+    The transition counts leave out the edges into and out of the message.
+
+    Parameters
+    ----------
+    word_class_counts, class_totals : arrays of int32 (W, K+1) and int64 (K+1,). IN
+        With the message's own words.
+    transition_counts, transition_totals : arrays of int64 (K+1, K) and (K+1,). IN
+        Without the message's own edges; the totals are the sums of the rows.
+    transition_prior : array of float64, shape (K,). IN
+    occurrences : array of int32, shape (W,); earlier_children : of int64, shape (K,). IN-OUT
+        Scratch, all zero before and after.
+    products : array of float64, shape (3, K); exponents : of int64, shape (2, K). OUT
+        Scratch.
+    weights : array of float64, shape (K,). OUT
+        Not normalised; the largest is between 1/2 and 2.
+
+    Cost: O(K) for each class-bearing token and each child; three vector operations of length K
+    per token, no logarithm.
+    """
+    n_words, n_classes = word_class_counts.shape[0], transition_counts.shape[1]
+    own = message_classes[message]
+    numerators, denominators, bases = products[0], products[1], products[2]
+    numerator_bits = numerators.view(np.int64)
+    denominator_bits = denominators.view(np.int64)
+    for k in range(n_classes):
+        numerators[k] = 1.0
+        denominators[k] = 1.0
+        bases[k] = class_totals[k] + n_words * omega
+        exponents[0, k] = 0
+        exponents[1, k] = 0
+    own_base = class_totals[own] - 1 + n_words * omega
+    own_numerator = 1.0
+    own_denominator = 1.0
+    counted = 0
+    for i in range(message_offsets[message], message_offsets[message + 1]):
+        if background[i]:
+            continue
+        word = tokens[i]
+        repeats = occurrences[word]
+        occurrences[word] = repeats + 1
+        smoothing = omega + repeats
+        for k in range(n_classes):
+            numerators[k] *= word_class_counts[word, k] + smoothing
+            denominators[k] *= bases[k] + counted
+        own_numerator *= (word_class_counts[word, own] - 1 - repeats) + omega
+        own_denominator *= own_base - counted
+        counted += 1
+        if counted % _FACTORS == 0:
+            numerators[own] = own_numerator
+            denominators[own] = own_denominator
+            _rescale(numerators, numerator_bits, exponents[0])
+            _rescale(denominators, denominator_bits, exponents[1])
+            own_numerator = numerators[own]
+            own_denominator = denominators[own]
+    numerators[own] = own_numerator
+    denominators[own] = own_denominator
+    _rescale(numerators, numerator_bits, exponents[0])
+    _rescale(denominators, denominator_bits, exponents[1])
+    for i in range(message_offsets[message], message_offsets[message + 1]):
+        occurrences[tokens[i]] = 0
+
+    parent = parents[message]
+    source = n_classes if parent < 0 else message_classes[parent]
+    for k in range(n_classes):
+        numerators[k] *= transition_counts[source, k] + transition_prior[k]
+    prior_total = transition_prior.sum()
+    n_children = 0
+    child = first_child[message]
+    while child >= 0:
+        _rescale(numerators, numerator_bits, exponents[0])
+        _rescale(denominators, denominator_bits, exponents[1])
+        label = message_classes[child]
+        smoothing = transition_prior[label] + earlier_children[label]
+        for k in range(n_classes):
+            # the edge from the parent is in row k, too, if the parent has class k
+            same = 1 if source == k else 0
+            both = 1 if source == k and label == k else 0
+            numerators[k] *= transition_counts[k, label] + both + smoothing
+            denominators[k] *= transition_totals[k] + same + n_children + prior_total
+        earlier_children[label] += 1
+        n_children += 1
+        child = next_sibling[child]
+    earlier_children[:] = 0
+    _rescale(numerators, numerator_bits, exponents[0])
+    _rescale(denominators, denominator_bits, exponents[1])
+
+    largest = exponents[0, 0] - exponents[1, 0]
+    for k in range(1, n_classes):
+        largest = max(largest, exponents[0, k] - exponents[1, k])
+    for k in range(n_classes):
+        shift = exponents[0, k] - exponents[1, k] - largest
+        weights[k] = 0.0 if shift < -1000 else math.ldexp(numerators[k] / denominators[k], shift)
+
+
+@njit(cache=True, inline="always")
+def collapsed_token_weights(  # type: ignore[no-untyped-def]
+    background_count, class_count, omega, background_mass, class_mass,
+    switch_background, switch_class, in_background, in_class,
+):  # fmt: skip
+    """Return (background, class) weights of one token's switch, given its message's class.
+
+    The counts of its word, the masses ``n + W omega`` of both columns and the switch's weights
+    all hold the token itself, once: ``in_background`` and ``in_class`` (1 and 0, or 0 and 1)
+    take it out. Both weights are multiplied by both denominators. IN only; O(1), no division.
+    """
+    background_weight = (background_count - in_background + omega) * (
+        (switch_background - in_background) * (class_mass - in_class)
+    )
+    class_weight = (class_count - in_class + omega) * (
+        (switch_class - in_class) * (background_mass - in_background)
+    )
+    return background_weight, class_weight
+
+
+@njit(cache=True, nogil=True)
+def collapsed_sweep(  # type: ignore[no-untyped-def]
+    tokens, message_offsets, parents, transition_prior, omega, switch, switch_prior, key,
+    message_classes, background, word_class_counts, class_totals, transition_counts,
+):  # fmt: skip
+    """Resample each message's class, then its switches given the class; all else integrated out.
+
+    Parameters
+    ----------
+    tokens, message_offsets, parents : arrays of the corpus (one shard). IN
+    transition_prior : array of float64, shape (K,). IN
+    omega : float; switch : int; switch_prior : array of float64, shape (2,). IN
+    key : array of uint64, shape (2,). IN
+        One stream for the whole sweep: for each message one draw for its class and, unless
+        the switch is off, one for each of its tokens.
+    message_classes : array of int16, shape (n_messages,). IN-OUT
+    background : array of uint8, shape (n_tokens,). IN-OUT
+    word_class_counts : array of int32, shape (W, K+1). IN-OUT
+    class_totals : array of int64, shape (K+1,). IN-OUT
+    transition_counts : array of int64, shape (K+1, K). IN-OUT
+
+    Cost: O(K) for each token and each edge, independent of the number of children.
+    """
+    n_words, n_classes = word_class_counts.shape[0], transition_counts.shape[1]
+    word_mass = n_words * omega
+    n_messages = len(parents)
+    first_child = np.empty(n_messages, np.int32)
+    next_sibling = np.empty(n_messages, np.int32)
+    link_children(parents, first_child, next_sibling)
+    transition_totals = transition_counts.sum(axis=1)
+    occurrences = np.zeros(n_words, np.int32)
+    earlier_children = np.zeros(n_classes, np.int64)
+    products = np.empty((3, n_classes))
+    exponents = np.empty((2, n_classes), np.int64)
+    weights = np.empty(n_classes)
+    corpus_background = class_totals[n_classes]
+    corpus_class = class_totals[:n_classes].sum()
+    stream = np.empty(4, np.uint64)
+    open_stream(key, 0, stream)
+    for message in range(n_messages):
+        start, end = message_offsets[message], message_offsets[message + 1]
+        _move_edges(
+            message, -1, parents, first_child, next_sibling, message_classes,
+            transition_counts, transition_totals,
+        )  # fmt: skip
+        collapsed_class_weights(
+            message, tokens, message_offsets, parents, first_child, next_sibling,
+            message_classes, background, word_class_counts, class_totals, transition_counts,
+            transition_totals, transition_prior, omega, occurrences, earlier_children,
+            products, exponents, weights,
+        )  # fmt: skip
+        old = message_classes[message]
+        label = draw_class(weights, uniform(stream))
+        if label != old:
+            message_classes[message] = label
+            for i in range(start, end):
+                if not background[i]:
+                    word_class_counts[tokens[i], old] -= 1
+                    word_class_counts[tokens[i], label] += 1
+                    class_totals[old] -= 1
+                    class_totals[label] += 1
+        _move_edges(
+            message, 1, parents, first_child, next_sibling, message_classes,
+            transition_counts, transition_totals,
+        )  # fmt: skip
+        if switch == SWITCH_OFF:
+            continue
+        message_background = 0
+        for i in range(start, end):
+            message_background += background[i]
+        switch_background, switch_class = collapsed_switch_weights(
+            switch, corpus_background, corpus_class,
+            message_background, end - start - message_background, switch_prior,
+        )  # fmt: skip
+        background_mass = class_totals[n_classes] + word_mass
+        class_mass = class_totals[label] + word_mass
+        moved = np.int64(0)
+        for i in range(start, end):
+            word = tokens[i]
+            was = np.int64(background[i])
+            background_weight, class_weight = collapsed_token_weights(
+                word_class_counts[word, n_classes], word_class_counts[word, label], omega,
+                background_mass, class_mass, switch_background, switch_class,
+                float(was), float(1 - was),
+            )  # fmt: skip
+            # outcomes are unpredictable: no branch, most steps are zero
+            now = np.int64(uniform(stream) * (background_weight + class_weight) >= class_weight)
+            step = now - was
+            background[i] = now
+            word_class_counts[word, n_classes] += step
+            word_class_counts[word, label] -= step
+            background_mass += step
+            class_mass -= step
+            switch_background += step
+            switch_class -= step
+            moved += step
+        class_totals[n_classes] += moved
+        class_totals[label] -= moved
+        corpus_background += moved
+        corpus_class -= moved
+
+
+@njit(cache=True, nogil=True)
+def log_transitions(transition_counts, transition_prior):  # type: ignore[no-untyped-def]
+    """Return the log Dirichlet-multinomial probability of the edges: K+1 rows, one prior.
+
+    IN transition_counts int64 (K+1, K), transition_prior float64 (K,); O(K²).
+    """
+    prior_total = transition_prior.sum()
+    result = 0.0
+    for source in range(transition_counts.shape[0]):
+        total = 0
+        for k in range(transition_counts.shape[1]):
+            count = transition_counts[source, k]
+            total += count
+            if count > 0:
+                result += math.lgamma(count + transition_prior[k])
+                result -= math.lgamma(transition_prior[k])
+        result -= math.lgamma(total + prior_total) - math.lgamma(prior_total)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def log_message_switches(message_offsets, background, switch_prior):  # type: ignore[no-untyped-def]
+    """Return the log probability of the switches where each message has its own probability.
+
+    A shard's share of the log joint. IN message_offsets, background uint8 (n_tokens,),
+    switch_prior float64 (2,); O(n_tokens).
+    """
+    result = 0.0
+    for message in range(len(message_offsets) - 1):
+        start, end = message_offsets[message], message_offsets[message + 1]
+        count = 0
+        for i in range(start, end):
+            count += background[i]
+        result += log_switch(count, end - start - count, switch_prior)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def log_joint(  # type: ignore[no-untyped-def]
+    message_offsets, background, word_class_counts, class_totals, transition_counts,
+    transition_prior, omega, switch, switch_prior,
+):  # fmt: skip
+    """Return log p(words, classes, switches), all parameters integrated out, of a whole corpus.
+
+    IN only, as for `collapsed_sweep`; O(W K + n_tokens).
+    """
+    result = log_dirichlet_multinomial(word_class_counts, omega).sum()
+    result += log_transitions(transition_counts, transition_prior)
+    if switch == SWITCH_CORPUS:
+        n_classes = transition_counts.shape[1]
+        classed = class_totals[:n_classes].sum()
+        result += log_switch(class_totals[n_classes], classed, switch_prior)
+    elif switch == SWITCH_MESSAGE:
+        result += log_message_switches(message_offsets, background, switch_prior)
+    return result
+
+
+def transition_prior_step(
+    transition_counts: npt.NDArray[np.int64],
+    transition_prior: npt.NDArray[np.float64],
+    shape: float = 1.0,
+    rate: float = 0.0,
+    floor: float = 1e-4,
+    ceiling: float = 1e4,
+) -> npt.NDArray[np.float64]:
+    """Return one step of Minka's fixed point for the asymmetric prior of the transition rows.
+
+    ``alpha_k' = (alpha_k sum_r [psi(n_rk + alpha_k) - psi(alpha_k)] + shape - 1)
+    / (sum_r [psi(n_r + A) - psi(A)] + rate)``: never lowers `log_transitions` plus the log of a
+    Gamma(shape, rate) prior of each ``alpha_k`` (flat by default). The statistic is the count
+    matrix (K+1, K) itself, merged over shards; K+1 rows say little about a prior, so the result
+    is kept between ``floor`` and ``ceiling``. O(K²).
+    """
+    totals = transition_counts.sum(axis=1)
+    prior_total = transition_prior.sum()
+    numerator = digamma(transition_counts + transition_prior) - digamma(transition_prior)
+    denominator = (digamma(totals + prior_total) - digamma(prior_total)).sum() + rate
+    if denominator <= 0.0:  # no edges at all, and no prior
+        return transition_prior.copy()
+    step = (transition_prior * numerator.sum(axis=0) + shape - 1.0) / denominator
+    return np.asarray(np.clip(step, floor, ceiling), dtype=np.float64)

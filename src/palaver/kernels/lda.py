@@ -1,0 +1,414 @@
+"""LDA on messages: each message is a document (spec 1, "LDA"; Griffiths & Steyvers 2004).
+
+Two exact Gibbs samplers of the same posterior. :func:`sweep_collapsed` integrates the word
+distributions out and changes global counts in place, token by token. :func:`sweep_parallel` is
+given drawn (or, for fold-in, frozen) word distributions, so conversations are independent.
+The class shares of a message are integrated out in both.
+
+With the background switch, ``(x, z)`` is one outcome out of ``K + 1``. Divided by what all class
+outcomes share, a token's weights are, from counts that leave the token out::
+
+    class k     (n_bk + alpha_k) * word factor of k                                          (1)
+    background  (n_b. + sum(alpha)) * word factor of the background
+                * switch weight of the background / switch weight of a class                 (2)
+
+where ``n_b.`` counts the class-bearing tokens of the message. The word factor is
+``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]`` when that is given.
+
+Inside a sweep an outcome has a *slot* in the scratch arrays: ``k`` for a class, the first index
+past the vector blocks for the background (see :mod:`palaver.kernels.lanes`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, uint64
+
+from palaver.kernels.lanes import (
+    LANES,
+    aligned,
+    choose_outcome,
+    n_lane_blocks,
+    outcome_order,
+)
+from palaver.kernels.random import open_stream, uniform
+from palaver.kernels.switch import (
+    SWITCH_OFF,
+    collapsed_switch_weights,
+    drawn_switch_weights,
+    log_switch,
+)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _background_odds(  # type: ignore[no-untyped-def]
+    for_background, for_class, message_class, alpha_sum, n_word, denominator
+):
+    """Return (2): weight of the background where a class weighs ``(n_bk + alpha_k) * word``."""
+    return for_background * (message_class + alpha_sum) * n_word / (for_class * denominator)
+
+
+@njit(cache=True)
+def _open_message(classes, alpha, background_slot, message_counts):  # type: ignore[no-untyped-def]
+    """Set ``message_counts`` (OUT) to alpha_k + n_bk by slot; for the background to n_b0."""
+    n_classes = alpha.shape[0]
+    for k in range(n_classes):
+        message_counts[k] = alpha[k]
+    message_counts[background_slot] = 0.0
+    for i in range(classes.shape[0]):
+        old = uint64(classes[i])
+        message_counts[old if old < uint64(n_classes) else background_slot] += 1.0
+
+
+@njit(cache=True, error_model="numpy")
+def _set_factors(  # type: ignore[no-untyped-def]
+    n_classes, message_counts, denominators, factors, raised
+):
+    """Set ``factors`` (OUT) of a message, ``raised`` (OUT) to those with one token more."""
+    for k in range(n_classes):
+        factors[k] = message_counts[k] / denominators[k]
+    for k in range(n_classes):
+        raised[k] = (message_counts[k] + 1.0) / (denominators[k] + 1.0)
+
+
+@njit(cache=True)
+def _record_weights(  # type: ignore[no-untyped-def]
+    running, n_classes, old, background_weight, old_weight, weights
+):
+    """Write the weights of a draw to ``weights`` (OUT), shape (n_classes + 1,); they sum to one."""
+    for k in range(n_classes):
+        weights[k] = running[k] - (running[k - LANES] if k >= LANES else 0.0)
+    weights[n_classes] = background_weight
+    weights[old] = old_weight
+    weights /= weights.sum()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_collapsed(  # type: ignore[no-untyped-def]
+    tokens,
+    message_offsets,
+    classes,
+    word_class_counts,
+    class_totals,
+    alpha,
+    omega,
+    switch,
+    switch_prior,
+    key,
+    token_weights,
+):
+    """Resample every token given all others, word distributions integrated out: (1) and (2).
+
+    One stream for the sweep, one uniform for each token, in the order of the tokens.
+
+    Parameters
+    ----------
+    tokens : array of int32, shape (n_tokens,). IN
+    message_offsets : array of int64, shape (n_messages + 1,). IN
+    classes : array of int16, shape (n_tokens,). IN-OUT
+    word_class_counts : array of int32, shape (n_words, n_classes + 1). IN-OUT
+    class_totals : array of int64, shape (n_classes + 1,). IN-OUT
+    alpha : array of float64, shape (n_classes,). IN
+    omega : float. IN
+    switch : int, one of palaver.kernels.switch. IN
+    switch_prior : array of float64, shape (2,). IN
+    key : array of uint64, shape (2,). IN
+    token_weights : array of float64, shape (n_recorded, n_classes + 1). OUT
+        The distributions from which the first tokens were drawn; usually none are recorded.
+
+    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) beside the arguments.
+    """
+    n_classes = alpha.shape[0]
+    n_blocks = n_lane_blocks(n_classes)
+    background_slot = uint64(LANES * n_blocks)
+    row_length = uint64(word_class_counts.shape[1])
+    counts = word_class_counts.reshape(-1)
+    words_omega = word_class_counts.shape[0] * omega
+    n_tokens = float(class_totals.sum())
+    alpha_sum = alpha.sum()
+    beta_prior = (switch_prior[0], switch_prior[1])
+    order = outcome_order(n_classes, switch != SWITCH_OFF)
+    size = LANES * n_blocks + LANES
+    message_counts, denominators, factors = aligned(size), aligned(size), aligned(size)
+    raised, running, spare = aligned(size), aligned(size), np.zeros(size, np.int32)
+    for k in range(n_classes):
+        denominators[k] = class_totals[k] + words_omega
+    denominators[background_slot] = class_totals[n_classes] + words_omega
+    state = np.empty(4, np.uint64)
+    open_stream(key, 0, state)
+    for b in range(message_offsets.shape[0] - 1):
+        first, last = message_offsets[b], message_offsets[b + 1]
+        _open_message(classes[first:last], alpha, background_slot, message_counts)
+        _set_factors(n_classes, message_counts, denominators, factors, raised)
+        for i in range(uint64(first), uint64(last)):
+            start = uint64(tokens[i]) * row_length
+            old = uint64(classes[i])
+            slot = old if old < uint64(n_classes) else background_slot
+            lowered = (message_counts[slot] - 1.0) / (denominators[slot] - 1.0)
+            old_weight = lowered * (counts[start + old] - 1 + omega)
+            background_weight = 0.0
+            if switch != SWITCH_OFF:
+                is_background = 1.0 if slot == background_slot else 0.0
+                denominator = denominators[background_slot] - is_background
+                corpus_background = denominator - words_omega
+                message_background = message_counts[background_slot] - is_background
+                message_class = last - first - 1.0 - message_background
+                for_background, for_class = collapsed_switch_weights(
+                    switch, corpus_background, n_tokens - 1.0 - corpus_background,
+                    message_background, message_class, beta_prior,
+                )  # fmt: skip
+                odds = _background_odds(
+                    for_background, for_class, message_class, alpha_sum,
+                    counts[start + uint64(n_classes)] - is_background + omega, denominator,
+                )  # fmt: skip
+                # chosen by multiplication: a branch would be mispredicted every other time
+                background_weight = (1.0 - is_background) * odds
+                old_weight = (1.0 - is_background) * old_weight + is_background * odds
+            if start + background_slot > uint64(counts.size):
+                for k in range(n_classes):
+                    spare[k] = counts[start + uint64(k)]
+            rank = choose_outcome(
+                counts, start, spare, omega, factors, slot, running, n_blocks,
+                background_weight, old_weight, uniform(state),
+            )  # fmt: skip
+            if i < uint64(token_weights.shape[0]):
+                _record_weights(
+                    running, n_classes, old, background_weight, old_weight, token_weights[i]
+                )
+            new_slot = order[rank]
+            if new_slot > background_slot:
+                new_slot = slot
+            new = min(new_slot, uint64(n_classes))
+            raised[slot] = factors[slot]
+            factors[slot] = lowered
+            message_counts[slot] -= 1.0
+            denominators[slot] -= 1.0
+            # the next draw waits for this factor, so it was made ready; not for the division
+            factors[new_slot] = raised[new_slot]
+            message_counts[new_slot] += 1.0
+            denominators[new_slot] += 1.0
+            raised[new_slot] = (message_counts[new_slot] + 1.0) / (denominators[new_slot] + 1.0)
+            counts[start + old] -= 1
+            counts[start + new] += 1
+            classes[i] = new
+    for k in range(n_classes):
+        class_totals[k] = np.int64(round(denominators[k] - words_omega))
+    class_totals[n_classes] = np.int64(round(denominators[background_slot] - words_omega))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_parallel(  # type: ignore[no-untyped-def]
+    tokens,
+    message_offsets,
+    conversation_offsets,
+    first_conversation,
+    classes,
+    word_weights,
+    alpha,
+    switch,
+    switch_prior,
+    class_probability,
+    key,
+    word_class_counts,
+    token_weights,
+):
+    """Resample every token of a shard given the word distributions: (1) and (2).
+
+    Conversations are independent: one stream for each, one uniform for each token. The same
+    kernel folds new messages in, with frozen distributions.
+
+    Parameters
+    ----------
+    tokens : array of int32, shape (n_tokens,). IN
+    message_offsets : array of int64, shape (n_messages + 1,). IN
+    conversation_offsets : array of int64, shape (n_conversations + 1,). IN
+    first_conversation : int. IN
+    classes : array of int16, shape (n_tokens,). IN-OUT
+    word_weights : array of float64, shape (n_words, n_classes + 1). IN
+    alpha : array of float64, shape (n_classes,). IN
+    switch : int, one of palaver.kernels.switch. IN
+    switch_prior : array of float64, shape (2,). IN
+    class_probability : float, used by SWITCH_CORPUS. IN
+    key : array of uint64, shape (2,). IN
+    word_class_counts : array of int32, shape (n_words, n_classes + 1). IN-OUT
+        The counts of the new classes are added; with no rows nothing is counted (fold-in).
+    token_weights : array of float64, shape (n_recorded, n_classes + 1). OUT
+        The distributions from which the first tokens were drawn; usually none are recorded.
+
+    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) beside the arguments.
+    """
+    n_classes = alpha.shape[0]
+    n_blocks = n_lane_blocks(n_classes)
+    background_slot = uint64(LANES * n_blocks)
+    row_length = uint64(word_weights.shape[1])
+    weights = word_weights.reshape(-1)
+    counts = word_class_counts.reshape(-1)
+    alpha_sum = alpha.sum()
+    beta_prior = (switch_prior[0], switch_prior[1])
+    order = outcome_order(n_classes, switch != SWITCH_OFF)
+    size = LANES * n_blocks + LANES
+    factors, running, spare = aligned(size), aligned(size), np.zeros(size)
+    state = np.empty(4, np.uint64)
+    for c in range(conversation_offsets.shape[0] - 1):
+        open_stream(key, first_conversation + c, state)
+        for b in range(conversation_offsets[c], conversation_offsets[c + 1]):
+            first, last = message_offsets[b], message_offsets[b + 1]
+            _open_message(classes[first:last], alpha, background_slot, factors)
+            for i in range(uint64(first), uint64(last)):
+                start = uint64(tokens[i]) * row_length
+                old = uint64(classes[i])
+                slot = old if old < uint64(n_classes) else background_slot
+                old_weight = (factors[slot] - 1.0) * weights[start + old]
+                background_weight = 0.0
+                if switch != SWITCH_OFF:
+                    is_background = 1.0 if slot == background_slot else 0.0
+                    message_background = factors[background_slot] - is_background
+                    message_class = last - first - 1.0 - message_background
+                    for_background, for_class = drawn_switch_weights(
+                        switch, class_probability, message_background, message_class, beta_prior
+                    )
+                    odds = _background_odds(
+                        for_background, for_class, message_class, alpha_sum,
+                        weights[start + uint64(n_classes)], 1.0,
+                    )  # fmt: skip
+                    background_weight = (1.0 - is_background) * odds
+                    old_weight = (1.0 - is_background) * old_weight + is_background * odds
+                if start + background_slot > uint64(weights.size):
+                    for k in range(n_classes):
+                        spare[k] = weights[start + uint64(k)]
+                rank = choose_outcome(
+                    weights, start, spare, 0.0, factors, slot, running, n_blocks,
+                    background_weight, old_weight, uniform(state),
+                )  # fmt: skip
+                if i < uint64(token_weights.shape[0]):
+                    _record_weights(
+                        running, n_classes, old, background_weight, old_weight, token_weights[i]
+                    )
+                new_slot = order[rank]
+                if new_slot > background_slot:
+                    new_slot = slot
+                new = min(new_slot, uint64(n_classes))
+                factors[slot] -= 1.0
+                factors[new_slot] += 1.0
+                if counts.size > 0:
+                    counts[start + new] += 1
+                classes[i] = new
+
+
+@njit(cache=True, nogil=True)
+def start_classes(  # type: ignore[no-untyped-def]
+    message_offsets, conversation_offsets, first_conversation, n_classes, switch, switch_prior,
+    key, classes,
+):  # fmt: skip
+    """Set ``classes`` to where a chain starts: switches by their prior mean, classes uniform.
+
+    Parameters
+    ----------
+    message_offsets, conversation_offsets, first_conversation, switch, switch_prior, key : IN
+        As in :func:`sweep_parallel`: one stream for each conversation.
+    n_classes : int. IN
+    classes : array of int16, shape (n_tokens,). OUT
+
+    Cost O(n_tokens).
+    """
+    background_share = 0.0
+    if switch != SWITCH_OFF:
+        background_share = switch_prior[0] / (switch_prior[0] + switch_prior[1])
+    state = np.empty(4, np.uint64)
+    for c in range(conversation_offsets.shape[0] - 1):
+        open_stream(key, first_conversation + c, state)
+        first = message_offsets[conversation_offsets[c]]
+        for i in range(first, message_offsets[conversation_offsets[c + 1]]):
+            draw = uniform(state)
+            if draw < background_share:
+                classes[i] = n_classes
+            else:
+                share = (draw - background_share) / (1.0 - background_share)
+                classes[i] = min(int(share * n_classes), n_classes - 1)
+
+
+@njit(cache=True, nogil=True)
+def count_classes(tokens, classes, word_class_counts):  # type: ignore[no-untyped-def]
+    """Add one to ``word_class_counts[tokens[i], classes[i]]`` (IN-OUT) for every token."""
+    for i in range(tokens.shape[0]):
+        word_class_counts[tokens[i], classes[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def message_histograms(  # type: ignore[no-untyped-def]
+    message_offsets, classes, class_histograms, length_histogram
+):
+    """Add up how many messages have ``n`` tokens of a class, and ``n`` class-bearing tokens.
+
+    What :func:`palaver.kernels.dirichlet.update_alpha` and
+    :func:`palaver.kernels.dirichlet.log_classes` need. Zero counts of a class are left out
+    (they have no part in either); messages without class-bearing tokens are counted.
+
+    Parameters
+    ----------
+    message_offsets : array of int64, shape (n_messages + 1,). IN
+    classes : array of int16, shape (n_tokens,). IN
+    class_histograms : array of int64, shape (n_classes, longest + 1). IN-OUT
+    length_histogram : array of int64, shape (longest + 1,). IN-OUT
+        ``longest`` is the length of the longest message, or more.
+
+    Cost O(n_tokens + n_messages).
+    """
+    n_classes = class_histograms.shape[0]
+    message_counts = np.zeros(n_classes + 1, np.int64)
+    for b in range(message_offsets.shape[0] - 1):
+        first, last = message_offsets[b], message_offsets[b + 1]
+        for i in range(first, last):
+            message_counts[classes[i]] += 1
+        length_histogram[last - first - message_counts[n_classes]] += 1
+        for i in range(first, last):  # each class once: its count is cleared when seen
+            k = classes[i]
+            if k < n_classes and message_counts[k] > 0:
+                class_histograms[k, message_counts[k]] += 1
+            message_counts[k] = 0
+
+
+@njit(cache=True, nogil=True)
+def add_class_shares(message_offsets, classes, alpha, shares):  # type: ignore[no-untyped-def]
+    """Add each message's expected class shares ``(n_bk + alpha_k) / (n_b. + sum(alpha))``.
+
+    Parameters
+    ----------
+    message_offsets : array of int64, shape (n_messages + 1,). IN
+    classes : array of int16, shape (n_tokens,). IN
+    alpha : array of float64, shape (n_classes,). IN
+    shares : array of float64, shape (n_messages, n_classes). IN-OUT
+        Add over sweeps, divide by their number.
+
+    Cost O(n_tokens + n_messages * n_classes).
+    """
+    n_classes = alpha.shape[0]
+    alpha_sum = alpha.sum()
+    message_counts = np.zeros(n_classes + 1)
+    for b in range(message_offsets.shape[0] - 1):
+        message_counts[:] = 0.0
+        for i in range(message_offsets[b], message_offsets[b + 1]):
+            message_counts[classes[i]] += 1.0
+        length = message_offsets[b + 1] - message_offsets[b] - message_counts[n_classes]
+        for k in range(n_classes):
+            shares[b, k] += (message_counts[k] + alpha[k]) / (length + alpha_sum)
+
+
+@njit(cache=True, nogil=True)
+def log_message_switches(  # type: ignore[no-untyped-def]
+    message_offsets, classes, n_classes, switch_prior
+):
+    """Return the log probability of all switches, one Beta-binomial for each message.
+
+    The part of the log joint that SWITCH_MESSAGE adds to
+    :func:`palaver.kernels.dirichlet.log_classes`; for SWITCH_CORPUS it is one
+    :func:`palaver.kernels.switch.log_switch` of the column sums. IN only; O(n_tokens).
+    """
+    result = 0.0
+    for b in range(message_offsets.shape[0] - 1):
+        n_background = 0
+        for i in range(message_offsets[b], message_offsets[b + 1]):
+            n_background += classes[i] == n_classes
+        length = message_offsets[b + 1] - message_offsets[b]
+        result += log_switch(n_background, length - n_background, switch_prior)
+    return result

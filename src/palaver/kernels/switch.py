@@ -1,0 +1,98 @@
+"""The background switch of a token, shared by LDA, the block HMM and M4 (section 5.3 of Paul 2012).
+
+Every token has a switch: ``x = 0`` draws its word from the background, ``x = 1`` from its class.
+The probability of ``x = 1`` has a Beta prior, given everywhere as ``switch_prior`` =
+(background, class), float64 (2,). Which tokens share one such probability is an int flag:
+
+``SWITCH_OFF``
+    there is no background: the outcome ``K`` has weight zero, the classes weight one;
+``SWITCH_CORPUS``
+    one probability for the corpus: integrated out in collapsed kernels (the counts are those of
+    all other tokens), drawn by :func:`draw_class_probability` and passed in for parallel kernels;
+``SWITCH_MESSAGE``
+    one probability for each message, always integrated out (the counts are those of the other
+    tokens of the message).
+
+Both ``..._weights`` helpers return the pair (background, class) without their common denominator.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+SWITCH_OFF = 0
+SWITCH_CORPUS = 1
+SWITCH_MESSAGE = 2
+
+
+@njit(cache=True, inline="always")
+def collapsed_switch_weights(  # type: ignore[no-untyped-def]
+    switch, corpus_background, corpus_class, message_background, message_class, switch_prior
+):
+    """Return (background, class) weights of one token's switch, its probability integrated out.
+
+    ``count + prior`` of the scope that ``switch`` names; the counts leave out the token itself.
+    A kernel that keeps only one scope's counts may pass zeros for the other. IN only; O(1).
+    """
+    background_weight = 0.0
+    class_weight = 1.0
+    if switch == SWITCH_CORPUS:
+        background_weight = corpus_background + switch_prior[0]
+        class_weight = corpus_class + switch_prior[1]
+    elif switch == SWITCH_MESSAGE:
+        background_weight = message_background + switch_prior[0]
+        class_weight = message_class + switch_prior[1]
+    return background_weight, class_weight
+
+
+@njit(cache=True, inline="always")
+def drawn_switch_weights(  # type: ignore[no-untyped-def]
+    switch, class_probability, message_background, message_class, switch_prior
+):
+    """Return (background, class) weights of one token's switch, given the corpus' probability.
+
+    As :func:`collapsed_switch_weights`, but the corpus-wide scope uses ``class_probability``
+    (float), which was drawn before the sweep; the scope of a message stays integrated out.
+    """
+    background_weight = 0.0
+    class_weight = 1.0
+    if switch == SWITCH_CORPUS:
+        background_weight = 1.0 - class_probability
+        class_weight = class_probability
+    elif switch == SWITCH_MESSAGE:
+        background_weight = message_background + switch_prior[0]
+        class_weight = message_class + switch_prior[1]
+    return background_weight, class_weight
+
+
+@njit(cache=True)
+def log_switch(background_count, class_count, switch_prior):  # type: ignore[no-untyped-def]
+    """Return the log Beta-binomial probability of one scope's switches (of a given sequence).
+
+    ``log B(background + prior_0, class + prior_1) - log B(prior_0, prior_1)``. IN only; O(1).
+    """
+    background_count = float(background_count)
+    class_count = float(class_count)
+    total = switch_prior[0] + switch_prior[1]
+    return (
+        math.lgamma(background_count + switch_prior[0])
+        - math.lgamma(switch_prior[0])
+        + math.lgamma(class_count + switch_prior[1])
+        - math.lgamma(switch_prior[1])
+        - math.lgamma(background_count + class_count + total)
+        + math.lgamma(total)
+    )
+
+
+def draw_class_probability(
+    background_count: int,
+    class_count: int,
+    switch_prior: npt.NDArray[np.float64],
+    generator: np.random.Generator,
+) -> float:
+    """Draw the corpus-wide probability of ``x = 1`` from its Beta posterior given the counts."""
+    return float(generator.beta(class_count + switch_prior[1], background_count + switch_prior[0]))

@@ -1,0 +1,89 @@
+"""Loops over reply forests, shared by reading and by the thread models."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def break_cycles(parents):  # type: ignore[no-untyped-def]
+    """Cut every cycle of parents at its earliest message, which becomes a root.
+
+    Parameters
+    ----------
+    parents : array of int32, shape (n_messages,). IN/OUT
+        Index of the parent, -1 for a root.
+
+    Returns
+    -------
+    array of int64
+        The messages that became roots, ascending. Linear time.
+    """
+    unseen, on_path, done = 0, 1, 2
+    status = np.zeros(len(parents), np.uint8)
+    cut = []
+    for start in range(len(parents)):
+        message = start
+        while message >= 0 and status[message] == unseen:
+            status[message] = on_path
+            message = parents[message]
+        if message >= 0 and status[message] == on_path:  # this walk closed a new cycle
+            earliest = message
+            member = parents[message]
+            while member != message:
+                earliest = min(earliest, member)
+                member = parents[member]
+            cut.append(earliest)
+        message = start
+        while message >= 0 and status[message] == on_path:
+            status[message] = done
+            message = parents[message]
+    roots = np.array(cut, np.int64) if len(cut) > 0 else np.empty(0, np.int64)
+    parents[roots] = -1
+    return np.sort(roots)
+
+
+@njit(cache=True, nogil=True)
+def parents_first(parents):  # type: ignore[no-untyped-def]
+    """Order messages so that parents precede replies, keeping the given order otherwise.
+
+    A message that stands before its parent moves to right behind it in the new order.
+
+    Parameters
+    ----------
+    parents : array of int32, shape (n_messages,). IN
+        A forest: no cycles.
+
+    Returns
+    -------
+    array of int64, shape (n_messages,)
+        Old index of each new position. Linear time.
+    """
+    n = len(parents)
+    order = np.empty(n, np.int64)
+    path = np.empty(n, np.int64)
+    placed = np.zeros(n, np.bool_)
+    filled = 0
+    for start in range(n):
+        depth = 0
+        message = start
+        while message >= 0 and not placed[message]:
+            path[depth] = message
+            depth += 1
+            message = parents[message]
+        for i in range(depth - 1, -1, -1):  # ancestors before their replies
+            order[filled] = path[i]
+            placed[path[i]] = True
+            filled += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def depths(parents):  # type: ignore[no-untyped-def]
+    """Return how many ancestors each message has; parents must precede replies."""
+    result = np.zeros(len(parents), np.int32)
+    for message in range(len(parents)):
+        if parents[message] >= 0:
+            result[message] = result[parents[message]] + 1
+    return result

@@ -1,0 +1,41 @@
+"""Every model by name; adding one is adding a line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from palaver import store
+from palaver.errors import ParameterError, StoreError
+from palaver.models.base import Model
+
+#: Name on the command line and in stored folders -> (module, class).
+MODELS = {
+    # M4 "m4": ("palaver.models.m4", "M4"),
+    "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
+    "lda": ("palaver.models.lda", "LDA"),
+}
+
+
+def model_class(name: str) -> type[Model]:
+    """Return the class of a model by its name."""
+    if name not in MODELS:
+        raise ParameterError(f"there is no model {name!r}; known are {', '.join(MODELS)}")
+    module, attribute = MODELS[name]
+    found: type[Model] = getattr(import_module(module), attribute)
+    return found
+
+
+def load(folder: str | Path) -> Model:
+    """Read a model that was saved with ``model.save(folder)`` or ``palaver fit``.
+
+    Raises
+    ------
+    StoreError
+        The folder holds no model, is damaged, or was written by a newer Palaver.
+    """
+    stored = store.load(folder, "model")
+    name = stored.content.get("model")
+    if name not in MODELS:
+        raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
+    return model_class(str(name))._restore(stored)

@@ -1,0 +1,84 @@
+"""The plain record of a fitted model: all that tables, pictures and the page are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.models.base import Model
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSummary:
+    """What a fitted model found, without the model.
+
+    Attributes
+    ----------
+    name : str
+        Of the model, as on the command line.
+    params : dict
+    class_shares : array of float64, shape (n_classes,)
+    words : polars.DataFrame
+        The twenty most distinctive words of each class, as :meth:`Model.top_words`.
+    transitions : array or None
+        Rows are the source. Weights or probabilities, see ``transition_kind``.
+    transition_rows : list of str
+        Names of the rows beyond the classes, such as "start".
+    transition_kind : {"weights", "probabilities", "none"}
+    background_share : float
+    trace : polars.DataFrame
+    convergence : dict
+    facts : dict
+        Seed, sampler, sweeps, sizes, fingerprint.
+    """
+
+    name: str
+    params: dict[str, Any]
+    class_shares: NDArray[np.float64]
+    words: pl.DataFrame
+    transitions: NDArray[np.float64] | None
+    transition_rows: list[str]
+    transition_kind: str
+    background_share: float
+    trace: pl.DataFrame
+    convergence: dict[str, float]
+    facts: dict[str, Any]
+
+    def classes(self, n_words: int = 8) -> pl.DataFrame:
+        """Return one row a class, the largest first: class, share, its telling words."""
+        words = (
+            self.words.filter(pl.col("rank") <= n_words)
+            .group_by("class", maintain_order=True)
+            .agg(pl.col("word").str.join(" ").alias("words"))
+        )
+        shares = pl.DataFrame({"class": np.arange(len(self.class_shares)),
+                               "share": self.class_shares})  # fmt: skip
+        return shares.join(words, on="class", how="left").sort("share", descending=True)
+
+
+def summarize_model(model: Model) -> ModelSummary:
+    """Make the summary of a fitted model."""
+    return ModelSummary(
+        name=model.name,
+        params=model.get_params(),
+        class_shares=model.class_shares_,
+        words=model.top_words(20, by="distinctiveness"),
+        transitions=getattr(model, "transitions_", None),
+        transition_rows=getattr(model, "transition_rows", []),
+        transition_kind=getattr(model, "transition_kind", "none"),
+        background_share=1 - model.class_probability_,
+        trace=model.trace_,
+        convergence=model.convergence_,
+        facts={
+            "seed": model.seed_,
+            "sampler": model.sampler_,
+            "sweeps": model.n_sweeps_,
+            "burn_in": model.burn_in_,
+            "words": len(model.vocabulary_),
+            "fingerprint": model.fingerprint_,
+        },
+    )

@@ -1,0 +1,89 @@
+"""Sweeps on threads of this process: kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from palaver.parallel.executor import Arrays, Engine, Globals, Shards, States
+
+Result = TypeVar("Result")
+
+
+class LocalExecutor:
+    """An executor of ``n_jobs`` threads.
+
+    At most ``n_jobs + 1`` statistics are alive at a time, and BLAS is held to one thread,
+    so that neither memory nor results depend on the number of cores.
+    """
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
+        self._states: States = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def begin(self, engine: Engine, shards: Shards) -> None:
+        """Take the engine and the data, and start the threads."""
+        self._engine, self._shards = engine, shards
+        self._states = {}
+        self._limits = threadpool_limits(1)
+        if self.n_jobs > 1:
+            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="palaver")
+
+    def open(self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]) -> None:
+        """Open the states of all shards of the given chains."""
+
+        def work(chain: int, shard: int) -> None:
+            state = self._engine.open(shared[chain], self._shards[shard], keys[chain])
+            self._states[chain, shard] = state
+
+        for _ in self._map(work, shared):
+            pass
+
+    def round(
+        self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]
+    ) -> Iterator[tuple[int, Arrays]]:
+        """Sweep all shards of the given chains; yield (chain, statistics) in order."""
+
+        def work(chain: int, shard: int) -> tuple[int, Arrays]:
+            state = self._states[chain, shard]
+            return chain, self._engine.sweep(shared[chain], self._shards[shard], state, keys[chain])
+
+        return self._map(work, shared)
+
+    def _map(
+        self, work: Callable[[int, int], Result], chains: Mapping[int, Globals]
+    ) -> Iterator[Result]:
+        """Do the work of every (chain, shard) and yield the results in that order."""
+        tasks = [(chain, shard) for chain in chains for shard in range(len(self._shards))]
+        if self._pool is None:
+            yield from (work(*task) for task in tasks)
+            return
+        waiting: deque[Future[Result]] = deque()
+        for task in tasks:
+            if len(waiting) > self.n_jobs:
+                yield waiting.popleft().result()
+            waiting.append(self._pool.submit(work, *task))
+        while waiting:
+            yield waiting.popleft().result()
+
+    def states(self) -> States:
+        """Return the states by (chain, shard)."""
+        return self._states
+
+    def restore(self, states: States) -> None:
+        """Put back the states of a checkpoint."""
+        self._states = {place: dict(state) for place, state in states.items()}
+
+    def end(self) -> None:
+        """Stop the threads; states stay readable."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._limits.restore_original_limits()

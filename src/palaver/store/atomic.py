@@ -1,0 +1,154 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from palaver.errors import StoreError
+
+_ADVICE = {
+    errno.ENOSPC: "the disk is full; make room and try again",
+    errno.EACCES: "writing there is not allowed; choose another folder",
+    errno.EPERM: "writing there is not allowed; choose another folder",
+    errno.EROFS: "the disk is read-only; choose another folder",
+    errno.EISDIR: "there is a folder of that name; choose another name",
+    errno.ENOTDIR: "a part of the path is a file; choose another folder",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+}
+_RENAME_TRIES = 10 if os.name == "nt" else 1  # virus scanners hold new files for a moment
+_PAUSE_SECONDS = 0.05
+
+
+@contextmanager
+def replace_file(path: str | Path) -> Iterator[Path]:
+    """Give a temporary name to write to; on success it becomes ``path`` in one step.
+
+    Missing folders are made, a link is followed, and the permissions of a file that was there
+    before are kept.
+
+    Raises
+    ------
+    StoreError
+        The file cannot be written; what was there before is untouched.
+    """
+    target = _real(path)
+    temporary = _temporary(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        if target.is_file():
+            shutil.copymode(target, temporary)
+        sync(temporary)
+        _rename(temporary, target)
+        sync(target.parent)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise store_error(Path(path), error) from error
+    finally:
+        _discard(temporary)
+
+
+@contextmanager
+def replace_folder(path: str | Path) -> Iterator[Path]:
+    """Give a temporary folder to fill; on success it becomes ``path``, whatever was there.
+
+    A folder cannot replace another in one step everywhere, so the old one is moved aside
+    first and removed afterwards; a kill in between leaves it under its temporary name.
+
+    Raises
+    ------
+    StoreError
+        The folder cannot be written; what was there before is untouched.
+    """
+    target = _real(path)
+    temporary = _temporary(target)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        for file in temporary.rglob("*"):
+            sync(file)
+        sync(temporary)
+        _swap(temporary, target)
+        sync(target.parent)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise store_error(Path(path), error) from error
+    finally:
+        _discard(temporary)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or a folder's entries where the platform can, durable."""
+    if path.is_dir() and os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # some network disks cannot
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def store_error(path: Path, error: OSError) -> StoreError:
+    """Say why something cannot be written, and what to do."""
+    reason = error.strerror or str(error)
+    advice = _ADVICE.get(error.errno or 0)
+    return StoreError(f"{path}: cannot be written ({advice or reason})")
+
+
+def _real(path: str | Path) -> Path:
+    """Follow links, so that what a link points to is replaced and not the link."""
+    return Path(os.path.realpath(path))
+
+
+def _temporary(path: Path) -> Path:
+    """Name a file beside ``path``: a rename is one step only within one disk."""
+    return path.with_name(f".palaver-{secrets.token_hex(8)}.tmp")
+
+
+def _swap(new: Path, old: Path) -> None:
+    """Rename a folder into the place of another; put the other back if that fails."""
+    if not old.exists():
+        _rename(new, old)
+        return
+    aside = _temporary(old)
+    _rename(old, aside)
+    try:
+        _rename(new, old)
+    except BaseException:
+        _rename(aside, old)
+        raise
+    _discard(aside)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Rename; on Windows, patiently, since a file that someone reads cannot be moved."""
+    for tries_left in reversed(range(_RENAME_TRIES)):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _discard(path: Path) -> None:
+    """Remove a file or folder if it is there; failing to is not worth an error."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

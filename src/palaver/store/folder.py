@@ -1,0 +1,229 @@
+"""A stored folder: ``manifest.json`` and the arrays it names.
+
+The manifest is the point of commitment. :func:`save` first writes the arrays into a new
+subfolder, then replaces the manifest in one step, then removes the arrays of the generation
+before the last. A kill at any moment leaves a folder that loads, as it was or as it is now.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.errors import DamagedStoreError, NewerStoreError, StoreError
+from palaver.store.atomic import replace_file, store_error, sync
+
+FORMAT = 1
+MANIFEST, PREVIOUS = "manifest.json", "manifest.previous.json"
+_LIBRARIES = ("palaver", "numpy", "numba", "polars", "scipy")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What was loaded from a folder.
+
+    Attributes
+    ----------
+    kind : str
+        What the folder holds, such as ``"model"``.
+    content : dict
+        The JSON part.
+    arrays : dict of str to array
+    versions : dict of str to str
+        Library versions at the time of writing.
+    fell_back : bool
+        Whether the newest generation was damaged and this is the one before.
+    """
+
+    kind: str
+    content: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    versions: dict[str, str]
+    fell_back: bool = False
+
+
+def is_stored(folder: str | Path) -> bool:
+    """Whether a folder has a manifest."""
+    return (Path(folder) / MANIFEST).is_file()
+
+
+def save(
+    folder: str | Path,
+    kind: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    keep_previous: bool = False,
+) -> None:
+    """Write a folder; a reader sees all of it or nothing of it.
+
+    Parameters
+    ----------
+    folder : path
+        Made if missing; what it held before is replaced.
+    kind : str
+    content : mapping
+        Anything JSON can hold.
+    arrays : mapping of str to array
+        Any dtype but objects.
+    keep_previous : bool
+        Keep the generation before, to fall back on if this one gets damaged.
+    """
+    folder = Path(folder)
+    generation = f"arrays-{secrets.token_hex(6)}"
+    try:
+        target = folder / generation
+        target.mkdir(parents=True)
+        entries = {name: _write_array(target, name, array) for name, array in arrays.items()}
+        sync(target)
+        manifest = {
+            "format": FORMAT,
+            "kind": kind,
+            "versions": versions(),
+            "content": content,
+            "generation": generation,
+            "arrays": entries,
+        }
+        if keep_previous and (folder / MANIFEST).is_file():
+            with replace_file(folder / PREVIOUS) as path:
+                shutil.copyfile(folder / MANIFEST, path)
+        with replace_file(folder / MANIFEST) as path:
+            path.write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
+    except OSError as error:
+        shutil.rmtree(folder / generation, ignore_errors=True)
+        if isinstance(error, StoreError):
+            raise
+        raise store_error(folder, error) from error
+    _remove_old(folder, keep_previous)
+
+
+def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -> Stored:
+    """Read a folder.
+
+    Parameters
+    ----------
+    folder : path
+    kind : str, optional
+        What the folder must hold.
+    mapped : bool
+        Map arrays from disk instead of reading them; their sizes are checked, their
+        checksums are not.
+
+    Raises
+    ------
+    StoreError, DamagedStoreError, NewerStoreError
+    """
+    folder = Path(folder)
+    if not (folder / MANIFEST).is_file():
+        raise StoreError(f"{folder}: is not a folder written by Palaver (no {MANIFEST})")
+    try:
+        return _load_generation(folder, MANIFEST, kind, mapped)
+    except DamagedStoreError:
+        if not (folder / PREVIOUS).is_file():
+            raise
+        stored = _load_generation(folder, PREVIOUS, kind, mapped)
+        return Stored(stored.kind, stored.content, stored.arrays, stored.versions, True)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:
+    """Write one array and return its manifest entry."""
+    array = np.asarray(array, order="C")
+    path = folder / f"{name}.npy"
+    with path.open("wb") as stream:
+        np.lib.format.write_array(stream, array, allow_pickle=False)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return {"bytes": path.stat().st_size, "crc32": _checksum(array)}
+
+
+def _checksum(array: NDArray[Any]) -> int:
+    return zlib.crc32(memoryview(array.reshape(-1).view(np.uint8))) if array.size else 0
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        found = manifest["format"]
+        if not isinstance(found, int):
+            raise TypeError("format is not a number")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedStoreError(f"{path}: damaged manifest ({error})") from error
+    if found > FORMAT:
+        raise NewerStoreError(
+            f"{path.parent}: written in format {found}, this Palaver reads up to {FORMAT}; "
+            "install a newer Palaver"
+        )
+    return dict(manifest)
+
+
+def _load_generation(folder: Path, name: str, kind: str | None, mapped: bool) -> Stored:
+    manifest = _read_manifest(folder / name)
+    try:
+        generation, entries = str(manifest["generation"]), dict(manifest["arrays"])
+        found, content = str(manifest["kind"]), dict(manifest["content"])
+        library_versions = {str(k): str(v) for k, v in dict(manifest["versions"]).items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedStoreError(f"{folder / name}: damaged manifest ({error!r})") from error
+    if Path(generation).name != generation or any(Path(n).name != n for n in entries):
+        raise DamagedStoreError(f"{folder / name}: names files outside of its folder")
+    if kind is not None and found != kind:
+        raise StoreError(f"{folder}: holds a {found}, not a {kind}")
+    arrays = {n: _read_array(folder / generation, n, e, mapped) for n, e in entries.items()}
+    return Stored(found, content, arrays, library_versions)
+
+
+def _read_array(folder: Path, name: str, entry: Any, mapped: bool) -> NDArray[Any]:
+    path = folder / f"{name}.npy"
+    try:
+        if path.stat().st_size != entry["bytes"]:
+            raise DamagedStoreError(
+                f"{path}: has {path.stat().st_size:,} bytes instead of {entry['bytes']:,}"
+            )
+        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        if not mapped and _checksum(array) != entry["crc32"]:
+            raise DamagedStoreError(f"{path}: its content has been altered")
+    except (FileNotFoundError, ValueError, EOFError, KeyError, TypeError) as error:
+        if isinstance(error, DamagedStoreError):
+            raise
+        raise DamagedStoreError(f"{path}: is missing or damaged ({error})") from error
+    return array
+
+
+def _remove_old(folder: Path, keep_previous: bool) -> None:
+    """Remove arrays that no manifest names; a kill before this leaves only unused files."""
+    named = set()
+    for name in (MANIFEST, PREVIOUS):
+        path = folder / name
+        if name == PREVIOUS and not keep_previous:
+            path.unlink(missing_ok=True)
+        if path.is_file():
+            try:
+                named.add(str(_read_manifest(path).get("generation")))
+            except StoreError:
+                return
+    for old in folder.glob("arrays-*"):
+        if old.name not in named:
+            shutil.rmtree(old, ignore_errors=True)

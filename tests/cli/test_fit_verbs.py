@@ -1,0 +1,112 @@
+"""``fit``, ``topics``, ``annotate`` and ``demo``."""
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+from palaver.encode import encode
+from palaver.models import MODELS, model_class
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def threads(tmp_path_factory):
+    return pv.sample(40).write(tmp_path_factory.mktemp("data") / "threads.jsonl")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fit_topics_annotate(name, threads, tmp_path):
+    run = tmp_path / "run"
+    report = json.loads(
+        call("fit", name, threads, "--classes", 4, "--sweeps", 20, "--chains", 2, "--seed", 3,
+             "--jobs", 2, "--out", run, "--set", "omega=0.1", "--json")
+    )  # fmt: skip
+    assert report["model"] == name
+    assert len(report["classes"]) == 4
+    model = pv.load(run)
+    straight = model_class(name)(
+        n_classes=4, n_sweeps=20, n_chains=2, random_state=3, omega=0.1
+    ).fit(encode(pv.read(threads)))
+    np.testing.assert_array_equal(model.class_words_, straight.class_words_)
+    assert "share" in call("topics", run, "--words", 5)
+    topics = json.loads(call("topics", run, "--json"))
+    assert {row["class"] for row in topics} == {0, 1, 2, 3}
+    out = tmp_path / "tagged.parquet"
+    assert "messages with their classes" in call("annotate", run, threads, out)
+    assert pv.read(out).table["class"].is_between(0, 3).all()
+
+
+def test_resume_with_more_sweeps(threads, tmp_path):
+    run = tmp_path / "run"
+    call("fit", "lda", threads, "--classes", 3, "--sweeps", 10, "--out", run)
+    call("fit", "--resume", run, "--sweeps", 16)
+    assert pv.load(run).n_sweeps_ == 16
+
+
+def test_killed_run_resumes_from_its_folder_alone(tmp_path):
+    data = pv.sample(30).write(tmp_path / "threads.jsonl")
+    encoded = encode(pv.read(data))
+    run = tmp_path / "run"
+    script = [sys.executable, "-m", "palaver", "fit", "lda", str(data), "--classes", "3",
+              "--sweeps", "2000", "--set", "burn_in=1", "--set", "n_samples=1999",
+              "--checkpoint-seconds", "0", "--out", str(run)]  # fmt: skip
+    child = subprocess.Popen(script, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (run / "checkpoint" / "manifest.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    data.unlink()
+    reached = json.loads((run / "checkpoint" / "manifest.json").read_text())["content"]["sweep"]
+    assert 0 < reached < 2000
+    call("fit", "--resume", run, "--sweeps", reached + 5)
+    straight = pv.LDA(n_classes=3, n_sweeps=reached + 5, burn_in=1, n_samples=reached + 4)
+    straight.fit(encoded)
+    np.testing.assert_array_equal(pv.load(run).class_words_, straight.class_words_)
+
+
+def test_mistakes_are_explained(threads, tmp_path):
+    def fails(*arguments):
+        result = subprocess.run(
+            [sys.executable, "-m", "palaver", *map(str, arguments)], capture_output=True, text=True
+        )
+        assert result.returncode in (1, 2)
+        assert "Traceback" not in result.stderr
+        return result.stderr
+
+    run = tmp_path / "run"
+    assert "there is no model 'm5'" in fails("fit", "m5", threads, "--out", run)
+    assert "give MODEL, FILE and --out" in fails("fit", "lda", threads)
+    message = fails("fit", "lda", threads, "--classes", 0, "--out", run)
+    assert "LDA: n_classes must be a whole number >= 1" in message
+    assert "holds no run" in fails("fit", "--resume", tmp_path)
+    call("fit", "lda", threads, "--classes", 2, "--sweeps", 4, "--out", run)
+    assert "already holds a run" in fails("fit", "lda", threads, "--out", run)
+    assert "not a folder written by Palaver" in fails("topics", tmp_path)
+    assert "there is no parameter 'speed'" in fails(
+        "fit", "lda", threads, "--out", tmp_path / "x", "--set", "speed=9"
+    )
+
+
+def test_demo(tmp_path):
+    output = call("demo", "--out", tmp_path / "demo", "--sweeps", 20)
+    assert "synthetic" in output
+    assert (tmp_path / "demo" / "tagged.jsonl").is_file()
+    call("demo", "--out", tmp_path / "demo", "--sweeps", 4)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "mine")])
+    assert result.exit_code == 1
+    assert (tmp_path / "mine" / "thesis.txt").is_file()

@@ -1,0 +1,319 @@
+"""What every model of the registry must do, whoever wrote it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+import palaver as pv
+from palaver.encode import encode
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.fit import Interrupted
+from palaver.models import MODELS, model_class
+
+SMALL = {"n_classes": 3, "n_sweeps": 12, "random_state": 1}
+
+
+def samplers(name):
+    return model_class(name).limits["sampler"].options[1:]
+
+
+CASES = [
+    (name, sampler, background)
+    for name in MODELS
+    for sampler in samplers(name)
+    for background in (False, True, "message")
+]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return pv.sample(60)
+
+
+@pytest.fixture(scope="module")
+def encoded(corpus):
+    return encode(corpus)
+
+
+def make(name, **params):
+    return model_class(name)(**{**SMALL, **params})
+
+
+def estimates(model):
+    arrays = [model.class_words_, model.background_words_, model.class_shares_]
+    arrays += [model.trace_.to_numpy(), *model.chains_[-1].values(), *model.draws_.values()]
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+@pytest.mark.parametrize(("name", "sampler", "background"), CASES)
+def test_fit_gives_distributions(name, sampler, background, corpus, encoded):
+    model = make(name, sampler=sampler, background=background).fit(encoded)
+    np.testing.assert_allclose(model.class_words_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.class_shares_.sum(), 1)
+    assert model.class_words_.shape == (3, len(encoded.vocabulary))
+    assert model.trace_.height == 12
+    assert model.trace_["log_joint"].is_finite().all()
+    shares = model.transform(corpus)
+    assert shares.shape == (corpus.n_messages, 3)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    if background is False:
+        assert model.class_probability_ == 1
+        assert model.token_classes(corpus, 4)["class"].null_count() == 0
+
+
+@pytest.mark.parametrize(("name", "sampler", "background"), CASES)
+def test_same_bytes_for_any_number_of_workers(name, sampler, background):
+    corpus = encode(pv.sample(60))
+    many = [
+        estimates(
+            make(name, sampler=sampler, background=background, n_chains=2, n_jobs=n_jobs)
+            .set_params(n_sweeps=6)
+            .fit(corpus)
+        )
+        for n_jobs in (1, 2, 3)
+    ]
+    assert many[0] == many[1] == many[2]
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    import palaver.encode.shards as module
+
+    monkeypatch.setattr(module, "SMALLEST", 500)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_same_bytes_for_any_number_of_workers_on_many_shards(name, encoded, small_shards):
+    many = [
+        estimates(make(name, sampler="parallel", n_jobs=n_jobs).fit(encoded)) for n_jobs in (1, 3)
+    ]
+    assert many[0] == many[1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_seeds_matter_and_repeat(name, encoded):
+    first = estimates(make(name).fit(encoded))
+    assert estimates(make(name).fit(encoded)) == first
+    assert estimates(make(name, random_state=2).fit(encoded)) != first
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saved_and_loaded(name, corpus, encoded, tmp_path):
+    model = make(name, n_chains=2).fit(encoded)
+    model.save(tmp_path / "run")
+    again = pv.load(tmp_path / "run")
+    assert type(again) is type(model)
+    assert again.get_params() == model.get_params()
+    assert estimates(again) == estimates(model)
+    np.testing.assert_array_equal(again.transform(corpus), model.transform(corpus))
+
+
+@pytest.mark.parametrize(("name", "sampler", "background"), CASES)
+def test_interrupted_and_resumed_equals_uninterrupted(name, sampler, background, encoded, tmp_path):
+    params = {"sampler": sampler, "background": background, "n_chains": 2}
+    whole = estimates(make(name, **params).fit(encoded))
+
+    def interrupt(sweep, chains):
+        if sweep == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted, match="after sweep 7 of 12"):
+        make(name, **params).fit(encoded, folder=folder, callbacks=[interrupt])
+    resumed = make(name, n_jobs=2, **params).fit(encoded, folder=folder)
+    assert estimates(resumed) == whole
+    assert estimates(pv.load(folder)) == whole
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_finished_run_goes_on(name, encoded, tmp_path):
+    make(name).fit(encoded, folder=tmp_path)
+    longer = make(name, n_sweeps=20).fit(encoded, folder=tmp_path)
+    straight = make(name, n_sweeps=20, burn_in=6, n_samples=14).fit(encoded)
+    assert longer.n_sweeps_ == 20
+    assert estimates(longer) == estimates(straight)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_run_is_not_continued_with_other_parameters_or_data(name, encoded, tmp_path):
+    make(name).fit(encoded, folder=tmp_path)
+    with pytest.raises(StoreError, match="n_classes = 3, not 4"):
+        make(name, n_classes=4).fit(encoded, folder=tmp_path)
+    with pytest.raises(StoreError, match="data"):
+        make(name).fit(encode(pv.sample(30)), folder=tmp_path)
+
+
+CHILD = """
+import sys, time, palaver as pv
+from palaver.encode import encode
+from palaver.models import model_class
+model = model_class(sys.argv[1])(n_classes=3, n_sweeps=40, n_chains=2, n_jobs=2, random_state=1)
+encoded = encode(pv.sample(30))
+print("ready", flush=True)
+model.fit(encoded, folder=sys.argv[2], checkpoint_seconds=0.0,
+          callbacks=[lambda s, c: time.sleep(0.01)])
+"""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_killed_at_random_moments_and_resumed_equals_uninterrupted(name, tmp_path):
+    pauses = np.random.default_rng(len(name)).uniform(0.1, 1.0, 3)
+    for pause in pauses:
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, name, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        child.stdout.readline()
+        time.sleep(pause)
+        child.kill()
+        child.communicate()
+    encoded = encode(pv.sample(30))
+    resumed = make(name, n_sweeps=40, n_chains=2).fit(encoded, folder=tmp_path)
+    assert estimates(resumed) == estimates(make(name, n_sweeps=40, n_chains=2).fit(encoded))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scikit_learns_manners(name, encoded):
+    model = make(name)
+    assert clone(model).get_params() == model.get_params()
+    assert "n_sweeps=12" in repr(model)
+    assert model.set_params(n_classes=2).fit(encoded).class_shares_.shape == (2,)
+    with pytest.raises(ParameterError, match="there is no parameter 'classes'"):
+        model.set_params(classes=2)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_limits_are_declared_for_every_parameter_and_checked(name, encoded):
+    kind = model_class(name)
+    assert set(kind.limits) == set(kind().get_params()) - {"random_state"}
+    for parameter, bad in (("n_classes", 0), ("n_sweeps", 0), ("sampler", "best"), ("omega", -1)):
+        with pytest.raises(ParameterError, match=f"{kind.__name__}: {parameter} must be"):
+            make(name, **{parameter: bad}).fit(encoded)
+    with pytest.raises(ParameterError, match="random_state"):
+        make(name, random_state=-1).fit(encoded)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_not_fitted(name, corpus):
+    for call in (lambda m: m.top_words(), lambda m: m.transform(corpus), lambda m: m.summary(),
+                 lambda m: m.simulate((1, 1, 1)), lambda m: m.save("x")):  # fmt: skip
+        with pytest.raises(NotFittedError, match=r"call fit\(corpus\)"):
+            call(make(name))
+
+
+def tiny(*messages):
+    rows = [{"conversation": c, "id": i, "reply_to": r, "text": t} for c, i, r, t in messages]
+    return pv.Corpus.from_polars(
+        pl.DataFrame(
+            rows, schema=dict.fromkeys(("conversation", "id", "reply_to", "text"), pl.String)
+        )
+    )
+
+
+EDGES = {
+    "one message": tiny(("a", "1", None, "hello world")),
+    "one word": tiny(("a", "1", None, "yes"), ("a", "2", "1", "yes yes"), ("b", "3", None, "yes")),
+    "empty messages": tiny(("a", "1", None, ""), ("a", "2", "1", "so what"), ("a", "3", "2", "")),
+    "single words": tiny(("a", "1", None, "x"), ("a", "2", "1", "y"), ("a", "3", "1", "x")),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(("name", "sampler", "background"), CASES)
+def test_edges(name, sampler, background, edge):
+    for n_classes in (1, 2):
+        model = make(
+            name, n_classes=n_classes, sampler=sampler, background=background, n_sweeps=5
+        ).fit(EDGES[edge])
+        assert model.trace_["log_joint"].is_finite().all()
+        shares = model.transform(EDGES[edge], 4)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        assert np.isfinite(model.class_words_).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_messages(name):
+    with pytest.raises(CorpusError, match="no messages"):
+        make(name).fit(tiny())
+    with pytest.raises(CorpusError, match="no words"):
+        make(name).fit(tiny(("a", "1", None, ""), ("a", "2", "1", " ")))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_conversations_with_unknown_words(name, encoded):
+    model = make(name).fit(encoded)
+    new = tiny(("n", "1", None, "xyzzy plugh"), ("n", "2", "1", "thanks, that worked!"))
+    shares = model.transform(new)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    if name != "block-hmm":  # which knows a class from the replies alone
+        np.testing.assert_allclose(shares[0], model.class_shares_)
+    assert model.token_classes(new)["word"].to_list() == ["thanks", ",", "that", "worked", "!"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_conversations_classes_do_not_depend_on_the_others(name, corpus, encoded):
+    model = make(name).fit(encoded)
+    whole = model.transform(corpus)
+    first = corpus.take(np.arange(10))
+    np.testing.assert_array_equal(model.transform(first), whole[: first.n_messages])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_tables(name, corpus, encoded, tmp_path):
+    model = make(name).fit(encoded)
+    top = model.top_words(5)
+    assert top.columns == ["class", "rank", "word", "probability", "distinctiveness"]
+    assert top.height == 15
+    for _, part in top.group_by("class"):
+        assert part["probability"].is_sorted(descending=True)
+    telling = model.top_words(5, by="distinctiveness")
+    assert telling["distinctiveness"].min() >= top["distinctiveness"].min()
+    tokens = model.token_classes(corpus)
+    assert tokens.height == encoded.n_tokens
+    assert tokens.columns == ["message", "token", "word", "class", "probability"]
+    tagged = model.annotate(corpus)
+    shares = tagged.table.select("share_0", "share_1", "share_2").to_numpy()
+    np.testing.assert_array_equal(tagged.table["class"], shares.argmax(axis=1))
+    np.testing.assert_allclose(tagged.table["class_probability"], shares.max(axis=1))
+    again = pv.read(tagged.write(tmp_path / "tagged.jsonl"))
+    np.testing.assert_allclose(again.table["share_1"], shares[:, 1])
+    classes = model.summary().classes(4)
+    assert classes["share"].is_sorted(descending=True)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_simulated_threads_have_the_shape_asked_for(name, corpus, encoded):
+    model = make(name).fit(encoded)
+    like = model.simulate(encoded, seed=4)
+    np.testing.assert_array_equal(like.parents, encoded.parents)
+    lengths = like.table["tokens"].list.len().to_numpy()
+    np.testing.assert_array_equal(lengths, np.diff(encoded.message_offsets))
+    assert model.simulate(encoded, seed=4).fingerprint == like.fingerprint
+    assert model.simulate(encoded, seed=5).fingerprint != like.fingerprint
+    assert model.simulate((3, 4, 5)).n_messages == 12
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_input_is_left_alone(name, encoded):
+    before = (encoded.tokens.copy(), encoded.parents.copy(), encoded.message_offsets.copy())
+    model = make(name).fit(encoded)
+    model.transform(encoded)
+    for old, new in zip(
+        before, (encoded.tokens, encoded.parents, encoded.message_offsets), strict=True
+    ):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mapped_data_gives_the_same_bytes(name, encoded, tmp_path):
+    encoded.write(tmp_path / "data")
+    mapped = pv.Encoded.open(tmp_path / "data")
+    for sampler in ("collapsed", "parallel"):
+        straight = estimates(make(name, sampler=sampler).fit(encoded))
+        assert estimates(make(name, sampler=sampler).fit(mapped)) == straight

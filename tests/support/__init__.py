@@ -1,0 +1,1 @@
+"""Shared by the tests: random forests of messages and the Geweke harness."""

@@ -1,0 +1,17 @@
+"""Data sets that may lie beside the repository, in ``../shared/data``; tests skip without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def shared_data(name: str) -> Path:
+    """Return the path of a shared file; skip the test, saying why, where it is not there."""
+    path = _DATA / name
+    if not path.exists():
+        pytest.skip(f"needs ../shared/data/{name}, which is not part of the repository")
+    return path

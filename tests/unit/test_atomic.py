@@ -1,0 +1,164 @@
+"""Files and folders appear whole or not at all, and what was there survives a failure."""
+
+import errno
+import os
+import stat
+
+import pytest
+
+from palaver.errors import StoreError
+from palaver.store import atomic
+from palaver.store.atomic import replace_file, replace_folder
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write(path, text, error=None):
+    with replace_file(path) as temporary:
+        temporary.write_text(text)
+        if error:
+            raise error
+
+
+def fill(path, error=None, **files):
+    with replace_folder(path) as temporary:
+        for name, text in files.items():
+            (temporary / name).write_text(text)
+        if error:
+            raise error
+
+
+def test_a_file_is_made_and_replaced(tmp_path):
+    path = tmp_path / "new" / "x.txt"
+    write(path, "one")
+    write(path, "two")
+    assert path.read_text() == "two"
+    assert names(path.parent) == ["x.txt"]
+
+
+def test_the_temporary_name_is_beside_the_file_and_nothing_shows_before_the_end(tmp_path):
+    path = tmp_path / "x.txt"
+    with replace_file(path) as temporary:
+        temporary.write_text("half")
+        assert temporary.parent == tmp_path
+        assert not path.exists()
+    assert path.read_text() == "half"
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path, error):
+    path = tmp_path / "x.txt"
+    write(path, "old")
+    with pytest.raises(type(error)):
+        write(path, "half", error)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["x.txt"]
+
+
+def test_the_file_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
+    steps = []
+    sync, rename = atomic.sync, atomic._rename
+    monkeypatch.setattr(atomic, "sync", lambda path: (steps.append("sync"), sync(path)))
+    monkeypatch.setattr(atomic, "_rename", lambda *paths: (steps.append("rename"), rename(*paths)))
+    write(tmp_path / "x", "text")
+    assert steps == ["sync", "rename", "sync"]
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.ENOSPC, "the disk is full; make room"),
+        (errno.EACCES, "not allowed; choose another folder"),
+        (errno.EROFS, "read-only; choose another folder"),
+    ],
+)
+def test_errors_of_the_disk_say_what_to_do(tmp_path, code, advice):
+    path = tmp_path / "x.txt"
+    write(path, "old")
+    with pytest.raises(StoreError, match=advice) as caught:
+        write(path, "half", OSError(code, os.strerror(code)))
+    assert str(path) in str(caught.value)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["x.txt"]
+
+
+def test_a_folder_in_the_way_and_a_file_on_the_way_are_store_errors(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write(tmp_path / "folder", "x")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write(tmp_path / "file" / "x", "x")
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def test_a_name_as_long_as_names_can_be_works(tmp_path):
+    path = tmp_path / ("x" * 250 + ".txt")
+    write(path, "one")
+    assert path.read_text() == "one"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_are_kept_and_links_followed(tmp_path):
+    path, link = tmp_path / "x.txt", tmp_path / "link.txt"
+    write(path, "old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    write(link, "new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_folder_is_made_and_replaced(tmp_path):
+    path = tmp_path / "new" / "folder"
+    fill(path, a="1", b="2")
+    fill(path, c="3")
+    assert names(path) == ["c"]
+    assert names(path.parent) == ["folder"]
+
+
+def test_a_failure_leaves_the_old_folder_and_no_litter(tmp_path):
+    path = tmp_path / "folder"
+    fill(path, a="1")
+    with pytest.raises(ValueError, match="mine"):
+        fill(path, ValueError("mine"), b="half")
+    assert names(path) == ["a"]
+    assert names(tmp_path) == ["folder"]
+
+
+def test_the_old_folder_comes_back_if_the_last_rename_fails(tmp_path, monkeypatch):
+    path = tmp_path / "folder"
+    fill(path, a="1")
+    rename, calls = atomic._rename, []
+
+    def fails_second(source, target):
+        calls.append(source)
+        if len(calls) == 2:
+            raise OSError(errno.EACCES, "no")
+        rename(source, target)
+
+    monkeypatch.setattr(atomic, "_rename", fails_second)
+    with pytest.raises(StoreError):
+        fill(path, b="2")
+    assert (path / "a").read_text() == "1"
+    assert names(tmp_path) == ["folder"]
+
+
+def test_windows_renames_wait_for_whoever_holds_the_file(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("x")
+    replace, calls = os.replace, []
+
+    def held_twice(source, target):
+        calls.append(source)
+        if len(calls) < 3:
+            raise PermissionError(errno.EACCES, "held")
+        replace(source, target)
+
+    monkeypatch.setattr(atomic, "_RENAME_TRIES", 3)
+    monkeypatch.setattr(atomic, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(atomic.os, "replace", held_twice)
+    atomic._rename(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "x"

@@ -1,0 +1,42 @@
+"""Documentation that fails when it is not true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from palaver.cli import app
+from palaver.corpus.notes import KINDS
+from palaver.corpus.readers import FORMATS
+from palaver.models import MODELS, model_class
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def test_every_format_and_every_kind_of_dirt_is_documented():
+    text = (DOCS / "formats.md").read_text()
+    for known in FORMATS:
+        assert f"**{known.name}**" in text, known.name
+    for kind, (severity, words) in KINDS.items():
+        assert f"| `{kind}` | {severity} | {words} |" in text, kind
+
+
+def test_every_verb_is_in_the_readme_or_the_docs():
+    text = (ROOT / "README.md").read_text() + "".join(p.read_text() for p in DOCS.rglob("*.md"))
+    for command in app.registered_commands:
+        assert f"palaver {command.name}" in text, command.name
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_page_and_documents_its_parameters(name):
+    kind = model_class(name)
+    assert (DOCS / "models" / f"{name.replace('-', '_')}.md").is_file()
+    for parameter in kind().get_params():
+        assert re.search(rf"\b{parameter}\b", kind.__doc__), f"{name}: {parameter}"
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"

@@ -1,0 +1,244 @@
+"""The one loop on a toy engine: order, samples, checkpoints, kills, schedules, diagnostics."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from palaver.errors import StoreError
+from palaver.fit import (
+    Interrupted,
+    Schedule,
+    convergence,
+    effective_sample_size,
+    r_hat,
+    run,
+    trace_table,
+)
+from palaver.fit.checkpoint import Checkpoints
+from palaver.kernels.random import uniforms
+from palaver.parallel import Globals, LocalExecutor
+
+SHARDS = [(0, 5), (5, 9), (9, 20)]  # (first, last) conversation
+
+
+class Toy:
+    """A random walk in every conversation towards a mean that all share."""
+
+    def start(self, generator):
+        return Globals("walk", {"mean": generator.standard_normal(2)})
+
+    def open(self, shared, shard, key):
+        return {"x": np.array([uniforms(key, c, 2) for c in range(*shard)])}
+
+    def sweep(self, shared, shard, state, key):
+        noise = np.array([uniforms(key, c, 2) for c in range(*shard)]) - 0.5
+        state["x"] *= 0.9
+        state["x"] += 0.1 * shared.arrays["mean"] + noise * shared.temperature
+        return {"sum": state["x"].sum(axis=0), "order": np.array([shard[0]])}
+
+    def merge(self, left, right):
+        return {
+            "sum": left["sum"] + right["sum"],
+            "order": np.concatenate((left["order"], right["order"])),
+        }
+
+    def update(self, shared, statistics, generator):
+        assert statistics["order"].tolist() == [0, 5, 9]  # merged in shard order
+        mean = statistics["sum"] / 20 + 0.01 * generator.standard_normal(2)
+        return Globals("walk", {"mean": mean}), {"log_joint": float(-(mean**2).sum())}
+
+    def sample(self, shared, statistics):
+        return {"mean": shared.arrays["mean"], "big": np.zeros(200_000)}
+
+
+def fit(n_jobs=1, n_sweeps=12, n_chains=2, **options):
+    schedule = options.pop("schedule", Schedule(n_sweeps, 4, 2))
+    return run(Toy(), SHARDS, LocalExecutor(n_jobs), schedule, seed=3, n_chains=n_chains, **options)
+
+
+def result(done):
+    return (
+        done.sweep,
+        [chain.trace for chain in done.chains],
+        [chain.shared.arrays["mean"].tobytes() for chain in done.chains],
+        [chain.mean()["mean"].tobytes() for chain in done.chains],
+        [np.stack(chain.draws["mean"]).tobytes() for chain in done.chains],
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_same_bytes_for_any_number_of_workers(n_jobs):
+    assert result(fit(n_jobs)) == result(fit(1))
+
+
+def test_chains_differ_and_the_first_does_not_depend_on_the_others():
+    two, one = fit(n_chains=2), fit(n_chains=1)
+    assert two.chains[0].trace == one.chains[0].trace
+    assert two.chains[0].trace != two.chains[1].trace
+
+
+def test_samples_follow_burn_in_and_thinning():
+    chain = fit(n_sweeps=12).chains[0]
+    assert chain.n_samples == 4  # sweeps 6, 8, 10, 12
+    assert len(chain.draws["mean"]) == 4
+    np.testing.assert_allclose(chain.mean()["mean"], np.mean(chain.draws["mean"], axis=0))
+    assert "big" not in chain.draws  # large arrays are summed only
+    assert chain.mean()["big"].shape == (200_000,)
+
+
+@pytest.mark.parametrize("stop_at", [1, 5, 6, 11])
+def test_stopped_and_resumed_equals_uninterrupted(tmp_path, stop_at):
+    whole = result(fit())
+    folder = tmp_path / "run"
+    fit(checkpoints=Checkpoints(folder, 1e9, {"a": 1}), callbacks=[lambda s, c: s == stop_at])
+    resumed = fit(n_jobs=2, checkpoints=Checkpoints(folder, 1e9, {"a": 1}))
+    assert result(resumed) == whole
+
+
+def test_a_finished_run_goes_on_with_more_sweeps(tmp_path):
+    checkpoints = Checkpoints(tmp_path, 1e9, {})
+    fit(n_sweeps=12, checkpoints=checkpoints)
+    longer = fit(n_sweeps=20, checkpoints=Checkpoints(tmp_path, 1e9, {}))
+    assert result(longer) == result(fit(n_sweeps=20))
+
+
+def test_a_continued_run_keeps_its_burn_in_and_thinning(tmp_path):
+    first = Checkpoints(tmp_path, 1e9, {})
+    fit(schedule=first.schedule(Schedule(12, 4, 2)), checkpoints=first)
+    again = Checkpoints(tmp_path, 1e9, {})
+    assert again.schedule(Schedule(100, 50, 5)) == Schedule(100, 4, 2)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    fit(checkpoints=Checkpoints(tmp_path, 1e9, {"n_classes": 3}))
+    with pytest.raises(StoreError, match="n_classes = 3, not 4"):
+        fit(checkpoints=Checkpoints(tmp_path, 1e9, {"n_classes": 4}))
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path):
+    fit(checkpoints=Checkpoints(tmp_path, 0.0, {}), n_sweeps=12)
+    newest = max(tmp_path.glob("arrays-*"), key=lambda p: (p.stat().st_mtime_ns, p.name))
+    for path in newest.glob("state*"):
+        path.write_bytes(b"x")
+    checkpoints = Checkpoints(tmp_path, 1e9, {})
+    again = fit(n_sweeps=12, checkpoints=checkpoints)
+    assert checkpoints.fell_back
+    assert result(again) == result(fit(n_sweeps=12))
+
+
+CHILD = """
+    import sys, time
+    sys.path[:0] = [{tests!r}, {here!r}]
+    from test_loop import Checkpoints, Toy, SHARDS, LocalExecutor, Schedule, result, run
+    done = run(Toy(), SHARDS, LocalExecutor(2), Schedule(60, 4, 2), seed=3, n_chains=2,
+               checkpoints=Checkpoints(sys.argv[1], 0.0, {{}}),
+               callbacks=[lambda s, c: print(s, flush=True) or time.sleep(0.002)])
+"""
+
+
+def test_killed_at_random_moments_and_resumed_equals_uninterrupted(tmp_path):
+    here = os.path.dirname(__file__)
+    script = textwrap.dedent(CHILD).format(here=here, tests=os.path.dirname(here))
+    pauses = np.random.default_rng(1).uniform(0.0, 0.12, 5)
+    for pause in pauses:
+        child = subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        child.stdout.readline()
+        time.sleep(pause)
+        child.kill()
+        child.communicate()
+    resumed = fit(n_sweeps=60, checkpoints=Checkpoints(tmp_path, 1e9, {}))
+    assert result(resumed) == result(fit(n_sweeps=60))
+
+
+def test_ctrl_c_stops_after_a_whole_sweep_and_keeps_it(tmp_path):
+    def interrupt(sweep, chains):
+        if sweep == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="after sweep 5 of 12; resume"):
+        fit(checkpoints=Checkpoints(tmp_path, 1e9, {}), callbacks=[interrupt])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert result(fit(checkpoints=Checkpoints(tmp_path, 1e9, {}))) == result(fit())
+
+
+def test_second_ctrl_c_stops_at_once():
+    def interrupt(sweep, chains):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        fit(callbacks=[interrupt])
+    assert not isinstance(caught.value, Interrupted)
+
+
+def test_time_budget_ends_a_fit():
+    done = fit(
+        schedule=Schedule(10**6, 4, 2, max_seconds=0.2),
+        callbacks=[lambda sweep, chains: time.sleep(0.01)],
+    )
+    assert 4 < done.sweep < 1000
+    assert not done.finished
+
+
+def test_best_chain_has_the_highest_mean_log_joint():
+    done = fit()
+    means = [
+        np.mean([chain.trace[s - 1]["log_joint"] for s in (6, 8, 10, 12)]) for chain in done.chains
+    ]
+    assert done.best == int(np.argmax(means))
+
+
+def test_annealing_falls_to_one():
+    schedule = Schedule(100, 50, anneal=0.5, hottest=10)
+    temperatures = [schedule.temperature(sweep) for sweep in range(1, 101)]
+    assert temperatures[0] == 10
+    assert all(a >= b for a, b in pairwise(temperatures))
+    assert temperatures[26:] == [1.0] * 74
+    hot = fit(schedule=Schedule(12, 4, 2, anneal=1.0, hottest=5))
+    assert result(hot) != result(fit())
+
+
+def test_trace_is_a_table():
+    table = trace_table([chain.trace for chain in fit().chains])
+    assert table.columns == ["chain", "sweep", "log_joint"]
+    assert table.height == 24
+
+
+def ar1(correlation, n, seed):
+    noise = np.random.default_rng(seed).standard_normal(n)
+    x = np.zeros(n)
+    for i in range(1, n):
+        x[i] = correlation * x[i - 1] + noise[i]
+    return x
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_effective_sample_size_of_known_chains(correlation):
+    draws = np.array([ar1(correlation, 5000, seed) for seed in range(4)])
+    truth = 20_000 * (1 - correlation) / (1 + correlation)
+    assert abs(effective_sample_size(draws) / truth - 1) < 0.15
+
+
+def test_r_hat_tells_mixed_from_unmixed():
+    chains = np.array([ar1(0.3, 2000, seed) for seed in range(4)])
+    assert r_hat(chains) < 1.01
+    assert r_hat(chains + np.arange(4)[:, None]) > 1.2
+    drifting = chains + np.linspace(0, 3, 2000)
+    assert r_hat(drifting) > 1.2
+    assert np.isnan(r_hat([[1.0, 2.0]]))
+    assert r_hat(np.ones((2, 10))) == 1.0
+
+
+def test_convergence_of_a_short_trace_is_not_a_number():
+    table = trace_table([chain.trace for chain in fit().chains])
+    assert np.isnan(convergence(table, burn_in=11)["r_hat"])
+    assert convergence(table, burn_in=0)["effective_samples"] > 0
