@@ -39,10 +39,11 @@ class Number:
     def admits(self, value: Any) -> bool:
         """Return whether ``value`` is a number of the right kind within the bounds."""
         kind = numbers.Integral if self.whole else numbers.Real
-        if isinstance(value, bool) or not isinstance(value, kind) or math.isnan(float(value)):
+        if isinstance(value, bool) or not isinstance(value, kind):
             return False
-        above = value > self.low if self.open_low else value >= self.low
-        return bool(above and value <= self.high)
+        number = float(value)  # not-a-number fails both comparisons
+        above = number > self.low if self.open_low else number >= self.low
+        return above and number <= self.high
 
     def describe(self) -> str:
         """Say the bounds in words."""

@@ -142,6 +142,10 @@ PIECES = st.sampled_from(
         b"A|hello|sd\n",
         b"PAR1",
         b"PK\x03\x04",
+        b"\x28\xb5\x2f\xfd",  # zstd, gzip and zlib, which polars unpacks unasked
+        b"\x1f\x8b\x08\x00",
+        b"x\x9c",
+        b"x\x01",
     ]
 )
 BYTES = st.binary(max_size=60) | st.lists(PIECES | st.binary(max_size=8), max_size=8).map(b"".join)

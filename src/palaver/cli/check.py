@@ -49,7 +49,6 @@ def run(
 def show(facts: dict[str, Any]) -> None:
     """Print what :func:`palaver.corpus.describe.describe` found."""
     from palaver.cli.output import console, print_facts, print_table
-    from palaver.corpus.readers import is_ordered
 
     shown = {key: facts[key] for key in ("source", "format", "conversations", "messages")}
     shown |= {"speakers": facts["speakers"], "characters": facts["characters"]}
@@ -60,9 +59,10 @@ def show(facts: dict[str, Any]) -> None:
         labels = [f"{name} ({count:,})" for name, count in facts["labels"].items()]
         shown["other columns (values)"] = labels
     print_facts(shown)
-    if not facts["shape"].get("replies", 0) and is_ordered(facts["format"]):
+    shape = facts["shape"]
+    if shape and not shape["replies"] and shape["longest_conversation"] > 1:
         console.print(
-            "\nNobody is said to answer anybody here, but the messages follow each other: "
+            "\nNobody is said to answer anybody here. If messages follow each other as in talk: "
             "with --chain, `palaver convert` and `palaver fit` let each answer the one before."
         )
     if facts["notes"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from palaver.corpus.table import Corpus
+    from palaver.corpus.table import Corpus, OnBad
 
 File = Annotated[
     Path, typer.Argument(help="File, folder or archive of conversations.", show_default=False)
@@ -30,7 +30,7 @@ def read_corpus(
     path: Path, format: str | None = None, column: list[str] | None = None, strict: bool = False
 ) -> Corpus:
     """Read a corpus as the shared options say."""
-    from palaver.cli.output import working
+    from palaver.cli.output import reading
     from palaver.corpus.table import read
 
     columns = {}
@@ -39,5 +39,6 @@ def read_corpus(
         if not equals:
             raise typer.BadParameter(f"--column takes OURS=THEIRS, got {pair!r}")
         columns[ours.strip()] = theirs.strip()
-    with working(f"reading {path.name}"):
-        return read(path, format, columns or None, on_bad="error" if strict else "repair")
+    on_bad: OnBad = "error" if strict else "repair"
+    with reading(path) as on_read:
+        return read(path, format, columns or None, on_bad=on_bad, on_read=on_read)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -48,6 +49,34 @@ def working(what: str) -> Iterator[None]:
     """Show what is being done, on a terminal, while it takes its time."""
     with errors.status(f"{what} …"):
         yield
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Callable[[int], None]]:
+    """Show a bar with speed and time left while a path is read; give what to call with bytes."""
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    from palaver.corpus.readers.source import Source
+    from palaver.errors import PalaverError
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    try:
+        total = Source(path).size
+    except (PalaverError, OSError):
+        total = None  # reading will say what is wrong
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        task = bar.add_task(f"reading {path.name}", total=total)
+        yield lambda n_bytes: bar.advance(task, n_bytes)
 
 
 def _words(value: Any) -> str:

@@ -18,7 +18,7 @@ from palaver import rng
 from palaver.corpus.clean import tidy
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
-from palaver.corpus.readers.source import MAX_BYTES, Source
+from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
 from palaver.errors import ParameterError
 from palaver.params import check, one_of, real, whole
 
@@ -243,6 +243,7 @@ def read(
     *,
     on_bad: OnBad = "repair",
     max_bytes: int = MAX_BYTES,
+    on_read: OnRead | None = None,
 ) -> Corpus:
     """Read conversations from a file, folder or archive.
 
@@ -259,6 +260,8 @@ def read(
         with the first ten places.
     max_bytes : int
         Unpacked size beyond which reading stops, against hostile archives.
+    on_read : callable, optional
+        Told how many bytes were read from disk each time, for progress bars.
 
     Examples
     --------
@@ -269,5 +272,6 @@ def read(
     notes = Notes()
     with closing(Source(path, max_bytes)) as source:
         known = find_format(source, format)
+        source.on_read = on_read
         raw = known.read(source, notes)
     return Corpus._tidy(raw, notes, columns, on_bad, str(path), known.name)

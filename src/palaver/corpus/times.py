@@ -9,7 +9,7 @@ TIME = pl.Datetime("us", "UTC")
 #: A number at or above this is in the next finer unit: 1e11 seconds is the year 5138, while
 #: 1e11 milliseconds is 1973.
 _MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 1e11, 1e14, 1e17
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999
+_FIRST_MICROSECOND, _LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 _ISO = (
     r"^(\d{4}-\d{2}-\d{2})"
@@ -54,20 +54,20 @@ def parse_times(values: pl.Series) -> pl.Series:
 
 def _from_seconds(values: pl.Series) -> pl.Series:
     """Read numbers as times since 1970, in the unit that their size suggests."""
-    column = pl.col(values.name)
-    size = column.abs()
-    seconds = (
-        pl.when(size >= _NANOSECONDS).then(column / 1e9)
-        .when(size >= _MICROSECONDS).then(column / 1e6)
-        .when(size >= _MILLISECONDS).then(column / 1e3)
-        .otherwise(column)
+    number = pl.col("n")
+    size = number.abs()
+    parts = values.cast(pl.Float64, strict=False).to_frame("n").select(
+        seconds=pl.when(size < _MILLISECONDS).then(number.floor()),
+        micros=pl.when(size >= _NANOSECONDS).then(number / 1e3)
+        .when(size >= _MICROSECONDS).then(number)
+        .when(size >= _MILLISECONDS).then(number * 1e3)
+        .otherwise((number - number.floor()) * 1e6),  # apart, since together they lose digits
     )  # fmt: skip
-    whole = values.cast(pl.Float64, strict=False).to_frame().select(seconds).to_series()
-    legal = whole.is_between(_FIRST_SECOND, _LAST_SECOND)  # neither NaN nor infinite
-    whole = whole.set(~legal.fill_null(False), None)
-    micros = ((whole - whole.floor()) * 1e6).round().cast(pl.Int64)  # apart, to lose no digit
-    micros = whole.floor().cast(pl.Int64) * 1_000_000 + micros
-    return micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    whole = pl.col("seconds").cast(pl.Int64, strict=False).fill_null(0) * 1_000_000
+    micros = parts.select(pl.col("micros").round().cast(pl.Int64, strict=False) + whole)
+    legal = pl.first().is_between(_FIRST_MICROSECOND, _LAST_MICROSECOND)
+    times = micros.select(pl.when(legal).then(pl.first()).cast(pl.Datetime("us")))
+    return times.to_series().dt.replace_time_zone("UTC").alias(values.name)
 
 
 def _within_calendar(times: pl.Series) -> pl.Series:

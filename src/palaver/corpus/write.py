@@ -228,9 +228,10 @@ def _write_utterances(table: pl.DataFrame, stream: IO[bytes]) -> None:
     """Write the messages in plain ASCII, as ConvoKit opens files in the system's encoding."""
     others = table.columns[len(COLUMNS) :]
     meta = pl.struct(others) if others else pl.lit(None)
-    seconds = pl.col("time").dt.epoch("us") / 1_000_000
-    if not table.select((pl.col("time").dt.epoch("us") % 1_000_000 != 0).any()).item():
-        seconds = seconds.cast(pl.Int64)
+    micros = pl.col("time").dt.epoch("us")
+    seconds = micros // 1_000_000
+    if table.select((micros % 1_000_000 != 0).any()).item():
+        seconds = seconds + (micros % 1_000_000) / 1e6  # apart: polars divides by multiplying
     utterances = table.select(
         "id",
         pl.col("conversation").alias("conversation_id"),

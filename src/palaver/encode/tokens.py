@@ -252,7 +252,7 @@ def _renumber(
     types: list[str],
     vocabulary: Vocabulary,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give words their numbers in the vocabulary and drop the others; chunks are emptied on the way."""
+    """Give words their vocabulary numbers and drop the others; chunks are emptied on the way."""
     numbers_of = np.array([vocabulary.index.get(word, -1) for word in types], np.int32)
     known = numbers_of >= 0
     tokens = np.empty(sum(int(known[numbers].sum()) for numbers, _ in chunks), np.int32)

@@ -26,10 +26,12 @@ from numba import njit, uint64
 
 from palaver.kernels.lanes import (
     LANES,
+    TOKENS_AHEAD,
     aligned,
     choose_outcome,
     n_lane_blocks,
     outcome_order,
+    prefetch_line,
 )
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
@@ -123,6 +125,8 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
     background_slot = uint64(LANES * n_blocks)
     row_length = uint64(word_class_counts.shape[1])
     counts = word_class_counts.reshape(-1)
+    n_lines = (n_classes + 15) // 16 + 1  # of 64 bytes, for a row that begins inside of one
+    last_token = uint64(max(tokens.shape[0] - 1, 0))
     words_omega = word_class_counts.shape[0] * omega
     n_tokens = float(class_totals.sum())
     alpha_sum = alpha.sum()
@@ -141,6 +145,9 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
         _open_message(classes[first:last], alpha, background_slot, message_counts)
         _set_factors(n_classes, message_counts, denominators, factors, raised)
         for i in range(uint64(first), uint64(last)):
+            ahead = uint64(tokens[min(i + uint64(TOKENS_AHEAD), last_token)]) * row_length
+            for line in range(n_lines):
+                prefetch_line(counts, ahead + uint64(16 * line))
             start = uint64(tokens[i]) * row_length
             old = uint64(classes[i])
             slot = old if old < uint64(n_classes) else background_slot
@@ -243,6 +250,8 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
     row_length = uint64(word_weights.shape[1])
     weights = word_weights.reshape(-1)
     counts = word_class_counts.reshape(-1)
+    n_lines = (n_classes + 7) // 8 + 1  # of 64 bytes, for a row that begins inside of one
+    last_token = uint64(max(tokens.shape[0] - 1, 0))
     alpha_sum = alpha.sum()
     beta_prior = (switch_prior[0], switch_prior[1])
     order = outcome_order(n_classes, switch != SWITCH_OFF)
@@ -255,6 +264,9 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
             first, last = message_offsets[b], message_offsets[b + 1]
             _open_message(classes[first:last], alpha, background_slot, factors)
             for i in range(uint64(first), uint64(last)):
+                ahead = uint64(tokens[min(i + uint64(TOKENS_AHEAD), last_token)]) * row_length
+                for line in range(n_lines):
+                    prefetch_line(weights, ahead + uint64(8 * line))
                 start = uint64(tokens[i]) * row_length
                 old = uint64(classes[i])
                 slot = old if old < uint64(n_classes) else background_slot

@@ -160,7 +160,7 @@ def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, Any]
 
 
 def _checksum(array: NDArray[Any]) -> int:
-    return zlib.crc32(memoryview(array.reshape(-1).view(np.uint8))) if array.size else 0
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data) if array.size else 0
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

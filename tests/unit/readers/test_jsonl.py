@@ -114,6 +114,13 @@ def test_a_file_without_any_good_line_is_refused(raw):
         raw(b'{\n"a": 1\n}\n')
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_compressed_lines_are_not_unpacked_unasked(raw, pack):
+    """Else a few bytes could unpack to any size."""
+    with pytest.raises(FormatError, match="none of its lines"):
+        raw(pack(GOOD))
+
+
 def test_damaged_compression_is_refused(tmp_path):
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(GOOD)[:-20])
     with pytest.raises(FormatError, match="cut short"):
@@ -138,6 +145,8 @@ def test_damaged_compression_is_refused(tmp_path):
         (['["x"]', '"y"'], ['["x"]', "y"]),
         (["[1]", "2"], ["[1]", "2"]),
         (["[true, 1]"], ["[true, 1]"]),
+        (["[true, 1.5]"], ["[true, 1.5]"]),
+        (['[true, 1.5, "x"]'], [["true", "1.5", "x"]]),
         (["[[1], 2]", "[3]"], ["[[1], 2]", "[3]"]),
         (['[{"b": 1}, "x"]', '["y"]'], ['[{"b": 1}, "x"]', '["y"]']),
         (['{"b": 1}', "[1]", "2", '"x"'], ['{"b": 1}', "[1]", "2", "x"]),

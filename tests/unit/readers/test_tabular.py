@@ -198,6 +198,11 @@ def test_hopeless_quotes_take_linear_time(raw):
     assert time.perf_counter() - start < 30  # reading each rest of the file would take hours
 
 
+def test_cells_that_look_compressed(raw):
+    assert raw(b"text,id\nx\x01y,1\nx\x5e,2\n")[0]["text"].to_list() == ["x\x01y", "x^"]
+    assert raw(b"text,id\nx^2,1\n")[0]["text"].to_list() == ["x^2"]
+
+
 def test_an_empty_cell_is_null_and_quotes_make_it_an_empty_string(raw):
     table, _ = raw('id,text,act\n1,,""\n2,"",\n')
     assert table.rows() == [("1", None, ""), ("2", "", None)]

@@ -87,11 +87,6 @@ def find_format(source: Source, name: str | None = None) -> Format:
     )
 
 
-def is_ordered(name: str) -> bool:
-    """Whether messages of a format follow each other as in talk."""
-    return any(known.ordered for known in FORMATS if known.name == name)
-
-
 def _describe(source: Source) -> str:
     """Say what an unknown source looks like."""
     if source.path.is_dir():

@@ -39,16 +39,12 @@ class Format:
         ``source.name``, ``.suffix``, ``.head``, ``.head_text``, ``.names`` and never raises.
     read : callable
         ``read(source, notes)`` returns the raw table.
-    ordered : bool
-        Whether messages without a parent follow each other as in talk (transcripts,
-        chats with a model), so that linking each to the one before makes sense.
     """
 
     name: str
     description: str
     looks_like: Callable[[Source], bool]
     read: Callable[[Source, Notes], pl.DataFrame]
-    ordered: bool = False
 
 
 class Rows:

@@ -165,4 +165,4 @@ def _add_tier(utterance: dict[str, object], name: str, value: str) -> None:
     utterance[name] = f"{utterance[name]} {value}" if name in utterance else value
 
 
-FORMAT = Format("chat", "CHAT transcripts (.cha)", looks_like, read, ordered=True)
+FORMAT = Format("chat", "CHAT transcripts (.cha)", looks_like, read)

@@ -257,5 +257,4 @@ FORMAT = Format(
     "chats with a model: OpenAI messages, ShareGPT, ChatGPT export",
     looks_like,
     read,
-    ordered=True,
 )

@@ -20,6 +20,7 @@ from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_LONGEST_START = 256
 _JSON_TEXT = r'^(?:\{["}]|\[(?:["\[{\]\d-]|true|false|null))'
 
 
@@ -75,9 +76,11 @@ def _compiled(block: bytes, trusted: bool = False) -> pl.DataFrame | None:
     """Read lines by polars; None if it will not have them or would not tell values apart."""
     if not block:
         return empty_table().clear()
+    if not block[:_LONGEST_START].lstrip().startswith(b"{"):
+        return None  # polars would unpack what looks compressed, past all limits
     try:
         table = pl.read_ndjson(block, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, ValueError):
+    except (pl.exceptions.PolarsError, ValueError, OSError):
         return None
     if not trusted and any(_is_ambiguous(column) for column in table):
         return None
@@ -90,7 +93,8 @@ def _is_ambiguous(column: pl.Series) -> bool:
     dtype = column.dtype
     if isinstance(dtype, pl.List):
         if dtype.inner == pl.String:
-            return _is_ambiguous(column.explode())
+            words = column.explode()
+            return bool(words.is_in(["true", "false"]).any()) or _is_ambiguous(words)
         return dtype.inner not in (pl.Int64, pl.Float64, pl.Boolean, pl.Null)
     if dtype != pl.String:
         return isinstance(dtype, pl.Struct)

@@ -14,7 +14,7 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -38,12 +38,19 @@ _READ_ERRORS = (
 )  # fmt: skip
 
 
+#: Called with the number of bytes that were read from disk, for progress bars.
+OnRead = Callable[[int], None]
+
+
 class _Limited(io.RawIOBase):
     """A stream that stops with an error beyond a number of bytes, and names what broke."""
 
-    def __init__(self, raw: IO[bytes], suffix: str, limit: int, name: str) -> None:
+    def __init__(
+        self, raw: IO[bytes], suffix: str, limit: int, name: str, on_read: OnRead | None
+    ) -> None:
         self._raw, self._stream = raw, _unpacked(raw, suffix)
         self._left, self._limit, self._name = limit, limit, name
+        self._on_read, self._position = on_read, 0
 
     def readable(self) -> bool:
         return True
@@ -62,6 +69,10 @@ class _Limited(io.RawIOBase):
                 "if that is right, raise max_bytes"
             )
         buffer[: len(data)] = data
+        if self._on_read is not None:
+            position = self._raw.tell()
+            self._on_read(position - self._position)
+            self._position = position
         return len(data)
 
     def close(self) -> None:
@@ -107,6 +118,8 @@ class Source:
     path : path
     max_bytes : int
         Unpacked size, in all, beyond which reading stops with an error.
+    on_read : callable, optional
+        Told how many bytes were read.
 
     Attributes
     ----------
@@ -118,9 +131,12 @@ class Source:
         Relative names of the files inside a folder or archive, sorted; empty for a file.
     """
 
-    def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, path: str | Path, max_bytes: int = MAX_BYTES, on_read: OnRead | None = None
+    ) -> None:
         self.path = Path(path)
         self.max_bytes = max_bytes
+        self.on_read = on_read
         if not self.path.exists():
             raise FormatError(f"{path}: there is no such file or folder")
         suffix = self.path.suffix.lower()
@@ -144,6 +160,15 @@ class Source:
     def is_tree(self) -> bool:
         """Whether the path is a folder or an archive, so that ``names`` has files."""
         return self.path.is_dir() or self.is_archive
+
+    @property
+    def size(self) -> int:
+        """Bytes to be read: of the file on disk, or of all files inside a folder or archive."""
+        if self.is_archive:
+            return sum(info.file_size for info in self._archive.infolist())
+        if self.path.is_dir():
+            return sum((self.path / name).stat().st_size for name in self.names)
+        return self.path.stat().st_size
 
     @cached_property
     def head(self) -> bytes:
@@ -219,7 +244,8 @@ class Source:
         except _READ_ERRORS as error:
             raise FormatError(f"{self}: cannot be opened ({error})") from error
         label = str(self) if name is None else f"{self}: {name}"
-        return io.BufferedReader(_Limited(raw, suffix, self.max_bytes, label), 1 << 20)
+        limited = _Limited(raw, suffix, self.max_bytes, label, self.on_read)
+        return io.BufferedReader(limited, 1 << 20)
 
     def read_bytes(self, name: str | None = None) -> bytes:
         """Return the whole unpacked file."""

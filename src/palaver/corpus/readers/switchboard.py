@@ -204,5 +204,4 @@ FORMAT = Format(
     "Switchboard dialogue acts (csv), or speaker|text|act lines",
     looks_like,
     read,
-    ordered=True,
 )

@@ -21,6 +21,7 @@ _REAL = r"^(?:-?(?:0|[1-9]\d*)(?:\.0|\.\d*[1-9])?(?:[eE][+-]?\d+)?|NaN|-?inf)$"
 _FIXED = r"^-?(?:0|[1-9]\d*)\.(\d+)$"
 _TOO_WIDE = r"^-?\d{16,}$"  # whole numbers that real ones cannot tell apart
 _TRUTH = r"^(?:true|false)$"
+_PACKED = ("x\x01", "x\x5e")  # words that polars takes for compressed data, and unpacks
 _PARQUET_ERRORS = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
@@ -102,7 +103,7 @@ def _compiled(body: str, separator: str, width: int) -> pl.DataFrame | None:
     names = [str(i) for i in range(width)]
     if not body.strip("\r\n"):
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    if _has_stray_quote(body, separator):
+    if _has_stray_quote(body, separator) or body.startswith(_PACKED):
         return None
     try:
         return pl.read_csv(
@@ -111,7 +112,7 @@ def _compiled(body: str, separator: str, width: int) -> pl.DataFrame | None:
             has_header=False,
             schema=dict.fromkeys(names, pl.String),
         )
-    except (pl.exceptions.PolarsError, ValueError):
+    except (pl.exceptions.PolarsError, ValueError, OSError):
         return None
 
 

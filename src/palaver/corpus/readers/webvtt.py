@@ -174,4 +174,4 @@ def _plain(text: str) -> str:
     return " ".join(html.unescape(_TAG.sub("", text)).split())
 
 
-FORMAT = Format("webvtt", "WebVTT or SubRip subtitles", looks_like, read, ordered=True)
+FORMAT = Format("webvtt", "WebVTT or SubRip subtitles", looks_like, read)

@@ -228,4 +228,4 @@ def _iso(*order: str) -> pl.Expr:
     return pl.concat_str(day, pl.lit("T"), "clock")
 
 
-FORMAT = Format("whatsapp", "WhatsApp chat exported as text", looks_like, read, ordered=True)
+FORMAT = Format("whatsapp", "WhatsApp chat exported as text", looks_like, read)

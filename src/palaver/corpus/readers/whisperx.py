@@ -97,5 +97,4 @@ FORMAT = Format(
     "WhisperX, Whisper or pyannote-style JSON transcript",
     looks_like,
     read,
-    ordered=True,
 )
