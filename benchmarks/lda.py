@@ -90,6 +90,7 @@ class Collapsed:
         self.n_swept = 0
 
     def sweep(self, n_sweeps: int) -> None:
+        """Resample all tokens that often."""
         for _ in range(n_sweeps):
             self.n_swept += 1
             sweep_collapsed(
@@ -130,6 +131,7 @@ class Parallel:
         self.draw()
 
     def draw(self) -> None:
+        """Draw the word weights from their posterior."""
         self.word_weights = draw_word_weights(
             self.counts, OMEGA, np.random.default_rng(self.n_swept)
         )
@@ -147,9 +149,13 @@ class Parallel:
             return counts
 
         self.n_swept += 1
-        self.counts = sum(run(sweep_shard, self.shards, self.classes))
+        results = iter(run(sweep_shard, self.shards, self.classes))
+        self.counts = next(results)
+        for counts in results:
+            self.counts += counts
 
     def sweep(self, n_sweeps: int) -> None:
+        """Resample all tokens and the word weights that often."""
         for _ in range(n_sweeps):
             self.sweep_shards(map)
             self.draw()

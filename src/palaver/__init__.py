@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from palaver.encode import Encoded, Vocabulary
     from palaver.models.block_hmm import BlockHMM
     from palaver.models.lda import LDA
+    from palaver.models.m4 import M4
     from palaver.models.registry import load
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["LDA", "BlockHMM", "Corpus", "Encoded", "Vocabulary", "load", "read", "sample"]
+__all__ = ["LDA", "M4", "BlockHMM", "Corpus", "Encoded", "Vocabulary", "load", "read", "sample"]
 
 _HOMES = {
     "BlockHMM": "palaver.models.block_hmm",
     "Corpus": "palaver.corpus.table",
     "Encoded": "palaver.encode",
     "LDA": "palaver.models.lda",
+    "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
     "load": "palaver.models.registry",
     "read": "palaver.corpus.table",

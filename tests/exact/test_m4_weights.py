@@ -1,8 +1,9 @@
-"""M4's weights: statistics against a plain twin, gradient, bound steps, and the sampled posterior."""
+"""M4's weights: statistics against a plain twin, gradient, bound steps, sampled posterior."""
 
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp
+from support.forests import random_forest
 
 from palaver.kernels import m4_weights
 from palaver.kernels.m4_weights import (
@@ -13,7 +14,6 @@ from palaver.kernels.m4_weights import (
     propose_weights,
     weight_statistics,
 )
-from support.forests import random_forest
 
 VARIANCE = 10.0
 

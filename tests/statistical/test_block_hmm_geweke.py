@@ -183,7 +183,9 @@ def simulate_collapsed(
             if bug != COUNTS_NOT_CLEARED or draw % 4 == 1:
                 words[:] = 0
             edges = np.zeros((n_classes + 1, n_classes), np.int64)
-            count_assignments(tokens, offsets, parents, z, x, 0, len(parents), words, edges)
+            count_assignments(
+                tokens, offsets, parents, z, x, np.int64(0), len(parents), words, edges
+            )
             totals = words.sum(axis=0)
             collapsed_sweep(
                 tokens, offsets, parents, alpha, given_omega, switch, given_prior, key,
@@ -217,7 +219,9 @@ def simulate_parallel(
             draw_classes_and_switches(offsets, parents, alpha, switch, switch_prior, stream, z, x)
             draw_words(offsets, n_words, n_classes, omega, stream, z, x, tokens)
             describe(offsets, parents, n_classes, z, x, tokens, out[draw])
-            count_assignments(tokens, offsets, parents, z, x, 0, len(parents), words, edges)
+            count_assignments(
+                tokens, offsets, parents, z, x, np.int64(0), len(parents), words, edges
+            )
             continue
         key[1] = draw
         for source in range(n_classes + 1):

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.planted import N_CLASSES, match, plant, spelled
 
 from palaver.encode import encode
 from palaver.models import MODELS, model_class
-from support.planted import N_CLASSES, match, plant, spelled
 
 CASES = [
     (name, sampler)
@@ -39,9 +39,7 @@ def test_planted_classes_are_recovered(name, sampler):
     if name == "m4":
         weights = found.transitions_[np.append(order, [N_CLASSES, N_CLASSES + 1])][:, order]
         likely = weights[: N_CLASSES + 1].argmax(axis=1)
-        np.testing.assert_array_equal(
-            likely, planted.transitions_[: N_CLASSES + 1].argmax(axis=1)
-        )
+        np.testing.assert_array_equal(likely, planted.transitions_[: N_CLASSES + 1].argmax(axis=1))
 
 
 @pytest.mark.parametrize("name", MODELS)

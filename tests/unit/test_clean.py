@@ -487,3 +487,8 @@ def test_reading_and_tables_agree(tmp_path):
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(m) + "\n" for m in messages))
     table = pv.Corpus.from_polars(pl.DataFrame(messages)).table
     assert pv.read(tmp_path / "x.jsonl").table.equals(table)
+
+
+def test_a_users_own_place_column_is_kept() -> None:
+    corpus = pv.Corpus.from_polars(pl.DataFrame({"text": ["a"], "place": ["Paris"]}))
+    assert corpus.table["place"].to_list() == ["Paris"]

@@ -18,7 +18,7 @@ def run(
     sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 300,
     json: Json = False,
 ) -> None:
-    """Fit a block HMM to the built-in sample, a synthetic help forum, and show the acts it finds.
+    """Fit M4 to the built-in sample, a synthetic help forum, and show the acts it finds.
 
     Example: `palaver demo`
     """
@@ -30,7 +30,7 @@ def run(
     from palaver.corpus.sample import sample
     from palaver.encode import encode
     from palaver.errors import StoreError
-    from palaver.models.block_hmm import BlockHMM
+    from palaver.models.m4 import M4
 
     corpus = sample()
     if not json:
@@ -40,7 +40,7 @@ def run(
         if not (out / "settings").is_dir() and any(out.iterdir()):
             raise StoreError(f"{out}: is not a folder of `palaver demo`; choose another --out")
         shutil.rmtree(out)
-    model = BlockHMM(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
+    model = M4(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
     encoded = encode(corpus)
     runs.begin(out, model, encoded, "built-in sample")
     model.fit(encoded, folder=out)

@@ -150,15 +150,14 @@ def _replace_handles(text: pl.Series, people: _People) -> pl.Series:
         return text
     rows = chosen.arg_true()
     pieces = pl.DataFrame({"row": rows, "piece": text.gather(rows).str.split("@")}).explode("piece")
-    piece, is_first = pieces["piece"], pieces["row"] != pieces["row"].shift(1)
-    inside_word = piece.shift(1).str.contains(r"\w$").fill_null(False)
-    legal = ~(is_first.fill_null(True) | inside_word)
+    piece = pieces["piece"]
+    follows = (pieces["row"] == pieces["row"].shift(1)).fill_null(False)  # an @ of its text
     old, new = _find_names(piece, people)
     word = piece.str.extract(f"({_HANDLE})")
     unknown = word.str.contains(_UNKNOWN_HANDLE) & ~word.is_in(_EVERYONE)
     old = old.zip_with(new.is_not_null(), word)
     new = new.zip_with(new.is_not_null() | ~unknown.fill_null(False), pl.Series(["someone"]))
-    hit = legal & new.is_not_null()
+    hit = follows & new.is_not_null()
     parts = pl.DataFrame({"row": pieces["row"], "piece": piece, "old": old, "new": new, "hit": hit})
     rest = pl.col("piece").str.strip_prefix(pl.col("old"))
     joined = (

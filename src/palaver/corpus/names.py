@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -26,12 +26,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
 PLACE = "\0place"
 
 _OURS = tuple(ALIASES)
-_KNOWN = {name for ours, others in ALIASES.items() for name in (ours, *others)}
 
 
-def is_known(name: str) -> bool:
-    """Whether a column's name is ours or a usual one for ours."""
-    return name.lower() in _KNOWN
+def names_for_ours(columns: Iterable[str]) -> set[str]:
+    """Return which of a table's columns are ours, or may become ours since ours are missing."""
+    lower = {name.strip().lower(): name for name in columns}
+    missing = [ours for ours in _OURS if ours not in lower]
+    wanted = {*_OURS, *(alias for ours in missing for alias in ALIASES[ours])}
+    return {name for key, name in lower.items() if key in wanted}
 
 
 def name_columns(raw: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
 from palaver.corpus.clean import tidy
+from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
 from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
@@ -79,7 +80,8 @@ class Corpus:
         source : str
             A name for messages and reports.
         """
-        return cls._tidy(table, Notes(), columns, on_bad, source, "table")
+        rows = pl.format("row {}", pl.int_range(1, pl.len() + 1)).alias(PLACE)
+        return cls._tidy(table.with_columns(rows), Notes(), columns, on_bad, source, "table")
 
     @classmethod
     def from_pandas(

@@ -231,8 +231,10 @@ def message_posteriors(  # type: ignore[no-untyped-def]
     """
     n_classes = rows.shape[1]
     columns = _floored_columns(rows)
+    floored = columns.T.copy()
     longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
     sums = np.empty((longest, n_classes + 1))
+    above = np.empty(n_classes)
     for conversation in range(len(conversation_offsets) - 1):
         first, last = conversation_offsets[conversation], conversation_offsets[conversation + 1]
         log_likelihoods[conversation] = filter_conversation(
@@ -240,13 +242,15 @@ def message_posteriors(  # type: ignore[no-untyped-def]
             columns, posteriors[first:last], sums,
         )  # fmt: skip
         for message in range(first, last):
-            posterior, total = posteriors[message], sums[message - first]
             parent = parents[message]
-            for k in range(n_classes):
-                if parent < 0:
-                    posterior[k] *= columns[k, n_classes] / total[n_classes]
-                    continue
-                above = 0.0
+            above[:] = 0.0
+            if parent < 0:
+                for k in range(n_classes):
+                    above[k] = floored[n_classes, k] / sums[message - first, n_classes]
+            else:
                 for source in range(n_classes):
-                    above += posteriors[parent, source] * (columns[k, source] / total[source])
-                posterior[k] *= above
+                    share = posteriors[parent, source] / sums[message - first, source]
+                    for k in range(n_classes):
+                        above[k] += share * floored[source, k]
+            for k in range(n_classes):
+                posteriors[message, k] *= above[k]

@@ -169,7 +169,7 @@ def propose_weights(
     """
     mean, factor, scale = _langevin(weights, gradient, curvature, variance)
     noise = generator.standard_normal(weights.shape)
-    return mean + scale * solve_triangular(factor, noise, trans="T", lower=True)
+    return np.asarray(mean + scale * solve_triangular(factor, noise, trans="T", lower=True))
 
 
 def accept_weights(

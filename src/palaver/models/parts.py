@@ -28,6 +28,12 @@ FIRST_OMEGA = 0.1
 _SWITCHES = {"off": SWITCH_OFF, "corpus": SWITCH_CORPUS, "message": SWITCH_MESSAGE}
 
 
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return counts as shares; even ones where there is nothing to count."""
+    total = counts.sum()
+    return counts / total if total else np.full(len(counts), 1 / len(counts))
+
+
 @dataclass
 class ThreadEngine:
     """The part of an engine that all thread models share.
@@ -121,7 +127,7 @@ class ThreadEngine:
         classed = (totals[:-1].sum() + prior[1]) / (n_tokens + prior.sum())
         return {
             "class_words": dirichlet.mean_word_weights(counts, omega),
-            "class_shares": totals[:-1] / max(totals[:-1].sum(), 1),
+            "class_shares": _shares(totals[:-1]),
             "class_probability": np.array(classed if self.switch_flag else 1.0),
             "omega": np.array(omega),
             **self.sample_transitions(shared, statistics),

@@ -119,7 +119,7 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
         What the folder must hold.
     mapped : bool
         Map arrays from disk instead of reading them; their sizes are checked, their
-        checksums are not.
+        checksums are not. Writing into them changes nothing on disk.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def _read_array(folder: Path, name: str, entry: Any, mapped: bool) -> NDArray[An
             raise DamagedStoreError(
                 f"{path}: has {path.stat().st_size:,} bytes instead of {entry['bytes']:,}"
             )
-        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        array: NDArray[Any] = np.load(path, mmap_mode="c" if mapped else None, allow_pickle=False)
         if not mapped and _checksum(array) != entry["crc32"]:
             raise DamagedStoreError(f"{path}: its content has been altered")
     except (FileNotFoundError, ValueError, EOFError, KeyError, TypeError) as error:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import time
+import zlib
 
 import polars as pl
 import pytest
@@ -70,6 +71,11 @@ def test_a_file_without_messages(tmp_path, data):
 def test_our_columns_are_never_numbers(raw, name):
     table, _ = raw(f"{name},x\n1.50,1\n2.50,2\n")
     assert table[name].to_list() == ["1.50", "2.50"]
+
+
+def test_other_names_for_columns_that_are_there_are_no_names_of_ours(raw):
+    table, _ = raw("speaker,caller,text\nA,1632,x\n")
+    assert table["caller"].to_list() == [1632]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +204,11 @@ def test_hopeless_quotes_take_linear_time(raw):
     assert time.perf_counter() - start < 30  # reading each rest of the file would take hours
 
 
-def test_cells_that_look_compressed(raw):
+def test_text_that_happens_to_be_compressed_data_is_not_unpacked(raw):
+    """Else a few bytes could unpack to any size."""
+    packed = b"x\x01+\xd2\xa9\x02\x00\x02+\x01\x19"
+    assert zlib.decompress(packed) == b"r,z"
+    assert raw(b"text,id\n" + packed)[0]["text"].to_list() == [packed.decode()]
     assert raw(b"text,id\nx\x01y,1\nx\x5e,2\n")[0]["text"].to_list() == ["x\x01y", "x^"]
     assert raw(b"text,id\nx^2,1\n")[0]["text"].to_list() == ["x^2"]
 

@@ -51,9 +51,11 @@ def _read_block(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame:
     """Read the fields as strings; only if polars will not have the lines, one by one."""
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")
+    if not block.startswith(b"{"):  # polars would unpack what looks compressed, past all limits
+        return _read_lines(block, first_line, notes)
     try:
         table = pl.read_ndjson(block, schema=dict.fromkeys(_FIELDS, pl.String))
-    except (pl.exceptions.PolarsError, ValueError):
+    except (pl.exceptions.PolarsError, ValueError, OSError):
         return _read_lines(block, first_line, notes)
     if table.height != block.count(b"\n") + (not block.endswith(b"\n")):
         return _read_lines(block, first_line, notes)  # blank lines, so numbers would be wrong

@@ -7,7 +7,7 @@ import re
 
 import polars as pl
 
-from palaver.corpus.names import PLACE, is_known
+from palaver.corpus.names import PLACE, names_for_ours
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format
 from palaver.corpus.readers.csv_rows import read_header, read_rows
@@ -129,7 +129,8 @@ def _finish(table: pl.DataFrame, header: list[str]) -> pl.DataFrame:
     blank = pl.all_horizontal(pl.all().is_null())
     table = table.with_columns(_row_numbers(), ~blank.alias("\0kept"))
     table = table.filter("\0kept").drop("\0kept")
-    return table.with_columns(_typed(column) for column in table if not is_known(column.name))
+    ours = names_for_ours(table.columns)
+    return table.with_columns(_typed(column) for column in table if column.name not in ours)
 
 
 def _distinct(header: list[str]) -> list[str]:

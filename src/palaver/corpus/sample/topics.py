@@ -33,7 +33,9 @@ class Remedy:
         """The slots that this remedy fills."""
         text, _, menu = self.text.partition(" @ ")
         names = ("remedy", "remedied", "remedying")
-        slots = {name: (_VERB.sub(rf"\{form}", text),) for form, name in enumerate(names, 1)}
+        slots: dict[str, tuple[str, ...]] = {
+            name: (_VERB.sub(rf"\{form}", text),) for form, name in enumerate(names, 1)
+        }
         harmless = "" if _DRASTIC.search(text) else "quite harmless"
         further = {"menu": menu, "cause": self.cause, "harmless": harmless}
         return slots | {name: (phrase,) for name, phrase in further.items() if phrase}
