@@ -136,28 +136,29 @@ class Parallel:
             self.counts, OMEGA, np.random.default_rng(self.n_swept)
         )
 
-    def sweep_shards(self, run: Callable[..., Any]) -> None:
-        """One sweep, the word weights unchanged."""
+    def sweep_shards(self, run: Callable[..., Any], n_workers: int) -> None:
+        """One sweep, the word weights unchanged; a worker counts all its shards in one array."""
         key = np.array([3, self.n_swept], np.uint64)
 
-        def sweep_shard(shard: tuple[Any, ...], classes: Any) -> Any:
+        def sweep_some(worker: int) -> Any:
             counts = np.zeros_like(self.counts)
-            sweep_parallel(
-                *shard, classes, self.word_weights, self.alpha, self.switch, SWITCH_PRIOR, 0.5,
-                key, counts, NOT_RECORDED,
-            )  # fmt: skip
+            for i in range(worker, len(self.shards), n_workers):
+                sweep_parallel(
+                    *self.shards[i], self.classes[i], self.word_weights, self.alpha, self.switch,
+                    SWITCH_PRIOR, 0.5, key, counts, NOT_RECORDED,
+                )  # fmt: skip
             return counts
 
         self.n_swept += 1
-        results = iter(run(sweep_shard, self.shards, self.classes))
-        self.counts = next(results)
-        for counts in results:
+        results = list(run(sweep_some, range(n_workers)))
+        self.counts = results[0]
+        for counts in results[1:]:
             self.counts += counts
 
     def sweep(self, n_sweeps: int) -> None:
         """Resample all tokens and the word weights that often."""
         for _ in range(n_sweeps):
-            self.sweep_shards(map)
+            self.sweep_shards(map, 1)
             self.draw()
 
 
@@ -231,12 +232,10 @@ def compare_threads(data: Data, n_classes: int) -> dict[str, Any]:
     chain.sweep(BURN_IN)
     best = {1: np.inf, 2: np.inf}
     for _ in range(3 * ROUNDS):
-        for n_threads in best:
-            with ThreadPoolExecutor(n_threads) as pool:
-                run = pool.map
-                best[n_threads] = min(
-                    best[n_threads], wall_seconds(lambda r=run: chain.sweep_shards(r))
-                )
+        for n in best:
+            with ThreadPoolExecutor(n) as pool:
+                seconds = wall_seconds(lambda p=pool, n=n: chain.sweep_shards(p.map, n))
+            best[n] = min(best[n], seconds)
     return {
         "sampler": "parallel, sweep only, 2 threads",
         "n_classes": n_classes,

@@ -8,60 +8,38 @@ The classes of a message's tokens are drawn from a softmax of the class histogra
 
 ``weights`` has the source in its rows: the classes of the parent, start (a message without
 parent), bias. The word factor is ``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]``
-where word distributions are given. The child factor is in :mod:`palaver.kernels.m4_children`; a
-message whose children have no class-bearing tokens has none.
-
-The exact sampler proposes from (2) with a bound instead of the child factor and accepts with
-their ratio; after MAX_TRIES, or where the bound is too loose, it computes all child factors.
-Either way the draw is from (2) itself, whatever the old class. The Metropolis sampler proposes
-without child factor and accepts with the ratio of the child factors of the new and the old class:
-it may stay where it is.
+where word distributions are given. The child factor is the probability of the children's classes
+(:mod:`palaver.kernels.m4_children`); a message whose children have no class-bearing tokens has
+none. How tokens are drawn from (2) is in :mod:`palaver.kernels.m4_tokens`.
 
 Messages are visited parents first and siblings together, so (1) is computed once for all children
-of a message and nothing is kept per message but the links to its children.
+of a message and nothing is kept per message but the links to its children. Numbers are safe for
+weights up to 200 in size and for messages and families of any length.
 """
 
 from __future__ import annotations
 
-import math
-from collections import namedtuple
-
 import numpy as np
 from numba import njit, uint64
+from numpy.typing import NDArray
 
-from palaver.kernels.lanes import LANES, aligned, choose_outcome, outcome_order
-from palaver.kernels.m4_children import (
-    child_log,
-    child_logs,
-    lay_out,
-    make_children,
-    set_tangent,
-    tangent_excess,
-)
-from palaver.kernels.random import open_stream, uniform
-from palaver.kernels.switch import SWITCH_OFF, collapsed_switch_weights, drawn_switch_weights
-from palaver.kernels.vectors import dot, exponentials, move_row, weighted_rows
+from palaver.kernels.lanes import LANES, aligned, outcome_order
+from palaver.kernels.m4_children import lay_out, make_children
+from palaver.kernels.m4_tokens import Words, sample_exact, sample_leaf, sample_metropolis
+from palaver.kernels.random import open_stream
+from palaver.kernels.switch import SWITCH_OFF
+from palaver.kernels.vectors import exponentials, weighted_rows
 
-MAX_TRIES = 4
-"""Proposals of the exact sampler for one token."""
+FloatArray = NDArray[np.float64]
 
-HOPELESS = 1.0
-"""Minus the log of an acceptance probability below which a fresh bound is too loose."""
 
-LARGEST_EXPONENT = 600.0
-"""The background's part of a bound beyond which everything is done in logs."""
-
-Words = namedtuple(
-    "Words",
-    "is_collapsed n_classes n_blocks n_tokens omega words_omega switch beta_prior "
-    "class_probability tokens classes counts frozen spare_counts spare_frozen order "
-    "denominators running",
-)
-"""What the word factor and the switch of a token need; matrices are flat.
-
-denominators are ``n_k + W omega`` (ones where words are frozen). The background's place in
-arrays that hold one number for each outcome is its *slot*, the first one past whole blocks.
-"""
+@njit(cache=True)
+def _make_links(conversation_offsets):  # type: ignore[no-untyped-def]
+    """Return the arrays that :func:`link_children` sets, for the largest conversation."""
+    n_messages = 0
+    for c in range(conversation_offsets.shape[0] - 1):
+        n_messages = max(n_messages, conversation_offsets[c + 1] - conversation_offsets[c])
+    return np.empty(n_messages + 1, np.int32), np.empty(n_messages, np.int32)
 
 
 @njit(cache=True, _nrt=False)
@@ -147,336 +125,6 @@ def _open_children(  # type: ignore[no-untyped-def]
     return n_child_tokens
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
-def _background_odds(  # type: ignore[no-untyped-def]
-    start, was_background, n_others, n_message, is_collapsed, n_classes, n_blocks, n_tokens, omega,
-    words_omega, switch, beta_prior, class_probability, counts, frozen, denominators,
-):  # fmt: skip
-    """Return the background's weight where ``pi_b * word factor`` is that of a class.
-
-    Counts leave the token out: n_message tokens of its message, n_others of them class-bearing.
-    """
-    if switch == SWITCH_OFF:
-        return 0.0
-    background = uint64(n_classes)
-    n_background = n_message - n_others
-    if is_collapsed:
-        denominator = denominators[uint64(LANES * n_blocks)] - was_background
-        corpus_background = denominator - words_omega
-        for_background, for_class = collapsed_switch_weights(
-            switch, corpus_background, n_tokens - 1.0 - corpus_background, n_background, n_others,
-            beta_prior,
-        )  # fmt: skip
-        n_word = counts[start + background] - was_background
-        return for_background * (n_word + omega) / (for_class * denominator)
-    for_background, for_class = drawn_switch_weights(
-        switch, class_probability, n_background, n_others, beta_prior
-    )
-    return for_background * frozen[start + background] / for_class
-
-
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
-def _propose(  # type: ignore[no-untyped-def]
-    start, old, was_background, background_weight, base, factors, draw, is_collapsed, n_classes,
-    n_blocks, omega, counts, frozen, spare_counts, spare_frozen, order, denominators, running,
-):  # fmt: skip
-    """Draw from ``base * word factor`` of the classes and ``background_weight``.
-
-    factors are ``base / denominators``, the old class still counted. Returns (outcome, the
-    background's weight, the old outcome's weight if it is not among the others); the weights of
-    the classes are in ``running``.
-    """
-    background = uint64(n_classes)
-    background_slot = uint64(LANES * n_blocks)
-    old_slot = old if old < background else background_slot
-    if is_collapsed:
-        if start + background_slot > uint64(counts.size):
-            for k in range(n_classes):
-                spare_counts[k] = counts[start + uint64(k)]
-        lowered = base[old_slot] / (denominators[old_slot] - 1.0)
-        old_weight = lowered * (counts[start + old] - 1 + omega)
-        # chosen by multiplication: a branch would be mispredicted often
-        old_weight = (1.0 - was_background) * old_weight + was_background * background_weight
-        background_weight *= 1.0 - was_background
-        rank = choose_outcome(
-            counts, start, spare_counts, omega, factors, old_slot, running, n_blocks,
-            background_weight, old_weight, draw,
-        )  # fmt: skip
-    else:
-        if start + background_slot > uint64(frozen.size):
-            for k in range(n_classes):
-                spare_frozen[k] = frozen[start + uint64(k)]
-        old_weight = 0.0
-        rank = choose_outcome(
-            frozen, start, spare_frozen, 0.0, factors, background_slot, running, n_blocks,
-            background_weight, old_weight, draw,
-        )  # fmt: skip
-    slot = order[rank]
-    if slot > background_slot:
-        slot = old_slot
-    return min(slot, background), background_weight, old_weight
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _record(  # type: ignore[no-untyped-def]
-    running, n_classes, old, background_weight, old_weight, weights
-):
-    """Set ``weights`` (n_classes + 1,) to what :func:`_propose` has just drawn from."""
-    for k in range(n_classes):
-        weights[k] = running[k] - (running[k - LANES] if k >= LANES else 0.0)
-    weights[n_classes] = background_weight
-    weights[old] += old_weight
-
-
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
-def _move(  # type: ignore[no-untyped-def]
-    i, start, old, new, base, factors, is_collapsed, n_classes, n_blocks, classes, counts,
-    denominators,
-):  # fmt: skip
-    """Change class, counts and factors for a token."""
-    classes[i] = new
-    if is_collapsed:
-        background = uint64(n_classes)
-        background_slot = uint64(LANES * n_blocks)
-        old_slot = old if old < background else background_slot
-        new_slot = new if new < background else background_slot
-        counts[start + old] -= 1
-        counts[start + new] += 1
-        denominators[old_slot] -= 1.0
-        factors[old_slot] = base[old_slot] / denominators[old_slot]
-        denominators[new_slot] += 1.0
-        factors[new_slot] = base[new_slot] / denominators[new_slot]
-    elif counts.size > 0:
-        counts[start + new] += 1
-
-
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
-def _set_factors(n_blocks, denominators, base, factors):  # type: ignore[no-untyped-def]
-    for k in range(LANES * n_blocks):
-        factors[k] = base[k] / denominators[k]
-
-
-@njit(cache=True, forceinline=True, _nrt=False)
-def _count_class_tokens(first, last, n_classes, classes):  # type: ignore[no-untyped-def]
-    n_class = 0
-    for i in range(uint64(first), uint64(last)):
-        n_class += classes[i] < n_classes
-    return n_class
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _sample_leaf(  # type: ignore[no-untyped-def]
-    first, last, transition, factors, words, state, recorded
-):
-    """Draw the tokens of a message without child factor from (2). O(K) each."""
-    (is_collapsed, n_classes, n_blocks, n_tokens, omega, words_omega, switch, beta_prior,
-     class_probability, tokens, classes, counts, frozen, spare_counts, spare_frozen, order,
-     denominators, running) = words  # fmt: skip
-    background = uint64(n_classes)
-    row_length = background + uint64(1)
-    n_class = _count_class_tokens(first, last, n_classes, classes)
-    _set_factors(n_blocks, denominators, transition, factors)
-    for i in range(uint64(first), uint64(last)):
-        start = uint64(tokens[i]) * row_length
-        old = uint64(classes[i])
-        was_background = 1.0 if old == background else 0.0
-        n_others = n_class - (old < background)
-        odds = _background_odds(
-            start, was_background, n_others, last - first - 1, is_collapsed, n_classes, n_blocks,
-            n_tokens, omega, words_omega, switch, beta_prior, class_probability, counts, frozen,
-            denominators,
-        )  # fmt: skip
-        new, background_weight, old_weight = _propose(
-            start, old, was_background, odds, transition, factors, uniform(state), is_collapsed,
-            n_classes, n_blocks, omega, counts, frozen, spare_counts, spare_frozen, order,
-            denominators, running,
-        )  # fmt: skip
-        if i < uint64(recorded.shape[0]):
-            _record(running, n_classes, old, background_weight, old_weight, recorded[i, 0])
-        _move(
-            i, start, old, new, transition, factors, is_collapsed, n_classes, n_blocks, classes, counts,
-            denominators,
-        )  # fmt: skip
-        n_class = n_others + (new < background)
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _sample_metropolis(  # type: ignore[no-untyped-def]
-    first, last, n_child_tokens, transition, factors, words, layout, children, state,
-    recorded,
-):  # fmt: skip
-    """Move the tokens of a message with children by Metropolis-Hastings for (2). O(K) each."""
-    (is_collapsed, n_classes, n_blocks, n_tokens, omega, words_omega, switch, beta_prior,
-     class_probability, tokens, classes, counts, frozen, spare_counts, spare_frozen, order,
-     denominators, running) = words  # fmt: skip
-    stride, rows, powers, zeros = layout.stride, layout.rows, layout.powers, layout.zeros
-    sums, scores = children.sums, children.scores
-    background = uint64(n_classes)
-    row_length = background + uint64(1)
-    n_class = _count_class_tokens(first, last, n_classes, classes)
-    sum_score = dot(children.counts, scores, n_blocks)
-    _set_factors(n_blocks, denominators, transition, factors)
-    for i in range(uint64(first), uint64(last)):
-        start = uint64(tokens[i]) * row_length
-        old = uint64(classes[i])
-        was_background = 1.0 if old == background else 0.0
-        n_others = n_class - (old < background)
-        odds = _background_odds(
-            start, was_background, n_others, last - first - 1, is_collapsed, n_classes, n_blocks,
-            n_tokens, omega, words_omega, switch, beta_prior, class_probability, counts, frozen,
-            denominators,
-        )  # fmt: skip
-        new, background_weight, old_weight = _propose(
-            start, old, was_background, odds, transition, factors, uniform(state), is_collapsed,
-            n_classes, n_blocks, omega, counts, frozen, spare_counts, spare_frozen, order,
-            denominators, running,
-        )  # fmt: skip
-        if i < uint64(recorded.shape[0]):
-            _record(running, n_classes, old, background_weight, old_weight, recorded[i, 1])
-        for k in range(n_classes + 1 if i < uint64(recorded.shape[0]) else 0):
-            recorded[i, 2, k] = child_log(
-                k, np.int64(old), n_others, n_child_tokens, sum_score, n_classes, n_blocks, rows,
-                powers, zeros, sums, scores,
-            )  # fmt: skip
-        if new != old:
-            difference = child_log(
-                np.int64(new), np.int64(old), n_others, n_child_tokens, sum_score, n_classes,
-                n_blocks, rows, powers, zeros, sums, scores,
-            ) - child_log(
-                np.int64(old), np.int64(old), n_others, n_child_tokens, sum_score, n_classes,
-                n_blocks, rows, powers, zeros, sums, scores,
-            )  # fmt: skip
-            if uniform(state) >= math.exp(min(difference, 0.0)):
-                new = old
-        _move(
-            i, start, old, new, transition, factors, is_collapsed, n_classes, n_blocks, classes, counts,
-            denominators,
-        )  # fmt: skip
-        if new != old:
-            n_class = n_others + (new < background)
-            move_row(rows, np.int64(new) * stride, np.int64(old) * stride, n_blocks, scores)
-            sum_score += sums[new] - sums[old]
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _sample_exact(  # type: ignore[no-untyped-def]
-    first, last, n_child_tokens, transition, base, factors, words, layout, children, state,
-    recorded,
-):  # fmt: skip
-    """Draw the tokens of a message with children from (2), by rejection. O(K) each mostly."""
-    (is_collapsed, n_classes, n_blocks, n_tokens, omega, words_omega, switch, beta_prior,
-     class_probability, tokens, classes, counts, frozen, spare_counts, spare_frozen, order,
-     denominators, running) = words  # fmt: skip
-    _, _, stride, rows, columns, bias, powers, mask, zeros = layout
-    (child_counts, sums, scores, tangent, centre, means, slopes, values, logs, tables,
-     table_sizes) = children  # fmt: skip
-    background = uint64(n_classes)
-    row_length = background + uint64(1)
-    has_background = switch != SWITCH_OFF
-    n_class = _count_class_tokens(first, last, n_classes, classes)
-    sum_score = dot(child_counts, scores, n_blocks)
-    is_loose = False
-    reference = mean_score = mean_centre = lowest = highest = 0.0
-    for i in range(uint64(first), uint64(last)):
-        start = uint64(tokens[i]) * row_length
-        old = uint64(classes[i])
-        was_background = 1.0 if old == background else 0.0
-        n_others = n_class - (old < background)
-        inverse = 1.0 / (n_others + 1)
-        odds = _background_odds(
-            start, was_background, n_others, last - first - 1, is_collapsed, n_classes, n_blocks,
-            n_tokens, omega, words_omega, switch, beta_prior, class_probability, counts, frozen,
-            denominators,
-        )  # fmt: skip
-        new = background + uint64(1)  # none yet
-        attempt = 0
-        while attempt < MAX_TRIES and not is_loose:
-            is_fresh = (i == uint64(first) and attempt == 0) or attempt == 1
-            if is_fresh:
-                mean_score, mean_centre, lowest, highest = set_tangent(
-                    n_others, np.int64(old), n_child_tokens, n_classes, n_blocks, rows, columns,
-                    bias, mask, sums, scores, values, tangent, centre, means, slopes,
-                )  # fmt: skip
-                reference = inverse
-                exponentials(slopes, highest, reference, transition, n_blocks, base)
-                _set_factors(n_blocks, denominators, base, factors)
-            # of what the bound is raised by where this count is not that of the tangent
-            excess_slope = (highest if inverse > reference else lowest) * (inverse - reference)
-            background_weight = 0.0
-            if has_background:
-                slope_score = sum_score - n_child_tokens * mean_score
-                if old < background:
-                    slope_score -= slopes[old]
-                exponent = slope_score * (1.0 / max(n_others, 1) - inverse)
-                exponent -= excess_slope + highest * reference
-                if exponent > LARGEST_EXPONENT:
-                    break
-                background_weight = odds * math.exp(exponent)
-            candidate, background_weight, old_weight = _propose(
-                start, old, was_background, background_weight, base, factors, uniform(state),
-                is_collapsed, n_classes, n_blocks, omega, counts, frozen, spare_counts,
-                spare_frozen, order, denominators, running,
-            )  # fmt: skip
-            if i < uint64(recorded.shape[0]) and attempt == 0:
-                _record(running, n_classes, old, background_weight, old_weight, recorded[i, 1])
-                for k in range(n_classes + 1):
-                    recorded[i, 2, k] = -n_child_tokens * math.log1p(
-                        tangent_excess(
-                            k, np.int64(old), n_others, mean_score, mean_centre, n_classes,
-                            n_blocks, rows, scores, tangent, centre, means,
-                        )
-                    )  # fmt: skip
-                    if k < n_classes:
-                        recorded[i, 2, k] -= excess_slope - slopes[k] * (inverse - reference)
-            excess = tangent_excess(
-                np.int64(candidate), np.int64(old), n_others, mean_score, mean_centre, n_classes,
-                n_blocks, rows, scores, tangent, centre, means,
-            )  # fmt: skip
-            cost = 0.0
-            if candidate < background:
-                cost = excess_slope - slopes[candidate] * (inverse - reference)
-            draw = uniform(state)
-            # exp(-x) >= 1 - x and log(1 + x) <= x: mostly no logarithm is needed
-            if draw < 1.0 - n_child_tokens * excess - cost:
-                new = candidate
-                break
-            cost += n_child_tokens * math.log1p(max(excess, 0.0))
-            if draw < math.exp(-cost):
-                new = candidate
-                break
-            is_loose = is_fresh and cost > HOPELESS
-            attempt += 1
-
-        if new > background or i < uint64(recorded.shape[0]):
-            child_logs(
-                np.int64(old), n_others, n_child_tokens, sum_score, has_background, layout,
-                children,
-            )  # fmt: skip
-            exponentials(logs, 0.0, 1.0, transition, n_blocks, base)
-            _set_factors(n_blocks, denominators, base, factors)
-            candidate, background_weight, old_weight = _propose(
-                start, old, was_background, odds * math.exp(logs[n_classes]), base, factors,
-                uniform(state) if new > background else 0.0, is_collapsed, n_classes, n_blocks,
-                omega, counts, frozen, spare_counts, spare_frozen, order, denominators, running,
-            )  # fmt: skip
-            if i < uint64(recorded.shape[0]):
-                _record(running, n_classes, old, background_weight, old_weight, recorded[i, 0])
-            if new > background:
-                new = candidate
-            if not is_loose:
-                exponentials(slopes, highest, reference, transition, n_blocks, base)
-                _set_factors(n_blocks, denominators, base, factors)
-        _move(
-            i, start, old, new, base, factors, is_collapsed, n_classes, n_blocks, classes, counts,
-            denominators,
-        )  # fmt: skip
-        if new != old:
-            n_class = n_others + (new < background)
-            move_row(rows, np.int64(new) * stride, np.int64(old) * stride, n_blocks, scores)
-            sum_score += sums[new] - sums[old]
-            mean_score += means[new] - means[old]
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sweep(  # type: ignore[no-untyped-def]
     is_collapsed, is_metropolis, tokens, message_offsets, parents, conversation_offsets,
@@ -503,12 +151,7 @@ def _sweep(  # type: ignore[no-untyped-def]
         np.zeros(size), outcome_order(n_classes, switch != SWITCH_OFF), denominators,
         aligned(size),
     )  # fmt: skip
-    largest_conversation = 0
-    for c in range(conversation_offsets.shape[0] - 1):
-        n_messages = conversation_offsets[c + 1] - conversation_offsets[c]
-        largest_conversation = max(largest_conversation, n_messages)
-    first_child = np.empty(largest_conversation + 1, np.int32)
-    next_sibling = np.empty(largest_conversation, np.int32)
+    first_child, next_sibling = _make_links(conversation_offsets)
     state = np.empty(4, np.uint64)
     open_stream(key, 0, state)
     for c in range(conversation_offsets.shape[0] - 1):
@@ -534,14 +177,14 @@ def _sweep(  # type: ignore[no-untyped-def]
                     layout, children,
                 )  # fmt: skip
                 if n_child_tokens == 0.0:
-                    _sample_leaf(first, last, transition, factors, words, state, recorded)
+                    sample_leaf(first, last, transition, factors, words, state, recorded)
                 elif is_metropolis:
-                    _sample_metropolis(
+                    sample_metropolis(
                         first, last, n_child_tokens, transition, factors, words, layout, children,
                         state, recorded,
                     )  # fmt: skip
                 else:
-                    _sample_exact(
+                    sample_exact(
                         first, last, n_child_tokens, transition, base, factors, words, layout,
                         children, state, recorded,
                     )  # fmt: skip
@@ -550,3 +193,125 @@ def _sweep(  # type: ignore[no-untyped-def]
         for k in range(n_classes):
             class_totals[k] = np.int64(round(denominators[k] - words_omega))
         class_totals[n_classes] = np.int64(round(denominators[stride] - words_omega))
+
+
+def sweep_collapsed(
+    tokens: NDArray[np.int32],
+    message_offsets: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    conversation_offsets: NDArray[np.int64],
+    classes: NDArray[np.int16],
+    word_class_counts: NDArray[np.int32],
+    class_totals: NDArray[np.int64],
+    weights: FloatArray,
+    omega: float,
+    switch: int,
+    switch_prior: FloatArray,
+    is_metropolis: bool,
+    key: NDArray[np.uint64],
+    recorded: FloatArray,
+) -> None:
+    """Resample every token given all others, word distributions integrated out.
+
+    One stream for the sweep. Releases the GIL.
+
+    Parameters
+    ----------
+    tokens : array of int32, shape (n_tokens,). IN
+    message_offsets : array of int64, shape (n_messages + 1,). IN
+    parents : array of int32, shape (n_messages,). IN
+    conversation_offsets : array of int64, shape (n_conversations + 1,). IN
+    classes : array of int16, shape (n_tokens,). IN-OUT
+    word_class_counts : array of int32, shape (n_words, n_classes + 1). IN-OUT
+    class_totals : array of int64, shape (n_classes + 1,). IN-OUT
+    weights : array of float64, shape (n_classes + 2, n_classes). IN
+    omega : float. IN
+    switch : int, one of palaver.kernels.switch. IN
+    switch_prior : array of float64, shape (2,). IN
+    is_metropolis : bool. IN
+        Draw tokens of messages with children by Metropolis-Hastings, not exactly.
+    key : array of uint64, shape (2,). IN
+    recorded : array of float64, shape (n_recorded, 3, n_classes + 1). OUT
+        See :mod:`palaver.kernels.m4_tokens`; usually of no rows.
+
+    O(K) a token, mostly; memory O(K^2) and 8 bytes a message of the largest conversation.
+    """
+    _sweep(
+        True, bool(is_metropolis), tokens, message_offsets, parents, conversation_offsets, 0,
+        classes, word_class_counts, class_totals, np.empty((0, 0)), weights, float(omega),
+        int(switch), switch_prior, 1.0, key, recorded,
+    )  # fmt: skip
+
+
+def sweep_parallel(
+    tokens: NDArray[np.int32],
+    message_offsets: NDArray[np.int64],
+    parents: NDArray[np.int32],
+    conversation_offsets: NDArray[np.int64],
+    first_conversation: int,
+    classes: NDArray[np.int16],
+    word_weights: FloatArray,
+    weights: FloatArray,
+    switch: int,
+    switch_prior: FloatArray,
+    class_probability: float,
+    is_metropolis: bool,
+    key: NDArray[np.uint64],
+    word_class_counts: NDArray[np.int32],
+    recorded: FloatArray,
+) -> None:
+    """Resample every token of a shard given the word distributions.
+
+    Conversations are independent: one stream for each. The same kernel folds new conversations
+    in, with everything frozen. Releases the GIL. As :func:`sweep_collapsed`, and
+
+    Parameters
+    ----------
+    first_conversation : int. IN
+    word_weights : array of float64, shape (n_words, n_classes + 1). IN
+    class_probability : float, used by SWITCH_CORPUS. IN
+    word_class_counts : array of int32, shape (n_words, n_classes + 1). IN-OUT
+        The counts of the new classes are added; with no rows nothing is counted (fold-in).
+    """
+    _sweep(
+        False, bool(is_metropolis), tokens, message_offsets, parents, conversation_offsets,
+        int(first_conversation), classes, word_class_counts, np.empty(0, np.int64), word_weights,
+        weights, 1.0, int(switch), switch_prior, float(class_probability), key, recorded,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def message_transitions(  # type: ignore[no-untyped-def]
+    message_offsets, parents, conversation_offsets, classes, weights, transitions
+):
+    """Set row ``b`` of ``transitions`` to (1), the class distribution of message ``b``.
+
+    Parameters
+    ----------
+    message_offsets, parents, conversation_offsets : arrays of the shard. IN
+    classes : array of int16, shape (n_tokens,). IN
+    weights : array of float64, shape (n_classes + 2, n_classes). IN
+    transitions : array of float64, shape (n_messages, n_classes). OUT
+
+    O(n_tokens + K^2 for each message with children + K for each message).
+    """
+    layout = lay_out(weights)
+    n_classes = layout.n_classes
+    transition, histogram = aligned(layout.stride + LANES), aligned(layout.stride + LANES)
+    first_child, next_sibling = _make_links(conversation_offsets)
+    for c in range(conversation_offsets.shape[0] - 1):
+        first_message = conversation_offsets[c]
+        n_messages = conversation_offsets[c + 1] - first_message
+        link_children(parents, first_message, n_messages, first_child, next_sibling)
+        for parent in range(-1, n_messages):
+            message = first_child[parent if parent >= 0 else n_messages]
+            if message < 0:
+                continue
+            place = first_message + max(parent, 0)
+            set_transition(
+                classes, message_offsets[place], message_offsets[place + 1], parent < 0,
+                weights[n_classes], layout, histogram, transition,
+            )  # fmt: skip
+            while message >= 0:
+                transitions[first_message + message] = transition[:n_classes]
+                message = next_sibling[message]

@@ -227,7 +227,9 @@ def moved_exponential_sum(  # type: ignore[no-untyped-def]
             change = builder.fsub(_load(builder, added, first), _load(builder, removed, first))
             moved = builder.fadd(_load(builder, scores, first), change)
             offset = builder.fadd(_load(builder, centre, first), shifts)
-            difference = builder.fsub(builder.fmul(moved, inverses, flags=_FUSED), offset, flags=_FUSED)
+            difference = builder.fsub(
+                builder.fmul(moved, inverses, flags=_FUSED), offset, flags=_FUSED
+            )
             power = _exponential(builder, difference)
             factor = _load(builder, factors, first)
             builder.store(_multiply_add(builder, factor, power, builder.load(sums)), sums)
