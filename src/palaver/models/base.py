@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from palaver.fit.loop import Callback, Fit, run
 from palaver.fit.progress import Show, progress
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import convergence, trace_table
+from palaver.models.manners import Manners
 from palaver.parallel import Arrays, Executor, LocalExecutor
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 
@@ -52,7 +52,7 @@ COMMON_LIMITS: dict[str, Limit] = {
 _NOT_IDENTITY = ("n_sweeps", "burn_in", "n_samples", "max_seconds", "n_jobs", "random_state")
 
 
-class Model:
+class Model(Manners):
     """A model of conversations whose classes are learned by Gibbs sampling.
 
     Subclasses name themselves (``name``), declare ``limits`` of their parameters, make an
@@ -77,40 +77,6 @@ class Model:
     """
 
     name: ClassVar[str]
-    limits: ClassVar[Mapping[str, Limit]]
-
-    # scikit-learn's manners
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn does."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn does."""
-        for name, value in params.items():
-            if name not in self._parameter_names():
-                raise ParameterError(f"{type(self).__name__}: there is no parameter {name!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value != defaults[name].default
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
-    def check_params(self) -> None:
-        """Compare the parameters with their declared limits."""
-        params = self.get_params()
-        params.pop("random_state")
-        check(type(self).__name__, self.limits, params)
 
     # fitting
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
-from palaver.kernels.states import add_message_counts, count_words, open_tokens
-from palaver.kernels.switch import SWITCH_MESSAGE
+from palaver.kernels.states import count_words
 from palaver.models.base import COMMON_LIMITS, Model
-from palaver.models.parts import ThreadEngine
+from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, either, one_of, real
@@ -120,7 +119,7 @@ class LDA(Model):
         return np.repeat(np.tile(np.arange(len(self.alpha_)), len(counts)), counts.ravel())
 
 
-class LDAEngine(ThreadEngine):
+class LDAEngine(TokenEngine):
     """LDA as the loop sees it."""
 
     def __init__(self, *common: Any) -> None:
@@ -131,23 +130,6 @@ class LDAEngine(ThreadEngine):
         """Return the first prior of the shares."""
         first = 5.0 / self.n_classes if self.alpha is None else self.alpha
         return {"alpha": np.full(self.n_classes, first)}
-
-    def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw classes evenly; count them if the counts live in the state."""
-        classes = np.empty(shard.n_tokens, np.int16)
-        open_tokens(
-            shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
-            self.n_classes, self.switch_flag, key, classes,
-        )  # fmt: skip
-        state: Arrays = {"classes": classes}
-        if self.collapsed:
-            counts = self.empty_counts()
-            count_words(shard.tokens, classes, counts)
-            state |= {
-                "word_class_counts": counts,
-                "class_totals": counts.sum(axis=0, dtype=np.int64),
-            }
-        return state
 
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
@@ -180,14 +162,11 @@ class LDAEngine(ThreadEngine):
         histograms = np.zeros((self.n_classes, longest + 1), np.int64)
         lengths = np.zeros(longest + 1, np.int64)
         kernels.message_histograms(shard.message_offsets, classes, histograms, lengths)
-        statistics: Arrays = {"class_histograms": histograms, "length_histogram": lengths}
-        if self.switch_flag == SWITCH_MESSAGE:
-            statistics["log_switches"] = np.array(
-                kernels.log_message_switches(
-                    shard.message_offsets, classes, self.n_classes, self.switch_prior
-                )
-            )
-        return statistics
+        return {
+            "class_histograms": histograms,
+            "length_histogram": lengths,
+            **self.switch_statistics(shard, classes),
+        }
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; histograms are padded to the longer messages."""
@@ -217,11 +196,3 @@ class LDAEngine(ThreadEngine):
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return alpha for fold-in."""
         return {"alpha": np.ascontiguousarray(mean["alpha"])}
-
-    def add_shares(self, shard: Shard, state: Arrays, shares: NDArray[np.float64]) -> None:
-        """Count the classes of each message's tokens."""
-        add_message_counts(shard.message_offsets, state["classes"], shares)
-
-    def token_outcomes(self, shard: Shard, state: Arrays) -> NDArray[np.int16]:
-        """Return the classes as they are."""
-        return state["classes"]

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
-from palaver.kernels.lda import log_message_switches
-from palaver.kernels.states import add_message_counts, count_words, open_tokens
-from palaver.kernels.switch import SWITCH_MESSAGE
+from palaver.kernels.states import count_words
 from palaver.models.base import COMMON_LIMITS, Model
-from palaver.models.parts import ThreadEngine
+from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, one_of, real
@@ -153,7 +151,7 @@ class M4(Model):
         return np.repeat(np.tile(np.arange(n_classes), len(counts)), counts.ravel())
 
 
-class M4Engine(ThreadEngine):
+class M4Engine(TokenEngine):
     """M4 as the loop sees it.
 
     With ``learning="sample"`` phases alternate: after "sweep" the update proposes weights, the
@@ -171,21 +169,6 @@ class M4Engine(ThreadEngine):
         """Return weights of zero: every message draws from all classes evenly."""
         return {"weights": np.zeros((self.n_classes + 2, self.n_classes)), "sweep": np.array(0)}
 
-    def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw classes evenly; count them if the counts live in the state."""
-        classes = np.empty(shard.n_tokens, np.int16)
-        open_tokens(
-            shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
-            self.n_classes, self.switch_flag, key, classes,
-        )  # fmt: skip
-        state: Arrays = {"classes": classes}
-        if self.collapsed:
-            counts = self.empty_counts()
-            count_words(shard.tokens, classes, counts)
-            state["word_class_counts"] = counts
-            state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
-        return state
-
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
@@ -200,19 +183,13 @@ class M4Engine(ThreadEngine):
         objective, gradient, curvature = m4_weights.weight_statistics(
             shard.message_offsets, shard.parents, classes, shared.arrays[name]
         )
-        statistics: Arrays = {
+        return {
             "word_class_counts": counts,
             "objective": np.array(objective),
             "gradient": gradient,
             "curvature": curvature,
+            **self.switch_statistics(shard, classes),
         }
-        if self.switch_flag == SWITCH_MESSAGE:
-            statistics["log_switches"] = np.array(
-                log_message_switches(
-                    shard.message_offsets, classes, self.n_classes, self.switch_prior
-                )
-            )
-        return statistics
 
     def _resample(
         self,
@@ -281,11 +258,3 @@ class M4Engine(ThreadEngine):
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return the weights for fold-in."""
         return {"weights": np.ascontiguousarray(mean["transitions"]), "sweep": np.array(0)}
-
-    def add_shares(self, shard: Shard, state: Arrays, shares: NDArray[np.float64]) -> None:
-        """Count the classes of each message's tokens."""
-        add_message_counts(shard.message_offsets, state["classes"], shares)
-
-    def token_outcomes(self, shard: Shard, state: Arrays) -> NDArray[np.int16]:
-        """Return the classes as they are."""
-        return state["classes"]

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
+from palaver.kernels.lda import log_message_switches
+from palaver.kernels.states import add_message_counts, count_words, open_tokens
 from palaver.kernels.switch import (
     SWITCH_CORPUS,
     SWITCH_MESSAGE,
@@ -184,3 +186,39 @@ class ThreadEngine:
     def token_outcomes(self, shard: Shard, state: Arrays) -> NDArray[np.int16]:
         """Return the class of each token of a shard, ``n_classes`` for background."""
         raise NotImplementedError
+
+
+class TokenEngine(ThreadEngine):
+    """An engine whose tokens have classes of their own (LDA, M4)."""
+
+    def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
+        """Draw classes evenly; count them if the counts live in the state."""
+        classes = np.empty(shard.n_tokens, np.int16)
+        open_tokens(
+            shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
+            self.n_classes, self.switch_flag, key, classes,
+        )  # fmt: skip
+        state: Arrays = {"classes": classes}
+        if self.collapsed:
+            counts = self.empty_counts()
+            count_words(shard.tokens, classes, counts)
+            state["word_class_counts"] = counts
+            state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
+        return state
+
+    def switch_statistics(self, shard: Shard, classes: NDArray[np.int16]) -> Arrays:
+        """Return the log probability of switches that each message has for itself."""
+        if self.switch_flag != SWITCH_MESSAGE:
+            return {}
+        log_probability = log_message_switches(
+            shard.message_offsets, classes, self.n_classes, self.switch_prior
+        )
+        return {"log_switches": np.array(log_probability)}
+
+    def add_shares(self, shard: Shard, state: Arrays, shares: NDArray[np.float64]) -> None:
+        """Count the classes of each message's tokens."""
+        add_message_counts(shard.message_offsets, state["classes"], shares)
+
+    def token_outcomes(self, shard: Shard, state: Arrays) -> NDArray[np.int16]:
+        """Return the classes as they are."""
+        return state["classes"]
