@@ -30,12 +30,11 @@ from palaver.kernels.dirichlet import (
     log_dirichlet_multinomial,
 )
 from palaver.kernels.lda import (
-    count_classes,
     message_histograms,
-    start_classes,
     sweep_collapsed,
     sweep_parallel,
 )
+from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
 DATA = Path("../shared/data")

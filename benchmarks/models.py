@@ -59,9 +59,7 @@ def tomotopy_lda(encoded: Encoded) -> Any:
         tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, k=N_CLASSES, alpha=0.1, eta=0.05, seed=1
     )
     words = encoded.vocabulary.words
-    for first, last in zip(
-        encoded.message_offsets[:-1], encoded.message_offsets[1:], strict=True
-    ):
+    for first, last in zip(encoded.message_offsets[:-1], encoded.message_offsets[1:], strict=True):
         if last > first:
             model.add_doc([words[token] for token in encoded.tokens[first:last]])
     model.burn_in, model.optim_interval = 0, 0
@@ -133,7 +131,9 @@ def show(rows: list[dict[str, Any]]) -> None:
     print("| " + " | ".join(rows[0]) + " |")
     print("|" + "---|" * len(rows[0]))
     for row in rows:
-        print("| " + " | ".join(v if isinstance(v, str) else f"{v:.2f}" for v in row.values()) + " |")
+        print(
+            "| " + " | ".join(v if isinstance(v, str) else f"{v:.2f}" for v in row.values()) + " |"
+        )
     print()
 
 

@@ -1,6 +1,7 @@
 """``fit``, ``topics``, ``annotate`` and ``demo``."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -98,6 +99,43 @@ def test_mistakes_are_explained(threads, tmp_path):
     assert "there is no parameter 'speed'" in fails(
         "fit", "lda", threads, "--out", tmp_path / "x", "--set", "speed=9"
     )
+
+
+def test_ctrl_c_says_how_to_go_on_and_an_unfinished_run_says_so(tmp_path):
+    data = pv.sample(30).write(tmp_path / "threads.jsonl")
+    run = tmp_path / "run"
+    script = [sys.executable, "-m", "palaver", "fit", "lda", str(data), "--classes", "3",
+              "--sweeps", "100000", "--checkpoint-seconds", "0", "--out", str(run)]  # fmt: skip
+    child = subprocess.Popen(script, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (run / "checkpoint" / "manifest.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    message = child.communicate()[1]
+    assert child.returncode == 130
+    assert f"resume to go on: palaver fit --resume {run}" in message
+    result = CliRunner().invoke(app, ["topics", str(run)])
+    assert "the run is not finished" in str(result.exception)
+    reached = json.loads((run / "checkpoint" / "manifest.json").read_text())["content"]["sweep"]
+    call("fit", "--resume", run, "--sweeps", reached + 20)  # settles for what there is
+
+
+def test_nothing_is_overwritten_or_left_behind_by_mistake(threads, tmp_path):
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(threads.read_bytes())
+    assert CliRunner().invoke(app, ["convert", str(copy), str(copy)]).exit_code == 1
+    assert copy.read_bytes() == threads.read_bytes()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    result = CliRunner().invoke(app, ["fit", "lda", str(copy), "--out", str(tmp_path / "mine")])
+    assert "is not empty" in str(result.exception)
+    (tmp_path / "empty.jsonl").write_text("")
+    result = CliRunner().invoke(
+        app, ["fit", "lda", str(tmp_path / "empty.jsonl"), "--format", "jsonl",
+              "--out", str(tmp_path / "run")],
+    )  # fmt: skip
+    assert "no messages" in str(result.exception)
+    assert not (tmp_path / "run").exists()
 
 
 def test_demo(tmp_path):

@@ -30,15 +30,9 @@ from support.lda_reference import (
 
 from palaver.kernels.dirichlet import log_classes, log_dirichlet_multinomial
 from palaver.kernels.lanes import LANES, aligned, choose_outcome, n_lane_blocks, outcome_order
-from palaver.kernels.lda import (
-    add_class_shares,
-    log_message_switches,
-    message_histograms,
-    start_classes,
-    sweep_collapsed,
-    sweep_parallel,
-)
+from palaver.kernels.lda import message_histograms, sweep_collapsed, sweep_parallel
 from palaver.kernels.random import uniforms
+from palaver.kernels.states import add_message_counts, log_message_switches, start_classes
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF, log_switch
 
 FALSE_ALARM_RATE = 1e-6
@@ -366,7 +360,7 @@ def naive_message_counts(forest: Forest, classes: np.ndarray, n_classes: int) ->
 @EACH_SWITCH
 @given(forest=forests(max_tokens=30, max_messages=8), n_classes=st.integers(1, 4))
 @settings(max_examples=50, deadline=None)
-def test_histograms_shares_and_log_joint(switch, forest, n_classes):
+def test_histograms_counts_and_log_joint(switch, forest, n_classes):
     rng = np.random.default_rng(38)
     model = random_model(rng, n_classes, forest.n_words, switch, parallel=False)
     classes = random_classes(rng, forest, model)
@@ -385,11 +379,9 @@ def test_histograms_shares_and_log_joint(switch, forest, n_classes):
         np.testing.assert_array_equal(class_histograms[k], naive)
     np.testing.assert_array_equal(length_histogram, np.bincount(lengths, minlength=longest + 1))
 
-    shares = np.ones((forest.n_messages, n_classes))
-    add_class_shares(forest.message_offsets, classes, model.alpha, shares)
-    naive_shares = counts[:, :n_classes] + model.alpha
-    naive_shares /= naive_shares.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(shares - 1.0, naive_shares, rtol=0, atol=1e-12)
+    added = np.ones((forest.n_messages, n_classes))
+    add_message_counts(forest.message_offsets, classes, added)
+    np.testing.assert_array_equal(added - 1.0, counts[:, :n_classes])
 
     words, totals = count(forest, classes, n_classes)
     total = log_classes(class_histograms, length_histogram, model.alpha)

@@ -35,6 +35,7 @@ from support.m4_reference import (
 )
 
 from palaver.kernels.m4 import _sweep, message_transitions
+from palaver.kernels.m4_tokens import HOPELESS
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
 FALSE_ALARM_RATE = 1e-6
@@ -220,7 +221,7 @@ def test_twin_is_sensitive(metropolis):
 
 @njit
 def _sweep_codes(
-    parallel, metropolis, tokens, offsets, parents, conversations, classes, words, totals,
+    parallel, metropolis, tokens, offsets, parents, conversations, first, classes, words, totals,
     word_weights, weights, omega, switch, switch_prior, class_probability, nothing, codes,
 ):  # fmt: skip
     """Sweep many times; codes[s] is the state as a number with n_classes + 1 as its base."""
@@ -228,9 +229,9 @@ def _sweep_codes(
     for s in range(len(codes)):
         key[1] = s
         _sweep(
-            not parallel, metropolis, tokens, offsets, parents, conversations, 3, classes, words,
-            totals, word_weights, weights, omega, switch, switch_prior, class_probability, key,
-            nothing,
+            not parallel, metropolis, tokens, offsets, parents, conversations, first, classes,
+            words, totals, word_weights, weights, omega, switch, switch_prior,
+            class_probability, key, nothing,
         )  # fmt: skip
         code = 0
         for i in range(len(classes)):
@@ -251,7 +252,7 @@ def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, metropo
     codes = np.empty(n_sweeps, np.int64)
     _sweep_codes(
         parallel, metropolis, forest.tokens, forest.message_offsets, forest.parents,
-        forest.conversation_offsets, classes, words, totals,
+        forest.conversation_offsets, 3, classes, words, totals,
         np.zeros((0, 0)) if model.word_weights is None else model.word_weights, model.weights,
         model.omega, switch, model.switch_prior, model.class_probability, np.zeros((0, 0, 0)),
         codes,
@@ -396,10 +397,15 @@ def test_long_messages_and_wide_weights(metropolis, switch, lengths):
         full, proposal, logs = recorded[0]
         if not metropolis:
             np.testing.assert_allclose(full / full.sum(), exact, rtol=0, atol=1e-7)
-        if not np.isnan(proposal).any():
+        if np.isnan(proposal).any():
+            continue
+        reach = proposal / proposal.sum()
+        if metropolis or (reach * np.exp(logs)).sum() > 1e-100:
             with np.errstate(divide="ignore"):
                 product = normalise(np.log(proposal) + logs)
             np.testing.assert_allclose(product, exact, rtol=0, atol=1e-7)
+        else:  # nothing in the proposal's reach is ever accepted: the full conditional is used
+            assert logs[reach > 1e-100].max() < -HOPELESS
         assert ((classes >= 0) & (classes < model.n_outcomes)).all()
 
 
@@ -430,9 +436,8 @@ def test_edges(parallel, metropolis, switch, messages, parents, sizes, n_classes
 
 
 def test_a_shard_without_conversations():
-    forest = Forest(
-        np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64), 2
-    )  # fmt: skip
+    nothing, zero = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    forest = Forest(nothing, zero, nothing, zero, 2)
     model = random_model(np.random.default_rng(55), 3, 2, SWITCH_CORPUS, False)
     words, totals = run_sweep(forest, np.zeros(0, np.int16), model, key_of(6))
     assert words.sum() == totals.sum() == 0

@@ -12,7 +12,7 @@ from scipy.special import gammaln, log_softmax, softmax
 
 from palaver import rng
 from palaver.encode.shards import Shard
-from palaver.kernels.states import count_words
+from palaver.kernels.states import count_classes
 from palaver.models.m4 import M4Engine
 from palaver.parallel import Globals
 
@@ -104,7 +104,7 @@ def frequencies(engine, shared, states):
         codes[sweep] = state["classes"] @ powers
     if engine.collapsed:  # the counts in the state are still those of its classes
         again = engine.empty_counts()
-        count_words(TOKENS, state["classes"], again)
+        count_classes(TOKENS, state["classes"], again)
         np.testing.assert_array_equal(state["word_class_counts"], again)
         np.testing.assert_array_equal(state["class_totals"], again.sum(axis=0))
     numbers = {int(z @ powers): i for i, z in enumerate(states)}

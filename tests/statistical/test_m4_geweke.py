@@ -11,7 +11,7 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 
 from palaver import rng
 from palaver.encode.shards import Shard
-from palaver.kernels.states import count_words
+from palaver.kernels.states import count_classes
 from palaver.models.m4 import M4Engine
 from palaver.parallel import Globals
 
@@ -104,7 +104,7 @@ def successive_draws(engine, switch, generator):
         for _ in range(2):  # sweep and propose, weigh and decide
             if engine.collapsed:
                 counts = engine.empty_counts()
-                count_words(tokens, state["classes"], counts)
+                count_classes(tokens, state["classes"], counts)
                 state["word_class_counts"] = counts
                 state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
             key = generator.integers(2**64, size=2, dtype=np.uint64)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palaver.kernels.lda import count_classes, sweep_collapsed, sweep_parallel
+from palaver.kernels.lda import sweep_collapsed, sweep_parallel
+from palaver.kernels.states import count_classes
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 from support.forests import Forest
 

@@ -16,7 +16,6 @@ import numpy as np
 from palaver.kernels.m4 import sweep_collapsed, sweep_parallel
 from palaver.kernels.m4_tokens import HOPELESS, MAX_TRIES
 from palaver.kernels.random import uniforms
-from palaver.kernels.states import count_words
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 from support.forests import Forest
 
@@ -79,7 +78,7 @@ def random_classes(rng: np.random.Generator, forest: Forest, model: Model) -> np
 def count(forest: Forest, classes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Word counts (W, K+1) and their column sums."""
     word_class_counts = np.zeros((forest.n_words, n_classes + 1), np.int32)
-    count_words(forest.tokens, classes, word_class_counts)
+    np.add.at(word_class_counts, (forest.tokens, classes), 1)
     return word_class_counts, word_class_counts.sum(axis=0, dtype=np.int64)
 
 
@@ -214,9 +213,10 @@ def visited_tokens(forest: Forest) -> list[int]:
 def plain_weights(i: int, forest: Forest, classes, model: Model) -> np.ndarray:
     """Conditional (K+1,) without child factor, by the formulas, from recounted counts."""
     n_classes = model.n_classes
-    message = forest.token_messages[i]
+    messages = forest.token_messages
+    message = messages[i]
     others = [j for j in range(forest.n_tokens) if j != i]
-    beside = [j for j in others if forest.token_messages[j] == message]
+    beside = [j for j in others if messages[j] == message]
     log_pi = log_transition(forest, classes, message, model.weights)
     weights = np.zeros(n_classes + 1)
     for outcome in range(model.n_outcomes):
@@ -300,7 +300,10 @@ def twin_sweep(
             stream = iter(uniforms(key, forest.first_conversation + c, n_draws))
         for b in visited_messages(forest, c):
             child_counts = sum(
-                (histogram(forest, classes, child, model.n_classes) for child in forest.children(b)),
+                (
+                    histogram(forest, classes, child, model.n_classes)
+                    for child in forest.children(b)
+                ),
                 start=np.zeros(model.n_classes),
             )
             bound, is_loose = None, False

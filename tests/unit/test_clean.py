@@ -415,7 +415,7 @@ def test_on_bad_error_names_the_first_ten_places():
         pv.Corpus.from_polars(table, on_bad="error", source="my table")
     message = str(caught.value)
     assert message.startswith(
-        "my table: 30 problems and on_bad='error'; the first places:\n  row 1:"
+        "my table: 30 problems and on_bad='error' (--strict); the first places:\n  row 1:"
     )
     assert "row 10: parent that is not in the file" in message
     assert "row 11" not in message
@@ -492,3 +492,19 @@ def test_reading_and_tables_agree(tmp_path):
 def test_a_users_own_place_column_is_kept() -> None:
     corpus = pv.Corpus.from_polars(pl.DataFrame({"text": ["a"], "place": ["Paris"]}))
     assert corpus.table["place"].to_list() == ["Paris"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["13.01.2024 09:15", "02.01.2024"], ["2024-01-13 09:15", "2024-01-02 00:00"]),
+        (["01/13/2024 9:15 PM", "01/02/2024 12:05 am"], ["2024-01-13 21:15", "2024-01-02 00:05"]),
+        (["13/02/2024", "01/02/2024 10:00:30"], ["2024-02-13 00:00", "2024-02-01 10:00"]),
+        (["01/02/2024 10:00 AM"], ["2024-01-02 10:00"]),
+        (["01/02/2024 10:00"], ["2024-02-01 10:00"]),
+        (["13/13/2024", "31.02.2024"], [None, None]),
+    ],
+)
+def test_local_dates_are_read_by_what_the_whole_column_tells(texts, expected) -> None:
+    found = parse_times(pl.Series(texts)).dt.strftime("%Y-%m-%d %H:%M").to_list()
+    assert found == expected

@@ -114,6 +114,16 @@ def test_a_continued_run_keeps_its_burn_in_and_thinning(tmp_path):
     fit(schedule=first.schedule(Schedule(12, 4, 2)), checkpoints=first)
     again = Checkpoints(tmp_path, 1e9, {})
     assert again.schedule(Schedule(100, 50, 5)) == Schedule(100, 4, 2)
+    with pytest.raises(StoreError, match="burn_in can no longer be changed"):
+        again.schedule(Schedule(100, 50, 5), explicit=True)
+
+
+def test_before_the_first_sample_the_burn_in_may_change(tmp_path):
+    first = Checkpoints(tmp_path, 1e9, {})
+    schedule = first.schedule(Schedule(100, 50, 5))
+    fit(schedule=schedule, checkpoints=first, callbacks=[lambda sweep, chains: sweep == 9])
+    again = Checkpoints(tmp_path, 1e9, {})
+    assert again.schedule(Schedule(12, 6, 1)) == Schedule(12, 6, 1)
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):

@@ -28,7 +28,7 @@ def run(
     Example: `palaver check threads.jsonl --column text=body`
     """
     from palaver.cli.options import read_corpus
-    from palaver.cli.output import console, print_json
+    from palaver.cli.output import console, counted, print_json
     from palaver.corpus.describe import describe
 
     corpus = read_corpus(file, format, column, strict)
@@ -41,7 +41,9 @@ def run(
         if not corpus.n_messages:
             console.print("\n[bold red]The file holds no messages.[/]")
         elif lost:
-            console.print(f"\n[bold red]{lost:,} things in this file could not be read.[/]")
+            console.print(
+                f"\n[bold red]{counted(lost, 'thing')} in this file could not be read.[/]"
+            )
     if lost or not corpus.n_messages:
         raise typer.Exit(1)
 

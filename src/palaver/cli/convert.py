@@ -38,8 +38,11 @@ def run(
     Example: `palaver convert export.zip chat.jsonl --anonymize`
     """
     from palaver.cli.options import read_corpus
-    from palaver.cli.output import console, print_json, working
+    from palaver.cli.output import console, counted, print_json, working
+    from palaver.errors import InputError
 
+    if out.exists() and out.samefile(file):
+        raise InputError(f"{out}: is the file that is read; choose another name for the output")
     corpus = read_corpus(file, format, column, strict)
     if chain:
         corpus = corpus.chained()
@@ -61,10 +64,11 @@ def run(
         )
         return
     console.print(
-        f"{corpus.n_messages:,} messages of {corpus.n_conversations:,} conversations "
-        f"({corpus.format}) -> {path}"
+        f"{counted(corpus.n_messages, 'message')} of "
+        f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format}) -> {path}"
     )
     if lost or repaired:
         console.print(
-            f"[yellow]{repaired:,} repairs, {lost:,} losses[/]; see: palaver check {file}"
+            f"[yellow]{counted(repaired, 'repair')}, {counted(lost, 'loss', 'losses')}[/]; "
+            f"see: palaver check {file}"
         )

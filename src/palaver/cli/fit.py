@@ -23,12 +23,14 @@ def run(
     file: Annotated[
         Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; must be new.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; new or empty.")] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
     ] = None,
-    classes: Annotated[int | None, typer.Option(help="Number of classes.")] = None,
-    sweeps: Annotated[int | None, typer.Option(help="Sweeps in all.")] = None,
+    classes: Annotated[
+        int | None, typer.Option(help="Number of classes; 15 unless said (lda: 50).")
+    ] = None,
+    sweeps: Annotated[int | None, typer.Option(help="Sweeps in all; 1000 unless said.")] = None,
     chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
@@ -63,6 +65,7 @@ def run(
     Example: `palaver fit --resume run/ --sweeps 2000`
     """
     from palaver.cli import runs
+    from palaver.fit import Interrupted
     from palaver.models import model_class
 
     changes = {"n_classes": classes, "n_sweeps": sweeps, "n_chains": chains,
@@ -83,8 +86,13 @@ def run(
         fitted = kind().set_params(**changes)
         fitted.check_params()
         encoded = _encode(file, format, column, chain_replies, min_count, max_share)
+        fitted.check_data(encoded)
         runs.begin(folder, fitted, encoded, str(file.absolute()))
-    fitted.fit(encoded, folder=folder, checkpoint_seconds=checkpoint_seconds)
+    try:
+        fitted.fit(encoded, folder=folder, checkpoint_seconds=checkpoint_seconds)
+    except Interrupted as error:
+        typer.echo(f"palaver: {error}: palaver fit --resume {folder}", err=True)
+        raise typer.Exit(130) from error
     report(fitted, folder, json)
 
 
@@ -120,7 +128,7 @@ def _parse(pair: str) -> tuple[str, Any]:
 def report(model: Model, folder: Path, json: bool) -> None:
     """Print what a fit found and what to do next."""
     from palaver.cli.output import console, print_json
-    from palaver.cli.topics import show
+    from palaver.cli.topics import as_rows, show
 
     summary = model.summary()
     if json:
@@ -130,7 +138,7 @@ def report(model: Model, folder: Path, json: bool) -> None:
                 "model": summary.name,
                 **summary.facts,
                 "convergence": summary.convergence,
-                "classes": summary.classes().to_dicts(),
+                "classes": as_rows(summary),
             }
         )
         return

@@ -79,6 +79,11 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
         yield lambda n_bytes: bar.advance(task, n_bytes)
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, in the plural where it must be."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def _words(value: Any) -> str:
     if value is None:
         return "–"

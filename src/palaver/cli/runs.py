@@ -28,6 +28,8 @@ def begin(folder: Path, model: Model, encoded: Encoded, source: str) -> None:
             f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
             "or choose another --out"
         )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
     encoded.write(folder / "data")
     settings = {"model": model.name, "params": model.get_params(), "source": source}
     store.save(folder / "settings", "run settings", settings, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +19,7 @@ Run = Annotated[Path, typer.Argument(help="Folder that `palaver fit` wrote.", sh
 
 def run(
     folder: Run,
-    words: Annotated[int, typer.Option(help="Words a class, 20 at most.")] = 10,
+    words: Annotated[int, typer.Option(min=1, max=20, help="Words a class.")] = 10,
     json: Json = False,
 ) -> None:
     """Show the classes of a run, the largest first, with their telling words.
@@ -31,9 +31,15 @@ def run(
 
     summary = load(folder).summary()
     if json:
-        print_json(summary.classes(words).to_dicts())
+        print_json(as_rows(summary, words))
     else:
         show(summary, words)
+
+
+def as_rows(summary: ModelSummary, n_words: int = 10) -> list[dict[str, Any]]:
+    """Return the table of classes for JSON, words as lists."""
+    rows = summary.classes(n_words).to_dicts()
+    return [{**row, "words": row["words"].split(" ")} for row in rows]
 
 
 def show(summary: ModelSummary, n_words: int = 10) -> None:
@@ -50,6 +56,11 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     if summary.params["n_chains"] > 1:
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     console.print(line, soft_wrap=False)
+    if summary.params["n_chains"] > 1 and summary.convergence["r_hat"] > 1.1:
+        console.print(
+            "[dim]The chains found different solutions (R-hat above 1.1): usual for such models. "
+            "The best is shown; more sweeps or fewer classes bring them closer.[/]"
+        )
     table = summary.classes(n_words).with_columns(
         (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
     )

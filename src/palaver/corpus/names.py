@@ -59,7 +59,7 @@ def name_columns(raw: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     if "text" not in raw.columns and raw.height:
         raise CorpusError(
             f"no column of texts among {_listed(raw)}; "
-            'say which it is with columns={"text": "..."}'
+            'say which it is with columns={"text": "..."} (--column text=...)'
         )
     return raw
 
@@ -73,7 +73,8 @@ def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
             )
         if theirs not in raw.columns:
             raise CorpusError(
-                f"columns= takes {ours!r} from {theirs!r}, but the file has only {_listed(raw)}"
+                f"columns= (--column {ours}={theirs}) takes {ours!r} from {theirs!r}, "
+                f"but the file has only {_listed(raw)}"
             )
     if len(set(columns.values())) < len(columns):
         raise CorpusError("columns= takes two of our columns from the same one of the file")

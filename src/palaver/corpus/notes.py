@@ -98,6 +98,7 @@ class Notes:
         total = sum(bad.values())
         shown = "\n".join(lines[:PLACES_KEPT])
         raise CorpusError(
-            f"{source}: {total} problem{'s' * (total != 1)} and on_bad='error'; the first places:\n"
-            f"{shown}\nMend the file, or read it with on_bad='repair'."
+            f"{source}: {total} problem{'s' * (total != 1)} and on_bad='error' (--strict); "
+            f"the first places:\n"
+            f"{shown}\nMend the file, or read it with on_bad='repair' (without --strict)."
         )

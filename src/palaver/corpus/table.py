@@ -20,7 +20,7 @@ from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
 from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
-from palaver.errors import ParameterError
+from palaver.errors import MissingExtraError, ParameterError
 from palaver.params import check, one_of, real, whole
 
 if TYPE_CHECKING:
@@ -211,8 +211,13 @@ class Corpus:
         return replace(self, table=anonymize(self.table), source="anonymized")
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame (needs pandas and pyarrow)."""
-        return self.table.to_pandas()
+        """Return the table as a pandas DataFrame (extra ``notebook``: pandas and pyarrow)."""
+        try:
+            return self.table.to_pandas()
+        except ImportError as error:
+            raise MissingExtraError(
+                f"to_pandas needs {error.name}: pip install 'palaver[notebook]'"
+            ) from error
 
     def write(self, path: str | Path) -> Path:
         """Write the corpus: JSONL, Parquet or CSV by suffix, else a ConvoKit folder.

@@ -16,6 +16,10 @@ _ISO = (
     r"(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?"
     r"\s*([Zz]|UTC|[+-]\d{2}(?::?\d{2})?)?$"
 )
+_LOCAL = (
+    r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{4})"
+    r"(?:,?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp])?\.?(?:[Mm]\.?)?)?$"
+)
 _CLOCK = r"^(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)(?:[.,](\d{1,6}))?$"
 
 
@@ -24,7 +28,8 @@ def parse_times(values: pl.Series) -> pl.Series:
 
     Numbers are seconds since 1970, or milli-, micro- or nanoseconds by their size; small
     ones (a transcript's seconds) count from 1970-01-01 too, so that order and gaps hold.
-    Strings are such numbers, ISO 8601 (without an offset: UTC), or ``hh:mm`` clock times.
+    Strings are such numbers, ISO 8601 (without an offset: UTC), ``hh:mm`` clock times, or
+    dates such as ``13.01.2024 09:15`` and ``1/13/2024 9:15 PM``.
 
     Parameters
     ----------
@@ -77,15 +82,17 @@ def _within_calendar(times: pl.Series) -> pl.Series:
 
 
 def _from_strings(values: pl.Series) -> pl.Series:
-    """Read what each string is: a number, ISO 8601, or a clock time."""
+    """Read what each string is: a number, ISO 8601, a clock time, or a local date."""
     text = values.str.strip_chars()
     numbers = _from_seconds(text.cast(pl.Float64, strict=False))
     if numbers.null_count() == text.null_count():
         return numbers
     times = numbers.zip_with(numbers.is_not_null(), _iso(text))
-    if times.null_count() == text.null_count():
-        return times
-    return times.zip_with(times.is_not_null(), _clock(text))
+    for parse in (_clock, _local):
+        if times.null_count() == text.null_count():
+            return times
+        times = times.zip_with(times.is_not_null(), parse(text))
+    return times
 
 
 def _iso(text: pl.Series) -> pl.Series:
@@ -129,3 +136,35 @@ def _clock(text: pl.Series) -> pl.Series:
         .otherwise(second * 3600 + third * 60)
     )
     return _from_seconds(text.to_frame("t").select(seconds.alias("t")).to_series())
+
+
+def _local(text: pl.Series) -> pl.Series:
+    """Parse dates with the year last; whether day or month is first, the whole column tells.
+
+    A first number above 12 anywhere means days first, a second one months; where neither is
+    seen, days come first, unless the times have AM or PM and the dates slashes.
+    """
+    column = pl.col("t")
+    names = ("first", "mark", "second", "year", "hour", "minute", "sec", "half")
+    parts = text.to_frame("t").select(
+        column.str.extract(_LOCAL, i).alias(name) for i, name in enumerate(names, 1)
+    )
+    numbers = parts.with_columns(pl.exclude("mark", "half").cast(pl.Int32, strict=False))
+    american = bool((parts["half"].is_not_null() & (parts["mark"] == "/")).any())
+    above = [bool((numbers[name] > 12).any()) for name in ("first", "second")]
+    month_first = above[1] if above[0] != above[1] else american and not above[0]
+    day, month = ("second", "first") if month_first else ("first", "second")
+    hour = pl.col("hour").fill_null(0)
+    half_day = (
+        pl.when(pl.col("half").is_null()).then(hour)
+        .when(pl.col("half").str.to_lowercase() == "p").then(hour % 12 + 12)
+        .otherwise(hour % 12)
+    )  # fmt: skip
+    written = pl.format(
+        "{}-{}-{} {}:{}:{}", "year", month, day, half_day, pl.col("minute").fill_null(0),
+        pl.col("sec").fill_null(0),
+    )  # fmt: skip
+    times = numbers.select(
+        written.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
+    ).to_series()
+    return _within_calendar(times.dt.replace_time_zone("UTC"))

@@ -54,11 +54,23 @@ class Checkpoints:
         """Whether it is time for another checkpoint."""
         return time.monotonic() - self._last >= self.every_seconds
 
-    def schedule(self, wanted: Schedule) -> Schedule:
-        """Return the schedule to follow: a continued run keeps its burn-in and thinning."""
+    def schedule(self, wanted: Schedule, explicit: bool = False) -> Schedule:
+        """Return the schedule to follow: once samples are kept, burn-in and thinning stay.
+
+        Raises
+        ------
+        StoreError
+            Another burn-in was asked for explicitly, and the samples of the first are kept.
+        """
         if store.is_stored(self.folder):
             kept = store.load(self.folder, "checkpoint", mapped=True).content
-            wanted = replace(wanted, burn_in=kept["burn_in"], thin=kept["thin"])
+            if kept["sweep"] > kept["burn_in"]:
+                if explicit and wanted.burn_in != kept["burn_in"]:
+                    raise StoreError(
+                        f"{self.folder}: the run has kept samples since sweep {kept['burn_in']}; "
+                        "its burn_in can no longer be changed"
+                    )
+                wanted = replace(wanted, burn_in=kept["burn_in"], thin=kept["thin"])
         self._schedule = wanted
         return wanted
 

@@ -38,7 +38,6 @@ from palaver.kernels.switch import (
     SWITCH_OFF,
     collapsed_switch_weights,
     drawn_switch_weights,
-    log_switch,
 )
 
 
@@ -308,45 +307,6 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def start_classes(  # type: ignore[no-untyped-def]
-    message_offsets, conversation_offsets, first_conversation, n_classes, switch, switch_prior,
-    key, classes,
-):  # fmt: skip
-    """Set ``classes`` to where a chain starts: switches by their prior mean, classes uniform.
-
-    Parameters
-    ----------
-    message_offsets, conversation_offsets, first_conversation, switch, switch_prior, key : IN
-        As in :func:`sweep_parallel`: one stream for each conversation.
-    n_classes : int. IN
-    classes : array of int16, shape (n_tokens,). OUT
-
-    Cost O(n_tokens).
-    """
-    background_share = 0.0
-    if switch != SWITCH_OFF:
-        background_share = switch_prior[0] / (switch_prior[0] + switch_prior[1])
-    state = np.empty(4, np.uint64)
-    for c in range(conversation_offsets.shape[0] - 1):
-        open_stream(key, first_conversation + c, state)
-        first = message_offsets[conversation_offsets[c]]
-        for i in range(first, message_offsets[conversation_offsets[c + 1]]):
-            draw = uniform(state)
-            if draw < background_share:
-                classes[i] = n_classes
-            else:
-                share = (draw - background_share) / (1.0 - background_share)
-                classes[i] = min(int(share * n_classes), n_classes - 1)
-
-
-@njit(cache=True, nogil=True)
-def count_classes(tokens, classes, word_class_counts):  # type: ignore[no-untyped-def]
-    """Add one to ``word_class_counts[tokens[i], classes[i]]`` (IN-OUT) for every token."""
-    for i in range(tokens.shape[0]):
-        word_class_counts[tokens[i], classes[i]] += 1
-
-
-@njit(cache=True, nogil=True)
 def message_histograms(  # type: ignore[no-untyped-def]
     message_offsets, classes, class_histograms, length_histogram
 ):
@@ -378,49 +338,3 @@ def message_histograms(  # type: ignore[no-untyped-def]
             if k < n_classes and message_counts[k] > 0:
                 class_histograms[k, message_counts[k]] += 1
             message_counts[k] = 0
-
-
-@njit(cache=True, nogil=True)
-def add_class_shares(message_offsets, classes, alpha, shares):  # type: ignore[no-untyped-def]
-    """Add each message's expected class shares ``(n_bk + alpha_k) / (n_b. + sum(alpha))``.
-
-    Parameters
-    ----------
-    message_offsets : array of int64, shape (n_messages + 1,). IN
-    classes : array of int16, shape (n_tokens,). IN
-    alpha : array of float64, shape (n_classes,). IN
-    shares : array of float64, shape (n_messages, n_classes). IN-OUT
-        Add over sweeps, divide by their number.
-
-    Cost O(n_tokens + n_messages * n_classes).
-    """
-    n_classes = alpha.shape[0]
-    alpha_sum = alpha.sum()
-    message_counts = np.zeros(n_classes + 1)
-    for b in range(message_offsets.shape[0] - 1):
-        message_counts[:] = 0.0
-        for i in range(message_offsets[b], message_offsets[b + 1]):
-            message_counts[classes[i]] += 1.0
-        length = message_offsets[b + 1] - message_offsets[b] - message_counts[n_classes]
-        for k in range(n_classes):
-            shares[b, k] += (message_counts[k] + alpha[k]) / (length + alpha_sum)
-
-
-@njit(cache=True, nogil=True)
-def log_message_switches(  # type: ignore[no-untyped-def]
-    message_offsets, classes, n_classes, switch_prior
-):
-    """Return the log probability of all switches, one Beta-binomial for each message.
-
-    The part of the log joint that SWITCH_MESSAGE adds to
-    :func:`palaver.kernels.dirichlet.log_classes`; for SWITCH_CORPUS it is one
-    :func:`palaver.kernels.switch.log_switch` of the column sums. IN only; O(n_tokens).
-    """
-    result = 0.0
-    for b in range(message_offsets.shape[0] - 1):
-        n_background = 0
-        for i in range(message_offsets[b], message_offsets[b + 1]):
-            n_background += classes[i] == n_classes
-        length = message_offsets[b + 1] - message_offsets[b]
-        result += log_switch(n_background, length - n_background, switch_prior)
-    return result

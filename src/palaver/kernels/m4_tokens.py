@@ -321,7 +321,9 @@ def sample_exact(  # type: ignore[no-untyped-def]
                 exponent = slope_score * (1.0 / max(n_others, 1) - inverse)
                 exponent -= excess_slope + highest * reference
                 if exponent > LARGEST_EXPONENT:
-                    break
+                    is_loose = is_fresh
+                    attempt += 1
+                    continue
                 background_weight = odds * math.exp(exponent)
             candidate, background_weight, old_weight = _propose(
                 start, old, was_background, background_weight, base, factors, uniform(state),

@@ -1,4 +1,4 @@
-"""First states: classes and switches drawn evenly, from each conversation's own stream."""
+"""States of a shard: how they start, what they count, how likely their switches are."""
 
 from __future__ import annotations
 
@@ -6,32 +6,39 @@ import numpy as np
 from numba import njit
 
 from palaver.kernels.random import open_stream, uniform
-from palaver.kernels.switch import SWITCH_OFF
+from palaver.kernels.switch import SWITCH_OFF, log_switch
 
 
 @njit(cache=True, nogil=True)
-def open_tokens(  # type: ignore[no-untyped-def]
-    message_offsets, conversation_offsets, first_conversation, n_classes, switch, key, classes
-):
-    """Draw a class for each token, or with even odds the background (class ``n_classes``).
+def start_classes(  # type: ignore[no-untyped-def]
+    message_offsets, conversation_offsets, first_conversation, n_classes, switch, switch_prior,
+    key, classes,
+):  # fmt: skip
+    """Set ``classes`` to where a chain starts: switches by their prior mean, classes uniform.
 
     Parameters
     ----------
-    message_offsets, conversation_offsets : arrays of the shard. IN
-    first_conversation, n_classes, switch : int. IN
-    key : array of uint64, shape (2,). IN
+    message_offsets, conversation_offsets, first_conversation, switch, switch_prior, key : IN
+        One stream for each conversation.
+    n_classes : int. IN
     classes : array of int16, shape (n_tokens,). OUT
+
+    Cost O(n_tokens).
     """
+    background_share = 0.0
+    if switch != SWITCH_OFF:
+        background_share = switch_prior[0] / (switch_prior[0] + switch_prior[1])
     state = np.empty(4, np.uint64)
-    for conversation in range(len(conversation_offsets) - 1):
-        open_stream(key, first_conversation + conversation, state)
-        first = message_offsets[conversation_offsets[conversation]]
-        last = message_offsets[conversation_offsets[conversation + 1]]
-        for i in range(first, last):
-            if switch != SWITCH_OFF and uniform(state) < 0.5:
+    for c in range(conversation_offsets.shape[0] - 1):
+        open_stream(key, first_conversation + c, state)
+        first = message_offsets[conversation_offsets[c]]
+        for i in range(first, message_offsets[conversation_offsets[c + 1]]):
+            draw = uniform(state)
+            if draw < background_share:
                 classes[i] = n_classes
             else:
-                classes[i] = int(uniform(state) * n_classes)
+                share = (draw - background_share) / (1.0 - background_share)
+                classes[i] = min(int(share * n_classes), n_classes - 1)
 
 
 @njit(cache=True, nogil=True)
@@ -59,16 +66,9 @@ def open_messages(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_words(tokens, classes, word_class_counts):  # type: ignore[no-untyped-def]
-    """Add each token to the counts of its word and class.
-
-    Parameters
-    ----------
-    tokens : array of int32, shape (n_tokens,). IN
-    classes : array of int16, shape (n_tokens,). IN
-    word_class_counts : array of int32, shape (W, K+1). IN-OUT
-    """
-    for i in range(len(tokens)):
+def count_classes(tokens, classes, word_class_counts):  # type: ignore[no-untyped-def]
+    """Add one to ``word_class_counts[tokens[i], classes[i]]`` (IN-OUT) for every token."""
+    for i in range(tokens.shape[0]):
         word_class_counts[tokens[i], classes[i]] += 1
 
 
@@ -87,3 +87,23 @@ def add_message_counts(message_offsets, classes, counts):  # type: ignore[no-unt
         for i in range(message_offsets[b], message_offsets[b + 1]):
             if classes[i] < n_classes:
                 counts[b, classes[i]] += 1.0
+
+
+@njit(cache=True, nogil=True)
+def log_message_switches(  # type: ignore[no-untyped-def]
+    message_offsets, classes, n_classes, switch_prior
+):
+    """Return the log probability of all switches, one Beta-binomial for each message.
+
+    The part of the log joint that SWITCH_MESSAGE adds to
+    :func:`palaver.kernels.dirichlet.log_classes`; for SWITCH_CORPUS it is one
+    :func:`palaver.kernels.switch.log_switch` of the column sums. IN only; O(n_tokens).
+    """
+    result = 0.0
+    for b in range(message_offsets.shape[0] - 1):
+        n_background = 0
+        for i in range(message_offsets[b], message_offsets[b + 1]):
+            n_background += classes[i] == n_classes
+        length = message_offsets[b + 1] - message_offsets[b]
+        result += log_switch(n_background, length - n_background, switch_prior)
+    return result

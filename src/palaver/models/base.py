@@ -130,11 +130,8 @@ class Model(Manners):
         """
         self.check_params()
         params = self.get_params()
-        encoded = corpus if isinstance(corpus, Encoded) else encode(corpus)
-        if not encoded.n_messages:
-            raise CorpusError(f"{type(self).__name__}: the corpus holds no messages")
-        if not encoded.n_tokens:
-            raise CorpusError(f"{type(self).__name__}: the messages hold no words")
+        encoded = self._as_encoded(corpus)
+        self.check_data(encoded)
         seed = rng.resolve_seed(params["random_state"])
         engine = self._make_engine(len(encoded.vocabulary), self._sampler(encoded))
         schedule = Schedule.make(
@@ -147,7 +144,7 @@ class Model(Manners):
                 checkpoints = Checkpoints(
                     Path(folder) / "checkpoint", checkpoint_seconds, self._identity(encoded, seed)
                 )
-                schedule = checkpoints.schedule(schedule)
+                schedule = checkpoints.schedule(schedule, params["burn_in"] is not None)
             bar = stack.enter_context(
                 progress(type(self).__name__, schedule.n_sweeps, show_progress)
             )
@@ -165,6 +162,26 @@ class Model(Manners):
             if folder is not None:
                 self.save(folder)
         return self
+
+    def _as_encoded(
+        self, corpus: Corpus | Encoded, vocabulary: Vocabulary | None = None
+    ) -> Encoded:
+        """Encode a corpus, unless it is encoded already."""
+        if isinstance(corpus, Encoded):
+            return corpus
+        if not isinstance(corpus, Corpus):
+            raise ParameterError(
+                f"{type(self).__name__}: takes a Corpus, got {type(corpus).__name__}; make one "
+                "with palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
+            )
+        return encode(corpus, vocabulary)
+
+    def check_data(self, encoded: Encoded) -> None:
+        """Refuse a corpus from which nothing can be learned."""
+        if not encoded.n_messages:
+            raise CorpusError(f"{type(self).__name__}: the corpus holds no messages")
+        if not encoded.n_tokens:
+            raise CorpusError(f"{type(self).__name__}: the messages hold no words")
 
     def _identity(self, encoded: Encoded, seed: int) -> dict[str, Any]:
         """Return what must be equal for a checkpoint to be continued."""
@@ -277,7 +294,7 @@ class Model(Manners):
                     "vocabulary=model.vocabulary_"
                 )
             return corpus
-        return encode(corpus, self.vocabulary_)
+        return self._as_encoded(corpus, self.vocabulary_)
 
     def _fold(self, encoded: Encoded, n_sweeps: int, visit: Any) -> ThreadEngine:
         """Sweep a corpus with frozen parameters, visiting each shard after each kept sweep."""
@@ -367,14 +384,17 @@ class Model(Manners):
         """Return the corpus with columns class, class_probability and share_0, share_1, ...
 
         ``class`` is the one with the largest share of a message, ``class_probability`` that
-        share. Write the result with :meth:`Corpus.write`.
+        share; both are null for messages without a known word. Write the result with
+        :meth:`Corpus.write`.
         """
-        shares = self.transform(corpus, n_sweeps)
-        columns: dict[str, NDArray[Any]] = {
-            "class": shares.argmax(axis=1).astype(np.int64),
-            "class_probability": shares.max(axis=1),
+        encoded = self._encode(corpus)
+        shares = self.transform(encoded, n_sweeps)
+        silent = pl.Series(np.diff(encoded.message_offsets) == 0)
+        columns = {
+            "class": pl.Series(shares.argmax(axis=1).astype(np.int64)).set(silent, None),
+            "class_probability": pl.Series(shares.max(axis=1)).set(silent, None),
         }
-        columns |= {f"share_{k}": shares[:, k] for k in range(shares.shape[1])}
+        columns |= {f"share_{k}": pl.Series(shares[:, k]) for k in range(shares.shape[1])}
         return corpus.with_columns(**columns)
 
     def draw_classes(

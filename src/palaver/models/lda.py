@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
-from palaver.kernels.states import count_words
+from palaver.kernels.states import count_classes
 from palaver.models.base import COMMON_LIMITS, Model
 from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
@@ -146,7 +146,7 @@ class LDAEngine(TokenEngine):
         else:
             counts = self.empty_counts()
             if shared.phase == "count":
-                count_words(shard.tokens, classes, counts)
+                count_classes(shard.tokens, classes, counts)
             else:
                 kernels.sweep_parallel(
                     shard.tokens, shard.message_offsets, shard.conversation_offsets,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
-from palaver.kernels.states import count_words
+from palaver.kernels.states import count_classes
 from palaver.models.base import COMMON_LIMITS, Model
 from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
@@ -178,7 +178,7 @@ class M4Engine(TokenEngine):
         if shared.phase == "sweep":
             self._resample(shared, shard, state, counts, key)
         elif not self.collapsed:
-            count_words(shard.tokens, classes, counts)
+            count_classes(shard.tokens, classes, counts)
         name = "proposal" if shared.phase == "weigh" else "weights"
         objective, gradient, curvature = m4_weights.weight_statistics(
             shard.message_offsets, shard.parents, classes, shared.arrays[name]

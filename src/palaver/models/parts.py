@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
-from palaver.kernels.lda import log_message_switches
-from palaver.kernels.states import add_message_counts, count_words, open_tokens
+from palaver.kernels.states import (
+    add_message_counts,
+    count_classes,
+    log_message_switches,
+    start_classes,
+)
 from palaver.kernels.switch import (
     SWITCH_CORPUS,
     SWITCH_MESSAGE,
@@ -192,16 +196,16 @@ class TokenEngine(ThreadEngine):
     """An engine whose tokens have classes of their own (LDA, M4)."""
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw classes evenly; count them if the counts live in the state."""
+        """Draw switches by their prior and classes evenly; count them if the counts live here."""
         classes = np.empty(shard.n_tokens, np.int16)
-        open_tokens(
+        start_classes(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
-            self.n_classes, self.switch_flag, key, classes,
+            self.n_classes, self.switch_flag, self.switch_prior, key, classes,
         )  # fmt: skip
         state: Arrays = {"classes": classes}
         if self.collapsed:
             counts = self.empty_counts()
-            count_words(shard.tokens, classes, counts)
+            count_classes(shard.tokens, classes, counts)
             state["word_class_counts"] = counts
             state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
         return state

@@ -35,6 +35,11 @@ def load(folder: str | Path) -> Model:
     StoreError
         The folder holds no model, is damaged, or was written by a newer Palaver.
     """
+    if not store.is_stored(folder) and store.is_stored(Path(folder) / "checkpoint"):
+        raise StoreError(
+            f"{folder}: the run is not finished; go on with `palaver fit --resume {folder}`, or "
+            "settle for what it has with --sweeps"
+        )
     stored = store.load(folder, "model")
     name = stored.content.get("model")
     if name not in MODELS:

@@ -82,7 +82,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
             return known
     raise FormatError(
         f"{source}: {_describe(source)}. Known formats: {', '.join(f.name for f in FORMATS)}; "
-        "name one with format=, or convert the file to JSONL with the fields "
+        "name one with format= (--format), or convert the file to JSONL with the fields "
         "conversation, id, reply_to, speaker, time, text"
     )
 
@@ -91,6 +91,8 @@ def _describe(source: Source) -> str:
     """Say what an unknown source looks like."""
     if source.path.is_dir():
         return f"a folder of {len(source.names)} files that is no known export"
+    if source.is_archive and "[Content_Types].xml" in source.names:
+        return "looks like an Office document; save it as CSV or plain text"
     start = b"PK\x03\x04" if source.is_archive else source.head.lstrip()[:16]
     if not start:
         return "the file is empty"
