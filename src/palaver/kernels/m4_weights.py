@@ -42,7 +42,7 @@ def _count_message(message_offsets, classes, message, counts):  # type: ignore[n
 def _add_group(features, counts, weights, shares, gradient, curvature):  # type: ignore[no-untyped-def]
     """Add the messages of common ``features`` and summed ``counts`` to (2), (3); return (1).
 
-    features: (K+2,) IN; counts: (K,) IN; shares: (K,) OUT, pi; gradient, curvature: IN-OUT. O(K^2).
+    features: (K+2,) IN; counts: (K,) IN; shares: (K,) scratch; gradient, curvature: IN-OUT. O(K^2).
     """
     n_features, n_classes = weights.shape
     total = counts.sum()
@@ -61,13 +61,16 @@ def _add_group(features, counts, weights, shares, gradient, curvature):  # type:
         shares[j] = math.exp(shares[j] - highest)
         norm += shares[j]
     objective -= total * math.log(norm)
+    for j in range(n_classes):
+        shares[j] = counts[j] - total * (shares[j] / norm)
     for f in range(n_features):
         if features[f] == 0.0:
             continue
         for j in range(n_classes):
-            gradient[f, j] += features[f] * (counts[j] - total * (shares[j] / norm))
+            gradient[f, j] += features[f] * shares[j]
+        scaled = total * features[f]
         for g in range(n_features):
-            curvature[f, g] += total * features[f] * features[g]
+            curvature[f, g] += scaled * features[g]
     return objective
 
 

@@ -70,7 +70,7 @@ def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _exponential(builder: Any, x: Any) -> Any:
-    """Return ``exp`` of eight numbers, to 4e-16 of their size."""
+    """Return ``exp`` of eight numbers, to 1e-15 of their size."""
     low, high = _constants(-EXPONENT_LIMIT), _constants(EXPONENT_LIMIT)
     x = builder.select(builder.fcmp_ordered("<", x, low), low, x)
     x = builder.select(builder.fcmp_ordered(">", x, high), high, x)
@@ -126,7 +126,7 @@ def exponentials(  # type: ignore[no-untyped-def]
 ):
     """Set ``out = factors * exp((values - shift) * scale)``; return the sum.
 
-    Exponents are cut off at EXPONENT_LIMIT; the relative error of exp is below 4e-16.
+    Exponents are cut off at EXPONENT_LIMIT; the relative error of exp is below 1e-15.
 
     Parameters
     ----------

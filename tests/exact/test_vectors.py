@@ -1,0 +1,120 @@
+"""The vector functions against their numpy lines."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from numba import njit
+
+from palaver.kernels import vectors
+from palaver.kernels.lanes import LANES, aligned
+from palaver.kernels.vectors import EXPONENT_LIMIT
+
+BLOCKS = pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 5, 7, 13])
+
+
+@njit
+def exponentials(values, shift, scale, factors, n_blocks, out):
+    return vectors.exponentials(values, shift, scale, factors, n_blocks, out)
+
+
+@njit
+def moved_exponential_sum(factors, scores, rows, added, removed, inverse, centre, shift, n_blocks):
+    return vectors.moved_exponential_sum(
+        factors, scores, rows, added, removed, inverse, centre, shift, n_blocks
+    )
+
+
+@njit
+def move_row(rows, added, removed, n_blocks, sums):
+    vectors.move_row(rows, added, removed, n_blocks, sums)
+
+
+@njit
+def weighted_rows(weights, rows, n_rows, n_blocks, out):
+    vectors.weighted_rows(weights, rows, n_rows, n_blocks, out)
+
+
+@njit
+def dot(left, right, n_blocks):
+    return vectors.dot(left, right, n_blocks)
+
+
+@njit
+def largest(values, sign, n_blocks):
+    return vectors.largest(values, sign, n_blocks)
+
+
+def test_exponentials_are_right_to_the_last_bits():
+    rng = np.random.default_rng(1)
+    # whole multiples of log 2 / 2 are where the rounding turns
+    values = np.concatenate([
+        rng.uniform(-1, 1, 64), rng.uniform(-700, 700, 64), rng.uniform(-1e-8, 1e-8, 64),
+        np.arange(-32, 32) * math.log(2) / 2,
+    ])  # fmt: skip
+    ones, out = np.ones_like(values), np.empty_like(values)
+    exponentials(values, 0.0, 1.0, ones, len(values) // LANES, out)
+    with localcontext() as context:
+        context.prec = 40
+        errors = [
+            abs(Decimal(found) / Decimal(x).exp() - 1)
+            for x, found in zip(values.tolist(), out.tolist(), strict=True)
+        ]
+    assert max(errors) < Decimal("1e-15")
+    assert exponentials(np.zeros(8), 0.0, 1.0, np.ones(8), 1, np.empty(8)) == 8.0
+
+
+def test_exponents_are_cut_off():
+    values = np.array([-np.inf, -1e300, -709.0, -708.0, 708.0, 709.0, 1e300, np.inf])
+    out = np.empty(8)
+    exponentials(values, 0.0, 1.0, np.ones(8), 1, out)
+    expected = np.exp(np.clip(values, -EXPONENT_LIMIT, EXPONENT_LIMIT))
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+    assert np.isfinite(out).all()
+    assert (out >= np.finfo(float).tiny).all()
+
+
+@BLOCKS
+def test_lines(n_blocks):
+    rng = np.random.default_rng(n_blocks)
+    n, n_rows = LANES * n_blocks, 5
+    left, right, centre, out = (aligned(n) for _ in range(4))
+    for array in (left, right, centre):
+        array[:] = rng.normal(0, 2, n)
+    rows = aligned(n_rows * n)
+    rows[:] = rng.normal(0, 3, n_rows * n)
+    matrix = rows.reshape(n_rows, n)
+    close = {"rtol": 1e-13, "atol": 1e-13}
+
+    total = exponentials(left, 0.3, -1.7, right, n_blocks, out)
+    expected = right * np.exp((left - 0.3) * -1.7)
+    np.testing.assert_allclose(out, expected, **close)
+    np.testing.assert_allclose(total, expected.sum(), atol=1e-12 * np.abs(expected).sum(), rtol=0)
+    in_place = left.copy()
+    assert exponentials(in_place, 0.3, -1.7, right, n_blocks, in_place) == total
+    np.testing.assert_array_equal(in_place, out)
+
+    found = moved_exponential_sum(
+        np.abs(right), left, rows, 3 * n, 1 * n, 0.4, centre, 0.2, n_blocks
+    )
+    exponents = (left + matrix[3] - matrix[1]) * 0.4 - centre - 0.2
+    np.testing.assert_allclose(found, np.abs(right) @ np.exp(exponents), rtol=1e-13)
+
+    weights = rng.normal(size=n_rows)
+    for used in (0, 1, 2, n_rows):
+        weighted_rows(weights, rows, used, n_blocks, out)
+        np.testing.assert_allclose(out, weights[:used] @ matrix[:used], **close)
+
+    moved = left.copy()
+    move_row(rows, 4 * n, 2 * n, n_blocks, moved)
+    np.testing.assert_allclose(moved, left + matrix[4] - matrix[2], **close)
+    stays = moved.copy()
+    move_row(rows, 2 * n, 2 * n, n_blocks, stays)
+    np.testing.assert_array_equal(stays, moved)
+
+    np.testing.assert_allclose(dot(left, right, n_blocks), left @ right, **close)
+    assert largest(left, 1.0, n_blocks) == left.max()
+    assert largest(left, -1.0, n_blocks) == -left.min()
