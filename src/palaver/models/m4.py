@@ -24,7 +24,6 @@ from palaver.models.simulate import Layout
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, one_of, real
 
-_NO_TOTALS, _NO_WEIGHTS = np.empty(0, np.int64), np.empty((0, 0))
 _NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
 
 
@@ -200,18 +199,20 @@ class M4Engine(TokenEngine):
         key: NDArray[np.uint64],
     ) -> None:
         arrays = shared.arrays
-        totals, word_weights, class_probability = _NO_TOTALS, _NO_WEIGHTS, 1.0
         if self.collapsed:
-            totals = state["class_totals"]
+            kernels.sweep_collapsed(
+                shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
+                state["classes"], counts, state["class_totals"], arrays["weights"],
+                float(arrays["omega"]), self.switch_flag, self.switch_prior, self.metropolis,
+                key, _NO_RECORD,
+            )  # fmt: skip
         else:
-            word_weights = arrays["word_weights"]
-            class_probability = float(arrays["class_probability"])
-        kernels._sweep(
-            self.collapsed, self.metropolis, shard.tokens, shard.message_offsets, shard.parents,
-            shard.conversation_offsets, shard.first_conversation, state["classes"], counts,
-            totals, word_weights, arrays["weights"], float(arrays["omega"]), self.switch_flag,
-            self.switch_prior, class_probability, key, _NO_RECORD,
-        )  # fmt: skip
+            kernels.sweep_parallel(
+                shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
+                shard.first_conversation, state["classes"], arrays["word_weights"],
+                arrays["weights"], self.switch_flag, self.switch_prior,
+                float(arrays["class_probability"]), self.metropolis, key, counts, _NO_RECORD,
+            )  # fmt: skip
 
     def next_phase(self, shared: Globals) -> str:
         """Weigh a proposal after each sweep if weights are sampled."""
