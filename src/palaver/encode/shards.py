@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from palaver.encode.tokens import Encoded
 
 #: Smaller shards cost more in merging than they give in balance.
-SMALLEST, MOST = 50_000, 64
+SMALLEST, MOST = 100_000, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Shard:
 
 
 def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
-    """Cut a corpus into at most 64 shards of at least 50,000 tokens.
+    """Cut a corpus into at most 32 shards of at least 100,000 tokens.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ classes are opened, swept and explained.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,9 +65,11 @@ class ThreadEngine:
     omega: float | None
     collapsed: bool
     switch_flag: int = field(init=False)
+    run: Callable[..., Iterator[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.switch_flag = _SWITCHES[self.switch]
+        self.run = map
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals; the first parallel sweep only counts what was opened."""
@@ -99,7 +102,7 @@ class ThreadEngine:
             )
         arrays: Arrays = {"omega": np.array(omega), **transitions}
         if not self.collapsed:
-            arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator)
+            arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator, self.run)
             arrays["class_probability"] = np.array(self._draw_switch(totals, generator))
         log_joint = info.pop("log_transitions")
         log_joint += float(dirichlet.log_dirichlet_multinomial(counts, omega).sum())

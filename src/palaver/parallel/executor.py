@@ -7,7 +7,7 @@ they merge to the same bytes for any number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -41,8 +41,11 @@ class Engine(Protocol):
     """A model as five functions; see ``docs/architecture.md``.
 
     ``key`` is the two words of :func:`palaver.rng.key`, the same for all shards of a chain's
-    sweep; kernels mix in the number of each conversation.
+    sweep; kernels mix in the number of each conversation. ``run`` is ``map`` or, set by the
+    executor, its parallel twin, for work within an update that can be cut into pieces.
     """
+
+    run: Callable[..., Iterator[Any]]
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals, without a pass over the data."""

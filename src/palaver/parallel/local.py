@@ -35,6 +35,7 @@ class LocalExecutor:
         self._limits = threadpool_limits(1)
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="palaver")
+            engine.run = self._pool.map
 
     def open(self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]) -> None:
         """Open the states of all shards of the given chains."""
@@ -86,4 +87,5 @@ class LocalExecutor:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+            self._engine.run = map
         self._limits.restore_original_limits()
