@@ -7,7 +7,6 @@ classes are opened, swept and explained.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +64,7 @@ class ThreadEngine:
     omega: float | None
     collapsed: bool
     switch_flag: int = field(init=False)
-    run: Callable[..., Iterator[Any]] = field(init=False)
+    run: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.switch_flag = _SWITCHES[self.switch]

@@ -7,7 +7,7 @@ they merge to the same bytes for any number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -45,7 +45,7 @@ class Engine(Protocol):
     executor, its parallel twin, for work within an update that can be cut into pieces.
     """
 
-    run: Callable[..., Iterator[Any]]
+    run: Any
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals, without a pass over the data."""
