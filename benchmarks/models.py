@@ -11,7 +11,11 @@ the same number of sweeps of burn-in. K = 25, seed 0.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +130,53 @@ def two_threads(encoded: Encoded) -> list[dict[str, Any]]:
     return rows
 
 
+_CHILD = """
+import gc, json, sys, threading, time
+import psutil
+import palaver as pv
+from palaver.encode import encode
+kind = getattr(pv, sys.argv[2])
+params = dict(n_classes=25, n_sweeps=6, background=True, sampler=sys.argv[3])
+kind(**params).fit(encode(pv.sample(50)))              # imports and compilation are not measured
+gc.collect()
+resident = lambda: psutil.Process().memory_info().rss
+before, peak, done = resident(), [0], threading.Event()
+def watch():
+    while not done.wait(0.002):
+        peak[0] = max(peak[0], resident())
+watcher = threading.Thread(target=watch)
+watcher.start()
+encoded = pv.Encoded.open(sys.argv[1], mapped=False)
+kind(**params).fit(encoded)
+done.set()
+watcher.join()
+counts = len(encoded.vocabulary) * 26 * 4
+print(json.dumps([(peak[0] - before) / encoded.n_tokens, counts / encoded.n_tokens]))
+"""
+
+
+def memory(encoded: Encoded) -> list[dict[str, Any]]:
+    """Measure the peak memory of a fit, the corpus' arrays included, in a process of its own."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        encoded.write(folder)
+        for name in ("LDA", "BlockHMM", "M4"):
+            for sampler in ("collapsed", "parallel"):
+                child = subprocess.run(
+                    [sys.executable, "-c", _CHILD, folder, name, sampler],
+                    capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                total, counts = json.loads(child.stdout)
+                rows.append(
+                    {
+                        "what": f"{name} {sampler}",
+                        "peak bytes a token": total,
+                        "of these one K x W count table": counts,
+                    }
+                )
+    return rows
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     """Print rows as a Markdown table."""
     print("| " + " | ".join(rows[0]) + " |")
@@ -145,6 +196,7 @@ def main() -> None:
     print(f"r-help: {encoded!r}, K = {N_CLASSES}\n")
     show(against_tomotopy(encoded))
     show(two_threads(encoded))
+    show(memory(encoded))
 
 
 if __name__ == "__main__":
