@@ -28,6 +28,7 @@ from palaver.params import Limit, either, one_of, real
 
 #: Gamma prior of alpha: K + 1 rows say little about it, and without one it can run away.
 _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
+_WORDS_A_SLICE = 2048
 
 
 class BlockHMM(Model):
@@ -219,12 +220,17 @@ class BlockHMMEngine(ThreadEngine):
         return arrays, {"log_transitions": float(kernels.log_transitions(counts, alpha))}
 
     def prepare(self, arrays: Arrays) -> Arrays:
-        """Take the logs of the words' probabilities, once a round."""
+        """Take the logs of the words' probabilities, once a round, in slices of the words."""
         if not self.collapsed:
             logs = np.empty((self.n_words, self.n_classes))
-            trees.fill_emission_logs(
-                arrays["word_weights"], self.switch_flag, float(arrays["class_probability"]), logs
-            )
+            words, probability = arrays["word_weights"], float(arrays["class_probability"])
+
+            def fill(start: int) -> None:
+                part = slice(start, start + _WORDS_A_SLICE)
+                trees.fill_emission_logs(words[part], self.switch_flag, probability, logs[part])
+
+            for _ in self.run(fill, range(0, self.n_words, _WORDS_A_SLICE)):
+                pass
             arrays["emission_logs"] = logs
         return arrays
 
