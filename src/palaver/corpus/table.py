@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OnBad = Literal["repair", "error"]
+_HASHED_BYTES = 1 << 20  # texts hashed at a time: few calls, little memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +139,9 @@ class Corpus:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(self.parents.tobytes())
         digest.update(self.conversation_offsets.tobytes())
-        for part in self.table.select("id", "text").iter_slices(1_000):
+        sizes = self.table["text"].str.len_bytes()
+        n_rows = int(_HASHED_BYTES / max(sizes.mean() or 1, 1)) + 1  # type: ignore[operator]
+        for part in self.table.select("id", "text").iter_slices(n_rows):
             for name in ("id", "text"):
                 column = part[name]
                 digest.update(column.str.len_bytes().to_numpy().tobytes())
