@@ -8,7 +8,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.fuzz import mutations, read_or_refuse
 
@@ -242,6 +242,7 @@ RECORDS = st.lists(
 
 
 @given(RECORDS)
+@example([{"a": [0, 2**63]}])
 @settings(max_examples=150, deadline=None)
 def test_compiled_and_interpreted_reading_agree(records):
     data = "".join(json.dumps(record) + "\n" for record in records).encode()

@@ -21,6 +21,7 @@ from palaver.errors import FormatError
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_START = 256
+_LIST_TEXT = r"^(?:true|false|-?\d{19,})$"
 _JSON_TEXT = r'^(?:\{["}]|\[(?:["\[{\]\d-]|true|false|null))'
 
 
@@ -94,7 +95,7 @@ def _is_ambiguous(column: pl.Series) -> bool:
     if isinstance(dtype, pl.List):
         if dtype.inner == pl.String:
             words = column.explode()
-            return bool(words.is_in(["true", "false"]).any()) or _is_ambiguous(words)
+            return bool(words.str.contains(_LIST_TEXT).any()) or _is_ambiguous(words)
         return dtype.inner not in (pl.Int64, pl.Float64, pl.Boolean, pl.Null)
     if dtype != pl.String:
         return isinstance(dtype, pl.Struct)
