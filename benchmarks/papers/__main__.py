@@ -1,0 +1,58 @@
+"""Run a paper's experiment: python -m benchmarks.papers NAME --data ../shared/data."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+from benchmarks.papers import Options
+from benchmarks.papers.cells import Cells
+
+#: Name on the command line and of the page, and the module.
+EXPERIMENTS = {
+    "m4": "benchmarks.papers.m4",
+}
+ROOT = Path(__file__).parents[2]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
+    parser.add_argument("name", choices=EXPERIMENTS)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--work", type=Path, default=Path(__file__).parent / "work")
+    parser.add_argument("--output", type=Path, help="the page; default docs/results/NAME.md")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--only", metavar="TEXT", help="do the cells with TEXT in their names")
+    parser.add_argument("--list", action="store_true", help="show the cells and which are done")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", dest="size", action="store_const", const="quick")
+    size.add_argument("--paper", dest="size", action="store_const", const="paper")
+    parser.set_defaults(size="full")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Do what is not done yet, and write the page."""
+    arguments = _arguments()
+    module = importlib.import_module(EXPERIMENTS[arguments.name])
+    options = Options(arguments.data, arguments.size, arguments.n_jobs)
+    kept = Cells(arguments.work / arguments.name)
+    cells = module.cells(options, kept)
+    if arguments.list:
+        for cell in cells:
+            print("done" if kept.stored(cell) else "    ", cell.name)
+        return
+    if arguments.only:
+        kept.run([cell for cell in cells if arguments.only in cell.name])
+        return
+    text = module.page(options, kept, kept.run(cells))
+    name = arguments.name if arguments.size == "full" else f"{arguments.name}-{arguments.size}"
+    output = arguments.output or ROOT / "docs" / "results" / f"{name}.md"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, encoding="utf-8")
+    print(output)
+
+
+if __name__ == "__main__":
+    main()

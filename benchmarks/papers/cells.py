@@ -1,0 +1,139 @@
+"""Cells: named units of work whose results are kept, so that a long run can be interrupted.
+
+An experiment is a list of cells. A cell has a name for people, settings that say everything its
+result depends on, and work to do. Its result lies in a folder that is named by the settings'
+hash: change a setting and the cell is computed anew, change nothing and it is never computed
+twice. ::
+
+    def work(folder):                      # the cell's own folder, for models and checkpoints
+        model = pv.LDA(n_classes=5).fit(corpus, folder=folder / "model")
+        return {"log_joint": ...}          # plain JSON
+
+    fit = Cell("r-help/lda/5/fit", {"corpus": "r-help", "n_classes": 5}, work, cost=5)
+    judge = Cell("r-help/lda/5/judge", {"of": fit.key, "method": "paper"}, other_work)
+    results = Cells(Path("work")).run([fit, judge])      # {cell.name: result}
+
+- Cells run in the given order; one may read the folder of an earlier one
+  (``cells.folder(fit)``). Put ``fit.key`` into the settings of what depends on it.
+- ``result.json`` is written last and in one step, so a killed cell is simply not there; its
+  folder stays, and a fit goes on from its checkpoint.
+- ``cost`` is any rough number proportional to the expected time; the time left is estimated
+  from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A unit of work.
+
+    Attributes
+    ----------
+    name : str
+        For people, and unique in a run; parts are divided by "/".
+    settings : mapping
+        Plain values on which the result depends; a "version" among them marks changed code.
+    work : callable
+        Called with the cell's folder; returns the result as plain JSON values.
+    cost : float
+        Expected time in any unit that is common to the run.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    work: Callable[[Path], Any] = field(repr=False)
+    cost: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """Hash of the settings."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The folder where results are kept."""
+
+    root: Path
+
+    def folder(self, cell: Cell) -> Path:
+        """Return the folder of one cell."""
+        return self.root / f"{re.sub('[^A-Za-z0-9.=-]+', '-', cell.name)}-{cell.key}"
+
+    def stored(self, cell: Cell) -> dict[str, Any] | None:
+        """Return what is kept of a cell: settings, result, seconds; None if it was not done."""
+        path = self.folder(cell) / "result.json"
+        return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+    def seconds(self, cells: Sequence[Cell]) -> float:
+        """Return the time that the stored results of the cells took."""
+        return sum((self.stored(cell) or {"seconds": 0.0})["seconds"] for cell in cells)
+
+    def run(self, cells: Sequence[Cell]) -> dict[str, Any]:
+        """Do the cells that were not done yet, in order; return all results by name."""
+        kept = {cell.name: self.stored(cell) for cell in cells}
+        if len(kept) < len(cells):
+            raise ValueError("two cells have the same name")
+        left = sum(cell.cost for cell in cells if kept[cell.name] is None)
+        done = spent = 0.0
+        for number, cell in enumerate(cells, 1):
+            if kept[cell.name] is not None:
+                continue
+            estimate = f", about {_duration(spent / done * (left - done))} left" if done else ""
+            _say(f"[{number}/{len(cells)}] {cell.name}{estimate}")
+            kept[cell.name] = record = self._do(cell)
+            done, spent = done + cell.cost, spent + record["seconds"]
+        return {name: record["result"] for name, record in kept.items() if record is not None}
+
+    def _do(self, cell: Cell) -> dict[str, Any]:
+        """Do the work of one cell and keep its result; time of earlier attempts is added."""
+        folder = self.folder(cell)
+        folder.mkdir(parents=True, exist_ok=True)
+        clock = folder / "seconds"
+        before = float(clock.read_text()) if clock.exists() else 0.0
+        start = time.monotonic()
+        try:
+            result = cell.work(folder)
+        finally:
+            seconds = before + time.monotonic() - start
+            _replace(clock, f"{seconds:.3f}")
+        record = {
+            "name": cell.name,
+            "settings": dict(cell.settings),
+            "result": result,
+            "seconds": round(seconds, 3),
+        }
+        _replace(folder / "result.json", json.dumps(record, indent=1) + "\n")
+        return json.loads(json.dumps(record))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in one step."""
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+
+
+def _duration(seconds: float) -> str:
+    """Say a duration as people do."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _say(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)

@@ -1,0 +1,185 @@
+"""M4, the block HMM and LDA on threads: the measurements of Paul (2012), section 5.
+
+Every corpus is split 75/25 by conversation. Models are fitted on the first part, all with the
+background of section 5.3; the best of the chains by log joint is the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import palaver as pv
+from benchmarks.papers import Options, Size
+from benchmarks.papers.cells import Cell, Cells
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, encode
+from palaver.models.registry import load
+
+SEED = 0
+MODELS = {"lda": pv.LDA, "block-hmm": pv.BlockHMM, "m4": pv.M4}
+#: Time of a sweep relative to LDA's.
+_COST = {"lda": 1.0, "block-hmm": 1.1, "m4": 2.6}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A corpus: its file below the data folder (None: built in) and how much of it is used.
+
+    Attributes
+    ----------
+    path : str or None
+    n_conversations : int or None
+        The first so many conversations, or all.
+    is_talk : bool
+        The file does not say who answers whom: every message answers the one before it.
+    """
+
+    path: str | None
+    n_conversations: int | None = None
+    is_talk: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is done at one size of the experiment."""
+
+    sources: Mapping[str, Source]
+    classes: tuple[int, ...]
+    n_chains: int
+    n_sweeps: int
+    n_samples: int
+
+
+_RUMOURS = Source("rumoureval2017/rumoureval2017.jsonl.gz")
+_MAIL = "r-help/r-help-2001-2002.jsonl.gz"
+_FORUM = "4forums/4forums.jsonl.gz"
+_IRC = "ubuntu-irc/ubuntu-irc.jsonl.gz"
+_TALK = "swda/swda-full.jsonl.gz"
+PLANS: dict[Size, Plan] = {
+    "quick": Plan(
+        {
+            "sample": Source(None),
+            "rumoureval2017": _RUMOURS,
+            "r-help": Source(_MAIL, 400),
+        },
+        classes=(5, 15), n_chains=1, n_sweeps=200, n_samples=5,
+    ),
+    "full": Plan(
+        {
+            "sample": Source(None),
+            "rumoureval2017": _RUMOURS,
+            "ubuntu-irc": Source(_IRC),
+            "r-help": Source(_MAIL),
+            "4forums": Source(_FORUM, 500),
+            "swda": Source(_TALK, 300, is_talk=True),
+        },
+        classes=(5, 15, 25), n_chains=2, n_sweeps=1000, n_samples=10,
+    ),
+    "paper": Plan(
+        {
+            "sample": Source(None),
+            "rumoureval2017": _RUMOURS,
+            "ubuntu-irc": Source(_IRC),
+            "r-help": Source(_MAIL),
+            "4forums": Source(_FORUM),
+            "swda": Source(_TALK, is_talk=True),
+        },
+        classes=(5, 10, 15, 20, 25), n_chains=4, n_sweeps=5000, n_samples=5,
+    ),
+}  # fmt: skip
+
+
+@cache
+def corpus_of(data: Path, source: Source) -> Corpus:
+    """Read a corpus, or the part of it that is used."""
+    corpus = pv.sample() if source.path is None else pv.read(data / source.path)
+    if source.n_conversations is not None:
+        corpus = corpus.take(range(min(source.n_conversations, corpus.n_conversations)))
+    return corpus.chained() if source.is_talk else corpus
+
+
+@cache
+def training(data: Path, source: Source) -> Encoded:
+    """Return the training part as arrays."""
+    return encode(corpus_of(data, source).split(test=0.25, seed=SEED)[0])
+
+
+def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
+    """Return the cell that fits one model; the model is in ``folder / "model"``."""
+    plan = PLANS[options.size]
+    source = plan.sources[name]
+    burn_in = plan.n_sweeps - plan.n_sweeps // 10 if options.size == "paper" else None
+    params = {
+        "n_classes": n_classes,
+        "background": True,
+        "sampler": "collapsed",
+        "n_chains": plan.n_chains,
+        "n_sweeps": plan.n_sweeps,
+        "burn_in": burn_in,
+        "n_samples": plan.n_samples,
+        "random_state": SEED,
+    }
+
+    def work(folder: Path) -> dict[str, Any]:
+        encoded = training(options.data, source)
+        fitted = MODELS[model](**params, n_jobs=options.n_jobs)
+        fitted.fit(encoded, folder=folder / "model", show_progress=False)
+        return {
+            "n_conversations": encoded.n_conversations,
+            "n_messages": encoded.n_messages,
+            "n_tokens": encoded.n_tokens,
+            "n_words": len(encoded.vocabulary),
+            **fitted.convergence_,
+        }
+
+    settings = {"fit": model, "source": vars(source), **params, "split": [0.25, SEED]}
+    cost = _COST[model] * (1 + n_classes / 25) * _SIZES.get(name, 1.0)
+    return Cell(f"{name}/{model}/{n_classes}/fit", settings, work, cost)
+
+
+#: Rough sizes of the corpora, for the estimate of the time left.
+_SIZES = {"sample": 0.05, "rumoureval2017": 0.08, "ubuntu-irc": 0.7, "r-help": 1.0, "4forums": 0.9}
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells: fits, small corpora first."""
+    plan = PLANS[options.size]
+    return [
+        fit_cell(options, name, model, n_classes)
+        for name in plan.sources
+        for n_classes in plan.classes
+        for model in MODELS
+    ]
+
+
+def fitted_model(kept: Cells, cell: Cell) -> Any:
+    """Load the model of a fit cell."""
+    return load(kept.folder(cell) / "model")
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the page's text."""
+    return "\n".join(["# M4, block HMM and LDA", "", *_fits(options, kept)]) + "\n"
+
+
+def _fits(options: Options, kept: Cells) -> list[str]:
+    """Return the table of the fits."""
+    lines = [
+        "| corpus | K | model | messages | tokens | R-hat | effective samples | seconds |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cell in cells(options, kept):
+        record = kept.stored(cell)
+        if record is None or "fit" not in cell.settings:
+            continue
+        name, model, n_classes, _ = cell.name.split("/")
+        fit = record["result"]
+        lines.append(
+            f"| {name} | {n_classes} | {model} | {fit['n_messages']:,} | {fit['n_tokens']:,} | "
+            f"{fit['r_hat']:.3f} | {fit['effective_samples']:.1f} | {record['seconds']:.0f} |"
+        )
+    return lines

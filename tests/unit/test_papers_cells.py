@@ -1,0 +1,74 @@
+"""Cells of the papers' experiments: kept by their settings, resumable."""
+
+import json
+
+import pytest
+
+from benchmarks.papers.cells import Cell, Cells
+
+
+def counting(calls, value):
+    def work(folder):
+        calls.append(folder)
+        return value
+
+    return work
+
+
+def test_a_cell_is_done_once(tmp_path):
+    calls = []
+    cell = Cell("a/b c", {"x": 1}, counting(calls, {"y": [1, 2.5, None]}))
+    first = Cells(tmp_path).run([cell])
+    assert first == {"a/b c": {"y": [1, 2.5, None]}}
+    assert Cells(tmp_path).run([cell]) == first
+    assert len(calls) == 1
+    assert Cells(tmp_path).stored(cell)["settings"] == {"x": 1}
+
+
+def test_other_settings_are_another_cell(tmp_path):
+    calls = []
+    for value in (1, 2):
+        Cells(tmp_path).run([Cell("a", {"x": value}, counting(calls, value))])
+    assert len(calls) == 2
+    assert Cell("a", {"x": 1, "y": 2}, print).key == Cell("b", {"y": 2, "x": 1}, print).key
+
+
+def test_a_failed_cell_is_done_again_and_earlier_ones_are_kept(tmp_path):
+    calls = []
+
+    def fail(folder):
+        (folder / "checkpoint").write_text("here")
+        raise KeyboardInterrupt
+
+    good = Cell("good", {"x": 1}, counting(calls, 1))
+    with pytest.raises(KeyboardInterrupt):
+        Cells(tmp_path).run([good, Cell("bad", {"x": 2}, fail)])
+
+    def resume(folder):
+        return (folder / "checkpoint").read_text()
+
+    results = Cells(tmp_path).run([good, Cell("bad", {"x": 2}, resume)])
+    assert results == {"good": 1, "bad": "here"}
+    assert len(calls) == 1
+
+
+def test_half_a_result_is_never_seen(tmp_path):
+    cell = Cell("a", {}, lambda folder: object())  # not JSON: writing fails
+    with pytest.raises(TypeError):
+        Cells(tmp_path).run([cell])
+    assert Cells(tmp_path).stored(cell) is None
+
+
+def test_names_are_unique(tmp_path):
+    cell = Cell("a", {"x": 1}, lambda folder: 1)
+    with pytest.raises(ValueError, match="same name"):
+        Cells(tmp_path).run([cell, Cell("a", {"x": 2}, lambda folder: 2)])
+
+
+def test_progress_names_the_cell_and_the_time_left(tmp_path, capsys):
+    cells = [Cell(str(i), {"x": i}, lambda folder: json.loads("1")) for i in range(3)]
+    Cells(tmp_path).run(cells)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert "[1/3] 0" in lines[0]
+    assert lines[2].endswith("left")
