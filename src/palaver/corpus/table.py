@@ -145,7 +145,7 @@ class Corpus:
             for name in ("id", "text"):
                 column = part[name]
                 digest.update(column.str.len_bytes().to_numpy().tobytes())
-                digest.update("".join(column).encode())
+                digest.update(column.str.join("").item().encode())
         return digest.hexdigest()
 
     def take(self, conversations: ArrayLike) -> Corpus:

@@ -200,9 +200,11 @@ class _Words:
         types = words.unique(maintain_order=True)
         codes = types.to_physical().to_numpy()
         numbers = np.empty(int(codes.max()) + 1, np.int32)
-        for code, word in zip(codes, types.cast(pl.String), strict=True):
-            kind = word_type(word) if fold and word else word
-            numbers[code] = self._numbers.setdefault(kind, len(self._numbers))
+        kinds = types.cast(pl.String).to_list()
+        if fold:
+            kinds = [word_type(word) if word else word for word in kinds]
+        known = self._numbers
+        numbers[codes] = [known.setdefault(kind, len(known)) for kind in kinds]
         flat: NDArray[np.int32] = numbers[words.to_physical().to_numpy()]
         return flat
 

@@ -278,3 +278,54 @@ def test_blocks_of_different_types_are_joined_as_text():
 @settings(max_examples=60, deadline=None)
 def test_only_palaver_errors_escape(data):
     read_or_refuse(data, "x.jsonl")
+
+
+@given(RECORDS, RECORDS)
+@example([{"a": []}], [{"a": [False]}])
+@example([{"a": {}}], [{"a": 0.0}])
+@example([{"a": "x"}], [{"a": "y"}])
+@settings(max_examples=150, deadline=None)
+def test_the_schema_of_the_block_before_changes_nothing(before, after):
+    blocks = [
+        "".join(json.dumps(r) + "\n" for r in records).encode() for records in (before, after)
+    ]
+    first = jsonl._read_block(blocks[0], 1, Notes())
+    schema = {name: dtype for name, dtype in first.schema.items() if name != PLACE}
+    plain, quick = (jsonl._read_block(blocks[1], 9, Notes(), known) for known in (None, schema))
+    names = sorted({*first.columns, *plain.columns})
+    plain, quick = (jsonl._stack([first, table]).select(names) for table in (plain, quick))
+    assert quick.equals(plain)
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ('{"a": 1, "b": "x"}', True),
+        ('{"b": "x", "a": 1}', True),
+        ('{"b": "a: {\\"c\\": 1}"}', True),
+        ('{"a": {"c": 1}}', True),
+        ('{"a" : [{"c": "]"}]}', True),
+        ('{"a": 1, "b": null}', True),
+        ('{"b": 5}', False),
+        ('{"b": {"a": "x"}}', False),
+        ('{"c": 1}', False),
+        ('{"a": 1, "c": null}', False),
+        ('{"a": 1, "a": 2}', False),
+        ('{"\\u0061": 1}', False),
+        ('{"a": 1}, {"c": 2}', False),
+        ('{"a": "x', False),
+        ('{"a": 1', False),
+    ],
+)
+def test_other_keys_are_noticed(line, known):
+    schema = {"a": pl.Int64(), "b": pl.String()}
+    assert jsonl._has_no_other_keys(line.encode(), schema) is known
+    assert jsonl._has_no_other_keys(f'{{"a": 1}}\n{line}\n'.encode(), schema) is known
+
+
+def test_a_key_that_appears_late_is_kept(tmp_path, monkeypatch):
+    lines = [{"text": "Hello there"}] * 50 + [{"text": "Bye", "mood": "sad"}]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    blocks = Source.blocks
+    monkeypatch.setattr(Source, "blocks", lambda self: blocks(self, 100))
+    assert values(pv.read(tmp_path / "x.jsonl").table, "mood") == [None] * 50 + ["sad"]

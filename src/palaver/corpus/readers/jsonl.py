@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from palaver.corpus.names import PLACE
@@ -18,9 +19,13 @@ from palaver.corpus.readers.base import Format, empty_table
 from palaver.corpus.readers.json_mend import as_json, mend_lines, mend_surrogates
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
+from palaver.kernels.json_keys import only_these_keys
+
+Schema = dict[str, pl.DataType]
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_START = 256
+_MOST_KEYS = 63
 _LIST_TEXT = r"^(?:true|false|-?\d{19,})$"
 _JSON_TEXT = r'^(?:\{["}]|\[(?:["\[{\]\d-]|true|false|null))'
 
@@ -38,13 +43,15 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
     """Read a block of lines at a time."""
     is_wide = source.head.startswith(_UTF16)
     blocks = [source.read_text(notes).encode()] if is_wide else source.blocks()
-    tables, line = [], 1
+    tables: list[pl.DataFrame] = []
+    line, schema = 1, None
     for block in blocks:
-        table = _read_block(block, line, notes)
+        table = _read_block(block, line, notes, schema)
         if table is None:
             raise FormatError(f"{source}: cannot be read as JSON lines, from line {line} on")
         if table.height:
             tables.append(table)
+            schema = {n: t for n, t in table.schema.items() if n != PLACE}
         line += block.count(b"\n")
     if not tables and notes.of("loss"):
         raise FormatError(
@@ -54,39 +61,67 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
     return _stack(tables) if tables else empty_table()
 
 
-def _read_block(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame | None:
-    """Read whole lines, compiled if that gives what Python would give."""
+def _read_block(
+    block: bytes, first_line: int, notes: Notes, schema: Schema | None = None
+) -> pl.DataFrame | None:
+    """Read whole lines, compiled if that gives what Python would give.
+
+    The schema of the block before saves polars from looking at all values twice.
+    """
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")
     is_cut = not block.endswith(b"\n")
     block = mend_surrogates(block, first_line, notes)
     numbers: Sequence[int] = range(first_line, first_line + block.count(b"\n") + is_cut)
-    table = _compiled(block)
+    table = _compiled(block, schema)
     if table is not None and table.height < len(numbers):  # polars skipped blank lines
         lines = block.split(b"\n")
         numbers = [n for n, line in enumerate(lines, first_line) if line.strip()]
     if table is None or table.height != len(numbers):
         numbers, block = mend_lines(block, first_line, is_cut, notes)
-        table = _compiled(block, trusted=True)
+        table = _compiled(block, None, trusted=True)
         if table is None or table.height != len(numbers):
             return None
     return table.with_columns(pl.Series(PLACE, numbers, dtype=pl.Int64))
 
 
-def _compiled(block: bytes, trusted: bool = False) -> pl.DataFrame | None:
+def _compiled(block: bytes, schema: Schema | None, trusted: bool = False) -> pl.DataFrame | None:
     """Read lines by polars; None if it will not have them or would not tell values apart."""
     if not block:
         return empty_table().clear()
     if not block[:_LONGEST_START].lstrip().startswith(b"{"):
         return None  # polars would unpack what looks compressed, past all limits
-    try:
-        table = pl.read_ndjson(block, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, ValueError, OSError):
-        return None
-    if not trusted and any(_is_ambiguous(column) for column in table):
+    if schema and _has_no_other_keys(block, schema):
+        table = _parse(block, schema)
+        if table is not None:
+            return table
+    table = _parse(block)
+    if table is None or (not trusted and any(_is_ambiguous(column) for column in table)):
         return None
     wide = [n for n, dtype in table.schema.items() if dtype == pl.Int128]
     return table.with_columns(pl.col(wide).cast(pl.String))
+
+
+def _parse(block: bytes, schema: Schema | None = None) -> pl.DataFrame | None:
+    """Read lines by polars with a given schema, which refuses other types, or find it."""
+    try:
+        return pl.read_ndjson(block, schema=schema, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, ValueError, OSError):
+        return None
+
+
+def _has_no_other_keys(block: bytes, schema: Schema) -> bool:
+    """Whether lines hold the columns of a schema alone, and texts where it has texts.
+
+    Polars would drop other keys in silence, and make text of other values in its own way.
+    """
+    if len(schema) > _MOST_KEYS or any(dtype.is_nested() for dtype in schema.values()):
+        return False  # polars would read nulls in the place of other values in lists
+    names = [name.encode() for name in schema]
+    offsets = np.cumsum([0, *map(len, names)], dtype=np.int64)
+    is_text = np.array([dtype == pl.String for dtype in schema.values()])
+    array = np.frombuffer(block, np.uint8)
+    return bool(only_these_keys(array, np.frombuffer(b"".join(names), np.uint8), offsets, is_text))
 
 
 def _is_ambiguous(column: pl.Series) -> bool:
@@ -100,7 +135,7 @@ def _is_ambiguous(column: pl.Series) -> bool:
     if dtype != pl.String:
         return isinstance(dtype, pl.Struct)
     ends = column.str.ends_with("]") | column.str.ends_with("}")
-    return bool((ends & column.str.contains(_JSON_TEXT)).any())
+    return bool(column.filter(ends).str.contains(_JSON_TEXT).any())
 
 
 def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:

@@ -1,0 +1,100 @@
+"""The keys of JSON lines, looked at without parsing the values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_QUOTE, _BACKSLASH, _COLON, _NEWLINE, _NULL = ord('"'), ord("\\"), ord(":"), ord("\n"), ord("n")
+_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = ord("{"), ord("}"), ord("["), ord("]")
+
+
+@njit(cache=True, nogil=True)
+def _string_end(block, start):  # type: ignore[no-untyped-def]
+    """Return the place of the quote that ends a string, or the end; (place, has escapes)."""
+    i, escaped = start, False
+    while i < block.size:
+        byte = block[i]
+        if byte == _QUOTE:
+            return i, escaped
+        if byte == _BACKSLASH:
+            escaped = True
+            i += 1
+        i += 1
+    return block.size, escaped
+
+
+@njit(cache=True, nogil=True)
+def _skip_blanks(block, i):  # type: ignore[no-untyped-def]
+    while i < block.size and block[i] in (32, 9):
+        i += 1
+    return i
+
+
+@njit(cache=True, nogil=True)
+def _is_name(block, start, stop, names, first, last):  # type: ignore[no-untyped-def]
+    if stop - start != last - first:
+        return False
+    for i in range(stop - start):  # noqa: SIM110 - a generator is slower in compiled code
+        if block[start + i] != names[first + i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-def]
+    """Whether each line is an object of given keys, each at most once, with texts where said.
+
+    Keys of objects within values are not looked at, nor are values beyond their first byte,
+    so a True means what it says for valid JSON only. One pass, one comparison a key if keys come in order.
+
+    Parameters
+    ----------
+    block : array of uint8, shape (n_bytes,)
+        IN. Whole lines.
+    names : array of uint8
+        IN. The keys, one after another, in UTF-8.
+    offsets : array of int64, shape (n_keys + 1,)
+        IN. Where each key begins; at most 63 keys.
+    is_text : array of bool, shape (n_keys,)
+        IN. Keys whose values must be strings or null.
+    """
+    n_keys = offsets.size - 1
+    depth, seen, slot, i = 0, np.int64(0), 0, 0
+    while i < block.size:
+        byte = block[i]
+        i += 1
+        if byte == _QUOTE:
+            start = i
+            stop, escaped = _string_end(block, start)
+            i = stop + 1
+            if depth != 1:
+                continue
+            i = _skip_blanks(block, i)
+            if i == block.size or block[i] != _COLON:
+                continue
+            if escaped:
+                return False
+            found = -1
+            for step in range(n_keys):
+                key = (slot + step) % n_keys
+                if _is_name(block, start, stop, names, offsets[key], offsets[key + 1]):
+                    found = key
+                    break
+            if found < 0 or seen >> found & 1:
+                return False
+            if is_text[found]:
+                i = _skip_blanks(block, i + 1)
+                if i == block.size or (block[i] != _QUOTE and block[i] != _NULL):
+                    return False
+            seen |= np.int64(1) << found
+            slot = found + 1
+        elif byte in (_OPEN, _OPEN_LIST):
+            depth += 1
+        elif byte in (_CLOSE, _CLOSE_LIST):
+            depth -= 1
+        elif byte == _NEWLINE:
+            if depth != 0:
+                return False
+            seen, slot = np.int64(0), 0
+    return depth == 0
