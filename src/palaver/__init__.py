@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palaver import evaluate
     from palaver.corpus.sample import sample
     from palaver.corpus.table import Corpus, read
     from palaver.encode import Encoded, Vocabulary
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["LDA", "M4", "BlockHMM", "Corpus", "Encoded", "Vocabulary", "load", "read", "sample"]
+__all__ = [
+    "LDA",
+    "M4",
+    "BlockHMM",
+    "Corpus",
+    "Encoded",
+    "Vocabulary",
+    "evaluate",
+    "load",
+    "read",
+    "sample",
+]
 
 _HOMES = {
     "BlockHMM": "palaver.models.block_hmm",
@@ -26,6 +38,7 @@ _HOMES = {
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
+    "evaluate": "palaver.evaluate",  # a room as it is
     "load": "palaver.models.registry",
     "read": "palaver.corpus.table",
     "sample": "palaver.corpus.sample",
@@ -35,7 +48,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'palaver' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    value = home if home.__name__ == f"palaver.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -15,9 +15,9 @@ LINES = [
     {"store", "kernels"},
     {"corpus", "parallel"},
     {"encode", "language"},
-    {"fit", "draw"},
+    {"fit", "draw", "evaluate"},
     {"models"},
-    {"rank", "threads", "evaluate"},
+    {"rank", "threads"},
     {"report"},
     {"cli"},
 ]

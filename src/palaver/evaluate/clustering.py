@@ -1,0 +1,317 @@
+"""How well classes agree with gold labels: plain functions of labels or of a table of counts.
+
+Every measure takes either two arrays of labels, ``measure(found, gold)``, or one table of
+counts, ``measure(table)``, with a row for each found class and a column for each gold label
+(:func:`contingency`). A stack of tables, shape (..., n_found, n_gold), gives an array of
+values: so a bootstrap measures thousands of resamples in one call.
+
+Entropies are in bits. scikit-learn and igraph work in nats: divide theirs by ``log(2)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
+
+from palaver.errors import ParameterError
+from palaver.evaluate.labels import numbered
+from palaver.params import check, one_of, real
+
+#: A float, or an array with one value for each table of a stack.
+Score = Any
+
+
+def contingency(
+    found: ArrayLike, gold: ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Count how often each found class meets each gold label.
+
+    Parameters
+    ----------
+    found, gold : array-like, shape (n_items,)
+        Whole numbers or strings. Items with a negative number, None or not-a-number in
+        either are left out.
+    weights : array-like, shape (n_items,), optional
+        What each item counts; one by default.
+
+    Returns
+    -------
+    array of float64, shape (n_found, n_gold)
+        Rows and columns in sorted order of the labels that occur.
+    """
+    rows, n_found = numbered(found)
+    columns, n_gold = numbered(gold)
+    if len(rows) != len(columns):
+        raise ParameterError(
+            f"found and gold must have one label an item, got {len(rows)} and {len(columns)}"
+        )
+    kept = (rows >= 0) & (columns >= 0)
+    if not kept.any():
+        raise ParameterError("no item has both a found class and a gold label")
+    cells = rows[kept] * n_gold + columns[kept]
+    values = None if weights is None else np.asarray(weights, float)[kept]
+    return np.bincount(cells, values, n_found * n_gold).reshape(n_found, n_gold).astype(float)
+
+
+def _table(
+    found: ArrayLike, gold: ArrayLike | None, weights: ArrayLike | None
+) -> NDArray[np.float64]:
+    """Return the table of counts that the arguments of a measure stand for."""
+    if gold is not None:
+        return contingency(found, gold, weights)
+    table = np.asarray(found, float)
+    if table.ndim < 2:
+        raise ParameterError(
+            "give found and gold labels, or one table of counts with a row for each found class"
+        )
+    return table
+
+
+def _score(value: Any) -> Score:
+    """Return a plain float where there is one value."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _ratio(part: Any, whole: Any, otherwise: float) -> NDArray[np.float64]:
+    """Return ``part / whole``, and ``otherwise`` where the whole is nothing."""
+    part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
+    result = np.full(whole.shape, otherwise)
+    np.divide(part, whole, out=result, where=whole != 0)
+    return result
+
+
+class Entropies(NamedTuple):
+    """Entropies of a table of counts, in bits."""
+
+    found: Score
+    gold: Score
+    joint: Score
+
+    @property
+    def mutual(self) -> Score:
+        """Information that classes and labels share; never below zero."""
+        return np.maximum(self.found + self.gold - self.joint, 0)
+
+
+def entropies(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Entropies:
+    """Return H(found), H(gold) and H(found, gold) in bits."""
+    table = _table(found, gold, weights)
+    total = table.sum(axis=(-2, -1))[..., None, None]
+    shares = _ratio(table, total, np.nan)
+
+    def bits(probabilities: NDArray[np.float64], axis: Any) -> Score:
+        return _score(entr(probabilities).sum(axis=axis) / np.log(2))
+
+    return Entropies(
+        bits(shares.sum(axis=-1), -1), bits(shares.sum(axis=-2), -1), bits(shares, (-2, -1))
+    )
+
+
+def variation_of_information(
+    found: ArrayLike,
+    gold: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    normalised: bool = False,
+) -> Score:
+    """Return H(found|gold) + H(gold|found) in bits (Meilă 2003); 0 is best.
+
+    Parameters
+    ----------
+    found, gold, weights
+        Labels, or a table of counts.
+    normalised : bool
+        Divide by log2 N, the largest value that N items can have. (Van Gael et al. 2009 print
+        one minus that.)
+    """
+    table = _table(found, gold, weights)
+    parts = entropies(table)
+    value = np.maximum(2 * parts.joint - parts.found - parts.gold, 0)
+    if normalised:
+        total = table.sum(axis=(-2, -1))
+        value = _ratio(value, np.log2(np.maximum(total, 1)), 0.0)
+    return _score(value)
+
+
+def homogeneity(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return 1 - H(gold|found) / H(gold): 1 if each class holds one label only."""
+    parts = entropies(found, gold, weights)
+    return _score(_ratio(parts.mutual, parts.gold, 1.0))
+
+
+def completeness(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return 1 - H(found|gold) / H(found): 1 if each label is in one class only."""
+    parts = entropies(found, gold, weights)
+    return _score(_ratio(parts.mutual, parts.found, 1.0))
+
+
+def v_measure(
+    found: ArrayLike,
+    gold: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    beta: float | NDArray[np.float64] = 1.0,
+) -> Score:
+    """Return the weighted harmonic mean of homogeneity and completeness.
+
+    ``(1 + beta) h c / (beta h + c)`` (Rosenberg & Hirschberg 2007); a larger ``beta`` gives
+    more weight to completeness.
+    """
+    if not isinstance(beta, np.ndarray):
+        check("v_measure", {"beta": real(above=0)}, {"beta": beta})
+    table = _table(found, gold, weights)
+    even, whole = homogeneity(table), completeness(table)
+    return _score(_ratio((1 + beta) * even * whole, beta * even + whole, 0.0))
+
+
+def v_beta(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return the V-measure with beta = number of classes / number of labels.
+
+    It does not favour a large number of classes as the V-measure does (Vlachos et al. 2009).
+    """
+    table = _table(found, gold, weights)
+    n_found = (table.sum(axis=-1) > 0).sum(axis=-1)
+    n_gold = (table.sum(axis=-2) > 0).sum(axis=-1)
+    return v_measure(table, beta=_ratio(n_found, n_gold, 1.0))
+
+
+def purity(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return the share of items whose label is the most frequent one of their class."""
+    table = _table(found, gold, weights)
+    return _score(_ratio(table.max(axis=-1).sum(axis=-1), table.sum(axis=(-2, -1)), np.nan))
+
+
+def collocation(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return the share of items whose class is the most frequent one of their label."""
+    table = _table(found, gold, weights)
+    return _score(_ratio(table.max(axis=-2).sum(axis=-1), table.sum(axis=(-2, -1)), np.nan))
+
+
+def f1(found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None) -> Score:
+    """Return the harmonic mean of purity and collocation."""
+    table = _table(found, gold, weights)
+    pure, together = np.asarray(purity(table)), np.asarray(collocation(table))
+    return _score(_ratio(2 * pure * together, pure + together, 0.0))
+
+
+def many_to_one(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Score:
+    """Return the accuracy when each class is read as its most frequent label: the purity."""
+    return purity(found, gold, weights)
+
+
+def assignment(
+    found: ArrayLike,
+    gold: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    method: str = "optimal",
+) -> NDArray[np.int64]:
+    """Return for each found class the column of its label, no label twice; -1 for none.
+
+    Parameters
+    ----------
+    found, gold, weights
+        Labels, or one table of counts.
+    method : {"optimal", "greedy"}
+        The best assignment of all, or the largest cell first and so on (Haghighi & Klein
+        2006; Gao & Johnson 2008).
+    """
+    check("assignment", {"method": one_of("optimal", "greedy")}, {"method": method})
+    table = _table(found, gold, weights)
+    if table.ndim != 2:
+        raise ParameterError("assignment takes one table of counts")
+    chosen = np.full(table.shape[0], -1, np.int64)
+    if method == "optimal":
+        rows, columns = linear_sum_assignment(table, maximize=True)
+        chosen[rows] = columns
+        return chosen
+    rest = table.copy()
+    for _ in range(min(rest.shape)):
+        row, column = np.unravel_index(int(rest.argmax()), rest.shape)
+        chosen[row] = column
+        rest[row, :] = rest[:, column] = -1
+    return chosen
+
+
+def one_to_one(
+    found: ArrayLike,
+    gold: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    method: str = "optimal",
+) -> Score:
+    """Return the accuracy when each class is read as one label and no label is used twice.
+
+    See :func:`assignment` for ``method``.
+    """
+    table = _table(found, gold, weights)
+    flat = table.reshape(-1, *table.shape[-2:])
+    right = np.empty(len(flat))
+    for i, one in enumerate(flat):
+        columns = assignment(one, method=method)
+        right[i] = one[np.flatnonzero(columns >= 0), columns[columns >= 0]].sum()
+    value = _ratio(right.reshape(table.shape[:-2]), table.sum(axis=(-2, -1)), np.nan)
+    return _score(value)
+
+
+def accuracy(found: ArrayLike, gold: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Return the share of items whose found label *is* the gold one; without gold, left out."""
+    both, _ = numbered(np.concatenate([np.asarray(found), np.asarray(gold)]))
+    mine, theirs = np.split(both, 2)
+    kept = theirs >= 0
+    if not kept.any():
+        raise ParameterError("no item has a gold label")
+    values = np.ones(len(mine)) if weights is None else np.asarray(weights, float)
+    return float(np.average(mine[kept] == theirs[kept], weights=values[kept]))
+
+
+def clustering_scores(
+    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> dict[str, float]:
+    """Return every measure of this module by name.
+
+    Returns
+    -------
+    dict
+        items, classes, labels; vi and vi_normalised (lower is better); homogeneity,
+        completeness, v_measure, v_beta, purity, collocation, f1, one_to_one,
+        one_to_one_greedy and many_to_one (higher is better).
+    """
+    table = _table(found, gold, weights)
+    if table.ndim != 2:
+        raise ParameterError("clustering_scores takes one table of counts")
+    return {
+        "items": float(table.sum()),
+        "classes": int((table.sum(axis=1) > 0).sum()),
+        "labels": int((table.sum(axis=0) > 0).sum()),
+        "vi": variation_of_information(table),
+        "vi_normalised": variation_of_information(table, normalised=True),
+        "homogeneity": homogeneity(table),
+        "completeness": completeness(table),
+        "v_measure": v_measure(table),
+        "v_beta": v_beta(table),
+        "purity": purity(table),
+        "collocation": collocation(table),
+        "f1": f1(table),
+        "one_to_one": one_to_one(table),
+        "one_to_one_greedy": one_to_one(table, method="greedy"),
+        "many_to_one": many_to_one(table),
+    }

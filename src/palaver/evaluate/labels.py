@@ -1,0 +1,166 @@
+"""Labels as numbers, and tokens against the labels of their messages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from palaver import rng
+from palaver.errors import ParameterError
+from palaver.params import check, whole
+
+
+def numbered(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
+    """Return labels as numbers from zero in sorted order, -1 for missing, and how many.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n_items,)
+        Whole numbers or strings; missing are negative numbers, None and not-a-number.
+    """
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ParameterError(f"labels must be a flat array, got shape {array.shape}")
+    if array.dtype.kind in "iufb":
+        values = array.astype(float) if array.dtype.kind == "f" else array
+        there = values >= 0  # false for not-a-number
+    else:
+        there = np.array([value is not None and value == value for value in array], bool)
+        values = np.array([str(value) for value in array], object)
+    names, codes = np.unique(values[there], return_inverse=True)
+    result = np.full(len(array), -1, np.int64)
+    result[there] = codes
+    return result, len(names)
+
+
+class LabelledTokens(NamedTuple):
+    """Tokens of labelled messages, once for each label of their message.
+
+    Attributes
+    ----------
+    found : array, shape (n_rows,)
+        Class of the token.
+    gold : array of int64, shape (n_rows,)
+        Number of the label, into ``names``.
+    message : array of int64, shape (n_rows,)
+    names : list
+        The labels, sorted.
+    """
+
+    found: NDArray[Any]
+    gold: NDArray[np.int64]
+    message: NDArray[np.int64]
+    names: list[Any]
+
+
+def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any) -> LabelledTokens:
+    """Give each token the label of its message; a message with several counts once for each.
+
+    This is the expanded set on which Paul (2012, footnote 7) measures the variation of
+    information. Messages without a label are left out. Tokens with a negative class
+    (background) stay in the rows and are left out by the measures.
+
+    Parameters
+    ----------
+    classes : array-like, shape (n_tokens,)
+    message_offsets : array-like, shape (n_messages + 1,)
+        Message ``b`` has the tokens ``message_offsets[b]:message_offsets[b + 1]``.
+    labels : sequence, length n_messages
+        For each message a label, a list of labels, or None; numbers below zero are missing.
+    """
+    found = np.asarray(classes)
+    offsets = np.asarray(message_offsets, np.int64)
+    pairs = message_labels(labels)
+    if len(offsets) != pairs.n_messages + 1 or offsets[-1] != len(found):
+        raise ParameterError(
+            f"{len(offsets) - 1} messages with {offsets[-1]} tokens need as many labels and "
+            f"classes, got {pairs.n_messages} and {len(found)}"
+        )
+    lengths = (offsets[1:] - offsets[:-1])[pairs.message]
+    starts = np.repeat(offsets[:-1][pairs.message], lengths)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return LabelledTokens(
+        found[starts + within],
+        np.repeat(pairs.label, lengths),
+        np.repeat(pairs.message, lengths),
+        pairs.names,
+    )
+
+
+class MessageLabels(NamedTuple):
+    """Pairs of a message and one of its labels."""
+
+    message: NDArray[np.int64]
+    label: NDArray[np.int64]
+    names: list[Any]
+    n_messages: int
+
+
+def message_labels(labels: Any) -> MessageLabels:
+    """Return one row a message and label; the same label twice counts once.
+
+    Parameters
+    ----------
+    labels : sequence, length n_messages
+        For each message a label, a list of labels, or None; numbers below zero are missing.
+    """
+    column = labels if isinstance(labels, pl.Series) else pl.Series(list(labels), strict=False)
+    column = column.alias("label")
+    table = column.to_frame().with_row_index("message")
+    if isinstance(column.dtype, pl.List):
+        table = table.explode("label")
+    table = table.drop_nulls().unique(maintain_order=True)
+    if table["label"].dtype.is_numeric():
+        table = table.filter(pl.col("label") >= 0)
+    names = table["label"].unique().sort()
+    codes = table["label"].replace_strict(
+        names, pl.int_range(len(names), eager=True), return_dtype=pl.Int64
+    )
+    return MessageLabels(
+        table["message"].cast(pl.Int64).to_numpy(), codes.to_numpy(), names.to_list(), len(column)
+    )
+
+
+def grouped_contingency(
+    found: ArrayLike, gold: ArrayLike, groups: ArrayLike, n_groups: int | None = None
+) -> tuple[csr_array, tuple[int, int]]:
+    """Count classes against labels in each group, to resample groups without the items.
+
+    Parameters
+    ----------
+    found, gold : array-like, shape (n_items,)
+        As :func:`palaver.evaluate.contingency`.
+    groups : array-like of int, shape (n_items,)
+        Number of the item's group, such as its conversation.
+    n_groups : int, optional
+        Number of groups, with the empty ones.
+
+    Returns
+    -------
+    counts : scipy.sparse.csr_array, shape (n_groups, n_found * n_gold)
+    shape : (n_found, n_gold)
+        ``counts.sum(axis=0).reshape(shape)`` is the table of counts of all groups.
+    """
+    rows, n_found = numbered(found)
+    columns, n_gold = numbered(gold)
+    places = np.asarray(groups, np.int64)
+    kept = (rows >= 0) & (columns >= 0)
+    if not kept.any():
+        raise ParameterError("no item has both a found class and a gold label")
+    cells = rows[kept] * n_gold + columns[kept]
+    height = n_groups if n_groups is not None else int(places.max()) + 1
+    counts = csr_array(
+        (np.ones(len(cells)), (places[kept], cells)), shape=(height, n_found * n_gold)
+    )  # equal places add up
+    return counts, (n_found, n_gold)
+
+
+def random_classes(n_items: int, n_classes: int, seed: int = 0) -> NDArray[np.int64]:
+    """Return classes drawn evenly at random: the row that every table should beat."""
+    check("random_classes", {"n_items": whole(0), "n_classes": whole(1), "seed": whole(0)},
+          {"n_items": n_items, "n_classes": n_classes, "seed": seed})  # fmt: skip
+    return rng.generator(seed, "random classes").integers(n_classes, size=n_items)
