@@ -46,7 +46,8 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
     """Whether each line is an object of given keys, each at most once, with texts where said.
 
     Keys of objects within values are not looked at, nor are values beyond their first byte,
-    so a True means what it says for valid JSON only. One pass, one comparison a key if keys come in order.
+    so a True means what it says for valid JSON only. One pass, one comparison a key if keys
+    come in order.
 
     Parameters
     ----------
