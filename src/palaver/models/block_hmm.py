@@ -20,9 +20,9 @@ from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE
-from palaver.models.base import COMMON_LIMITS, Model
 from palaver.models.parts import ThreadEngine
 from palaver.models.simulate import Layout
+from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, either, one_of, real
 
@@ -31,7 +31,7 @@ _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
 _WORDS_A_SLICE = 2048
 
 
-class BlockHMM(Model):
+class BlockHMM(ThreadModel):
     """Hidden Markov model on reply trees, one class a message.
 
     Parameters

@@ -18,16 +18,16 @@ from palaver.encode.shards import Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
 from palaver.kernels.states import count_classes
-from palaver.models.base import COMMON_LIMITS, Model
 from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
+from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, one_of, real
 
 _NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
 
 
-class M4(Model):
+class M4(ThreadModel):
     """Mixed membership Markov model of reply trees.
 
     Parameters

@@ -12,7 +12,6 @@ from palaver.models.base import Model
 #: Name on the command line and in stored folders -> (module, class).
 MODELS = {
     "m4": ("palaver.models.m4", "M4"),
-    # M4 "m4": ("palaver.models.m4", "M4"),
     "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
     "lda": ("palaver.models.lda", "LDA"),
 }

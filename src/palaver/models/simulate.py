@@ -15,7 +15,7 @@ from palaver.encode import Encoded, encode
 from palaver.errors import ParameterError
 
 if TYPE_CHECKING:
-    from palaver.models.base import Model
+    from palaver.models.thread_model import ThreadModel
 
 #: A corpus whose reply trees and lengths are taken over, or
 #: (conversations, messages a conversation, tokens a message).
@@ -59,8 +59,8 @@ class Layout:
         return cls(parents, offsets, np.full(len(position), n_tokens, np.int64))
 
 
-def simulate(model: Model, shape: Shape, seed: int = 0) -> Corpus:
-    """Draw threads from a fitted model; see :meth:`Model.simulate`."""
+def simulate(model: ThreadModel, shape: Shape, seed: int = 0) -> Corpus:
+    """Draw threads from a fitted model; see :meth:`ThreadModel.simulate`."""
     generator = rng.generator(seed, "simulate")
     layout = Layout.of(shape, generator)
     n_tokens = int(layout.lengths.sum())
@@ -80,7 +80,7 @@ def simulate(model: Model, shape: Shape, seed: int = 0) -> Corpus:
 
 
 def _corpus(
-    model: Model, layout: Layout, words: NDArray[np.int64], classes: NDArray[np.int64]
+    model: ThreadModel, layout: Layout, words: NDArray[np.int64], classes: NDArray[np.int64]
 ) -> Corpus:
     """Spell the words and give everything a name."""
     spelled = pl.Series(model.vocabulary_.words, dtype=pl.String).gather(words)
