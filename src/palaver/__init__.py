@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
     from palaver.models.registry import load
+    from palaver.ranking.baselines import rank
+    from palaver.ranking.grasshopper import grasshopper
 
 __version__ = "0.1.0.dev0"
 
@@ -27,6 +29,9 @@ __all__ = [
     "Vocabulary",
     "evaluate",
     "load",
+    "grasshopper",
+    "load",
+    "rank",
     "read",
     "sample",
 ]
@@ -39,7 +44,9 @@ _HOMES = {
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
     "evaluate": "palaver.evaluate",  # a room as it is
+    "grasshopper": "palaver.ranking.grasshopper",
     "load": "palaver.models.registry",
+    "rank": "palaver.ranking.baselines",
     "read": "palaver.corpus.table",
     "sample": "palaver.corpus.sample",
 }

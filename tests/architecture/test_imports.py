@@ -17,7 +17,7 @@ LINES = [
     {"encode", "language"},
     {"fit", "draw", "evaluate"},
     {"models"},
-    {"rank", "threads"},
+    {"ranking", "threads"},
     {"report"},
     {"cli"},
 ]

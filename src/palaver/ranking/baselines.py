@@ -1,0 +1,161 @@
+"""Rankings to compare with: PageRank, LexRank, MMR, degree, random; and one door to all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from palaver import rng
+from palaver.params import check, one_of, real, whole
+from palaver.ranking.grasshopper import grasshopper, stationary_scores
+from palaver.ranking.result import Ranking, pick, sorted_ranking
+from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
+
+
+def pagerank(
+    W: Graph, prior: ArrayLike | None = None, weight: float = 0.85, top: int | None = None
+) -> Ranking:
+    """Rank by the stationary distribution alone: central items, however alike."""
+    walk = _walk("pagerank", W, prior, weight)
+    n_ranked = checked_top(top, walk.n_items)
+    return sorted_ranking(stationary_scores(walk), n_ranked, "pagerank", walk)
+
+
+def lexrank(
+    W: Graph,
+    prior: ArrayLike | None = None,
+    weight: float = 0.85,
+    top: int | None = None,
+    threshold: float = 0.5,
+    similarity: Graph | None = None,
+) -> Ranking:
+    """Rank by PageRank, passing over items that are too similar to a better one.
+
+    LexRank (Erkan & Radev 2004): an item whose similarity to a ranked one exceeds
+    ``threshold`` waits until all others are ranked. Similarities are those of the graph, or
+    given apart, where the graph only says whether items are similar.
+    """
+    walk = _walk("lexrank", W, prior, weight)
+    check("lexrank", {"threshold": real(0)}, {"threshold": threshold})
+    central = sorted_ranking(stationary_scores(walk), walk.n_items, "lexrank", walk)
+    similar = sparse.csr_matrix(W if similarity is None else similarity)
+    waits = np.zeros(walk.n_items, bool)
+    for item in central.order:
+        if not waits[item]:
+            row = similar[[item]]
+            near = row.indices[row.data > threshold]
+            waits[near[near != item]] = True
+    waiting = waits[central.order]
+    places = np.concatenate((np.flatnonzero(~waiting), np.flatnonzero(waiting)))
+    places = places[: checked_top(top, walk.n_items)]
+    return Ranking(
+        central.order[places], central.scores[places], central.tied[places],
+        np.zeros(len(places)), "lexrank", walk,
+    )  # fmt: skip
+
+
+def mmr(
+    W: Graph,
+    prior: ArrayLike | None = None,
+    weight: float = 0.5,
+    top: int | None = None,
+    similarity: Graph | None = None,
+) -> Ranking:
+    """Rank by maximal marginal relevance (Carbonell & Goldstein 1998).
+
+    The next item has the largest ``weight * relevance - (1 - weight) * largest similarity to
+    a ranked item``. Relevance is the prior, or the sum of an item's edges where there is
+    none; both it and the similarities are divided by their largest.
+    """
+    walk = _walk("mmr", W, prior, weight)
+    n_ranked = checked_top(top, walk.n_items)
+    edges = sparse.csr_matrix(W, dtype=np.float64)
+    relevance = _edge_sums(edges) if prior is None else walk.prior
+    relevance = weight * relevance / max(relevance.max(), np.finfo(float).tiny)
+    similar = edges if similarity is None else sparse.csr_matrix(similarity, dtype=np.float64)
+    scale = (1 - weight) / max(similar.data.max(initial=0.0), np.finfo(float).tiny)
+    nearest = np.zeros(walk.n_items)
+    is_open = np.ones(walk.n_items, bool)
+    order, scores, tied = [], [], []
+    for _ in range(n_ranked):
+        marginal = relevance - nearest
+        item, level = pick(marginal, is_open)
+        order.append(item)
+        scores.append(marginal[item])
+        tied.append(level)
+        is_open[item] = False
+        row = similar[[item]]
+        nearest[row.indices] = np.maximum(nearest[row.indices], scale * row.data)
+    return Ranking(
+        np.array(order), np.array(scores), np.array(tied), np.zeros(n_ranked), "mmr", walk
+    )
+
+
+def degree(
+    W: Graph, prior: ArrayLike | None = None, weight: float = 0.5, top: int | None = None
+) -> Ranking:
+    """Rank by the sum of the edges that arrive; the prior plays no part in it."""
+    walk = _walk("degree", W, prior, weight)
+    scores = _edge_sums(sparse.csr_matrix(W, dtype=np.float64))
+    return sorted_ranking(scores, checked_top(top, walk.n_items), "degree", walk)
+
+
+def random(
+    W: Graph,
+    prior: ArrayLike | None = None,
+    weight: float = 0.5,
+    top: int | None = None,
+    seed: int = 0,
+) -> Ranking:
+    """Rank at random, which neither the graph nor the prior plays a part in."""
+    walk = _walk("random", W, prior, weight)
+    check("random", {"seed": whole(0)}, {"seed": seed})
+    scores = rng.generator(seed, "random ranking").permutation(walk.n_items) + 1.0
+    return sorted_ranking(scores, checked_top(top, walk.n_items), "random", walk)
+
+
+def _walk(owner: str, W: Graph, prior: ArrayLike | None, weight: float) -> Walk:
+    check(owner, {"weight": real(0, 1)}, {"weight": weight})
+    return make_walk(W, prior, weight)
+
+
+def _edge_sums(edges: Any) -> Any:
+    return np.asarray(edges.sum(axis=0)).ravel()
+
+
+#: Name of a method -> its function.
+METHODS: dict[str, Callable[..., Ranking]] = {
+    "grasshopper": grasshopper,
+    "pagerank": pagerank,
+    "lexrank": lexrank,
+    "mmr": mmr,
+    "degree": degree,
+    "random": random,
+}
+
+
+def rank(W: Graph, method: str = "grasshopper", **options: Any) -> Ranking:
+    """Rank the items of a graph by a named method.
+
+    Parameters
+    ----------
+    W : array or scipy sparse matrix, shape (n_items, n_items)
+    method : {"grasshopper", "pagerank", "lexrank", "mmr", "degree", "random"}
+    **options
+        Of the method: all know ``prior``, ``weight`` and ``top``; ``escape`` is
+        GRASSHOPPER's, ``threshold`` LexRank's, ``similarity`` LexRank's and MMR's, ``seed``
+        that of a random order.
+
+    Examples
+    --------
+    >>> import numpy as np, palaver as pv
+    >>> star = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    >>> pv.rank(star, method="degree", top=1).order.tolist()
+    [0]
+    """
+    check("rank", {"method": one_of(*METHODS)}, {"method": method})
+    return METHODS[method](W, **options)

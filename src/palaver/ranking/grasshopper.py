@@ -1,0 +1,93 @@
+"""GRASSHOPPER: items that are central, and different from each other (Zhu et al. 2007).
+
+A walker follows edges and sometimes jumps by a prior. The first item is where she is most
+often. Ranked items then absorb her, so what is near them is visited less; the next item is
+the one with the most expected visits before absorption. Equations in ``docs/ranking.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palaver.params import Limit, check, real
+from palaver.ranking.exact import rank_exactly, stationary
+from palaver.ranking.result import Ranking, sorted_ranking
+from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
+
+LIMITS: dict[str, Limit] = {
+    "weight": real(0, 1),
+    "escape": real(0, 1),
+}
+
+
+def grasshopper(
+    W: Graph,
+    prior: ArrayLike | None = None,
+    weight: float = 0.5,
+    top: int | None = None,
+    escape: float = 0.0,
+) -> Ranking:
+    """Rank the items of a graph by centrality and diversity.
+
+    Parameters
+    ----------
+    W : array or scipy sparse matrix, shape (n_items, n_items)
+        ``W[i, j]`` is the weight of the edge from item i to item j, not negative; directed or
+        not, self-edges allowed. An item without edges jumps by the prior.
+    prior : array, shape (n_items,), optional
+        How much each item is preferred from the start, not negative; taken in proportion, so
+        it need not sum to one. An item with zero is never jumped to. Even by default.
+    weight : float
+        Probability to follow an edge rather than to jump by the prior: 0 ranks by the prior,
+        1 ignores it (and needs a graph in which all walks meet).
+    top : int, optional
+        How many items to rank; all by default.
+    escape : float
+        Probability that a ranked item lets a walk go on. 0 is GRASSHOPPER; towards 1 the order
+        becomes that of the stationary distribution (PageRank).
+
+    Returns
+    -------
+    Ranking
+        With ``order``, ``scores`` and ``absorbed_by``. Ties go to the lowest number.
+
+    Examples
+    --------
+    >>> import numpy as np, palaver as pv
+    >>> two_groups = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> pv.grasshopper(two_groups, prior=[1, 2, 1, 1, 1.5, 1], top=2).order.tolist()
+    [1, 4]
+    """
+    check("grasshopper", LIMITS, {"weight": weight, "escape": escape})
+    walk = make_walk(W, prior, weight)
+    n_ranked = checked_top(top, walk.n_items)
+    if weight == 0:
+        return _by_prior(walk, n_ranked, escape)
+    if escape == 1:
+        return sorted_ranking(stationary_scores(walk), n_ranked, "grasshopper", walk, escape)
+    if weight == 1:
+        walk.check_one_destiny()
+    return rank_exactly(walk, n_ranked, escape)
+
+
+def stationary_scores(walk: Walk) -> NDArray[np.float64]:
+    """Return the stationary distribution of a walk, (n_items,)."""
+    if walk.weight == 0:
+        return walk.prior
+    if walk.weight == 1:
+        walk.check_one_destiny()
+    return stationary(walk)
+
+
+def _by_prior(walk: Walk, top: int, escape: float) -> Ranking:
+    """Rank by the prior, which is what a walk that only jumps comes to.
+
+    Visits are one where it starts, and a share of the jumps until one of them is absorbed.
+    """
+    ranking = sorted_ranking(walk.prior, top, "grasshopper", walk, escape)
+    if escape < 1:
+        prior = walk.prior[ranking.order]
+        n_open = walk.n_items - np.arange(1, top)
+        ranking.scores[1:] = 1 / n_open + prior[1:] / (np.cumsum(prior)[:-1] * (1 - escape))
+    return ranking
