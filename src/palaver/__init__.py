@@ -28,7 +28,6 @@ __all__ = [
     "Encoded",
     "Vocabulary",
     "evaluate",
-    "load",
     "grasshopper",
     "load",
     "rank",

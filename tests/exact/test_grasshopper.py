@@ -123,7 +123,7 @@ def test_weight_zero_returns_the_order_of_the_prior():
 
 
 def test_weight_one_needs_walks_that_meet():
-    with pytest.raises(InputError, match="2 separate groups.*item 0, another item 2"):
+    with pytest.raises(InputError, match=r"2 separate groups.*item 0, another item 2"):
         pv.grasshopper(np.kron(np.eye(2), np.ones((2, 2))), weight=1)
     two_traps = np.array([[0.0, 1, 1], [0, 1, 0], [0, 0, 1]])
     with pytest.raises(InputError, match="2 separate groups"):
@@ -133,9 +133,9 @@ def test_weight_one_needs_walks_that_meet():
     # an item without edges jumps by the prior, and so joins the groups
     joined = np.kron(np.eye(2), np.ones((2, 2)))
     joined[0] = 0
-    with pytest.raises(InputError, match="separate groups|no one stationary"):
+    with pytest.raises(InputError, match="3 separate groups"):
         pv.grasshopper(np.kron(np.eye(3), np.ones((2, 2))), weight=1)
-    order, scores = naive.rank(joined, weight=1 - 1e-12)
+    order, _ = naive.rank(joined, weight=1 - 1e-12)
     assert pv.grasshopper(joined, weight=1).order[0] == order[0]
 
 

@@ -114,7 +114,7 @@ def random(
     """Rank at random, which neither the graph nor the prior plays a part in."""
     walk = _walk("random", W, prior, weight)
     check("random", {"seed": whole(0)}, {"seed": seed})
-    scores = rng.generator(seed, "random ranking").permutation(walk.n_items) + 1.0
+    scores = rng.generator(seed, "random ranking").permutation(walk.n_items).astype(np.float64)
     return sorted_ranking(scores, checked_top(top, walk.n_items), "random", walk)
 
 

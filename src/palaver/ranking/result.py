@@ -79,7 +79,9 @@ class Ranking:
     def __repr__(self) -> str:
         first = ", ".join(str(item) for item in self.order[:5])
         more = ", ..." if len(self.order) > 5 else ""
-        return f"Ranking({self.method}, {len(self.order):,} of {self.walk.n_items:,}: {first}{more})"
+        return (
+            f"Ranking({self.method}, {len(self.order):,} of {self.walk.n_items:,}: {first}{more})"
+        )
 
 
 def pick(scores: NDArray[np.float64], is_open: NDArray[np.bool_]) -> tuple[int, bool]:
