@@ -1,14 +1,11 @@
-"""M4 sweeps against tomotopy's LDA, and the exact sampler against Metropolis, on r-help.
+"""M4's exact sampler against Metropolis, per effective sample, on the first threads of r-help.
 
 Run: python -m benchmarks.m4 --data ../shared/data
 
-Rates: K = 25, all threads, one worker each; M4 learns its weights by a bound step a sweep during
-burn-in, which then stay. Rounds of the programs alternate in one process; a rate is the median
-over rounds of tokens per second of processor time, a ratio the median of the rounds' ratios.
-
-Samplers: the first threads, weights fixed after burn-in. The effective sample size is that of the
-number of tokens, in a message with replies, of the class that was its most frequent one; median
-over messages, per sweep and per second.
+Both go on from the same state, with weights learned in the burn-in and then fixed. The effective
+sample size is that of the number of tokens, in a message with replies, of the class that was its
+most frequent one; median over messages, per sweep and per second of processor time. The samplers
+take turns, sweep by sweep, so that noise of the machine hits both.
 """
 
 from __future__ import annotations
@@ -17,21 +14,22 @@ import argparse
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lda import DATA, FILE, Data, processor_seconds, tomotopy_model
+from benchmarks.lda import DATA, FILE, Data, processor_seconds
 from palaver.kernels.m4 import sweep_collapsed
 from palaver.kernels.m4_weights import bound_step, weight_statistics
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
-SWITCHES = {"": SWITCH_OFF, ", background (corpus)": SWITCH_CORPUS, ", background": SWITCH_MESSAGE}
+SWITCHES = {"off": SWITCH_OFF, "corpus": SWITCH_CORPUS, "message": SWITCH_MESSAGE}
+CLASSES = (5, 10, 25, 50, 100, 200)
 SWITCH_PRIOR = np.array([10.0, 10.0])
 OMEGA, VARIANCE = 0.05, 10.0
+SAMPLERS = ("exact", "metropolis")
 NOT_RECORDED = np.zeros((0, 0, 0))
-BURN_IN, ROUNDS, SWEEPS_A_ROUND = 100, 9, 3
-N_THREADS, N_SWEEPS = 800, 400
+N_THREADS, BURN_IN, N_SWEEPS = 300, 150, 300
 
 
 class Threads(Data):
@@ -95,37 +93,6 @@ class Chain:
         self.totals, self.weights = other.totals.copy(), other.weights.copy()
 
 
-def compare_with_tomotopy(data: Threads, n_classes: int) -> list[dict[str, Any]]:
-    """Rates of both samplers, with and without background, in alternating rounds."""
-    model = tomotopy_model(data, n_classes)
-    chains = {
-        f"{sampler}{label}": Chain(data, n_classes, switch, sampler == "metropolis")
-        for sampler in ("exact", "metropolis")
-        for label, switch in SWITCHES.items()
-    }
-    actions: dict[str, Any] = {name: chain.sweep for name, chain in chains.items()}
-    actions["tomotopy's LDA"] = lambda n: model.train(n, workers=1)
-    for chain in chains.values():
-        chain.learn(BURN_IN)
-    model.train(BURN_IN, workers=1)
-    seconds: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            seconds[name].append(processor_seconds(lambda a=action: a(SWEEPS_A_ROUND)))
-    peer = np.array(seconds["tomotopy's LDA"])
-    return [
-        {
-            "sampler": name,
-            "n_classes": n_classes,
-            "million_tokens_per_second": float(
-                np.median(len(data.tokens) * SWEEPS_A_ROUND / np.array(times)) / 1e6
-            ),
-            "against_tomotopy": float(np.median(peer / np.array(times))),
-        }
-        for name, times in seconds.items()
-    ]
-
-
 def effective_sizes(samples: np.ndarray) -> np.ndarray:
     """Effective sample size of each column, by Geyer's initial positive sequence."""
     n = len(samples)
@@ -138,81 +105,89 @@ def effective_sizes(samples: np.ndarray) -> np.ndarray:
     return n * covariances[0] / np.maximum(summed, covariances[0])
 
 
-def compare_samplers(data: Threads, n_classes: int) -> list[dict[str, Any]]:
+def compare_samplers(data: Threads, n_classes: int, switch: str) -> list[dict[str, Any]]:
     """Cost and mixing of the exact sampler and of Metropolis from the same state."""
-    start = Chain(data, n_classes, SWITCH_CORPUS, is_metropolis=False)
-    start.learn(2 * BURN_IN)
-    lengths = np.diff(data.message_offsets)
-    has_replies = np.bincount(data.parents[data.parents >= 0], minlength=len(lengths)) > 0
-    watched = np.flatnonzero(has_replies & (lengths >= 10))
-    messages = np.repeat(np.arange(len(lengths)), lengths)
-
-    def histograms(classes: np.ndarray) -> np.ndarray:
-        counts = np.zeros((len(lengths), n_classes + 1))
-        np.add.at(counts, (messages, classes), 1)
-        return counts[watched, :n_classes]
-
-    top = histograms(start.classes).argmax(axis=1)
-    rows = []
-    for name, is_metropolis in (("exact", False), ("metropolis", True)):
-        chain = Chain(data, n_classes, SWITCH_CORPUS, is_metropolis)
-        chain.copy_state(start)
-        chain.sweep(20)
-        traces, seconds, stays = [], 0.0, 0.0
-        for _ in range(N_SWEEPS):
+    start = Chain(data, n_classes, SWITCHES[switch], is_metropolis=False)
+    start.learn(BURN_IN)
+    watched, top = watched_messages(data, start.classes, n_classes)
+    chains = {}
+    for name in SAMPLERS:
+        chains[name] = Chain(data, n_classes, SWITCHES[switch], name == "metropolis")
+        chains[name].copy_state(start)
+        chains[name].sweep(20)
+    traces: dict[str, list[np.ndarray]] = {name: [] for name in SAMPLERS}
+    seconds, stays = dict.fromkeys(SAMPLERS, 0.0), dict.fromkeys(SAMPLERS, 0.0)
+    for _ in range(N_SWEEPS):
+        for name, chain in chains.items():
             before = chain.classes.copy()
-            seconds += processor_seconds(lambda c=chain: c.sweep(1))
-            traces.append(histograms(chain.classes)[np.arange(len(watched)), top])
-            stays += (before == chain.classes).mean() / N_SWEEPS
-        samples = np.array(traces)
-        moving = samples.std(axis=0) > 0
-        size = float(np.median(effective_sizes(samples[:, moving])))
+            seconds[name] += processor_seconds(lambda c=chain: c.sweep(1))
+            traces[name].append(np.add.reduceat(chain.classes[watched.tokens] == top, watched.cuts))
+            stays[name] += (before == chain.classes).mean() / N_SWEEPS
+    rows = []
+    for name in SAMPLERS:
+        samples = np.array(traces[name], float)
+        size = float(np.median(effective_sizes(samples[:, samples.std(axis=0) > 0])))
         rows.append(
             {
-                "sampler": f"{name}, background (corpus)",
+                "background": switch,
+                "sampler": name,
                 "n_classes": n_classes,
-                "nanoseconds_a_token": seconds / N_SWEEPS / len(data.tokens) * 1e9,
+                "nanoseconds_a_token": seconds[name] / N_SWEEPS / len(data.tokens) * 1e9,
                 "effective_per_sweep": size / N_SWEEPS,
-                "effective_per_second": size / seconds,
-                "share_of_tokens_that_stay": float(stays),
+                "effective_per_second": size / seconds[name],
+                "share_of_tokens_that_stay": float(stays[name]),
             }
         )
     return rows
 
 
-def run(
-    data: Path = DATA, n_classes: int = 25, classes: tuple[int, ...] = (10, 25, 50, 100)
-) -> list[dict[str, Any]]:
-    """Measure; one row for each sampler and number of classes."""
-    corpus = Threads(data)
-    rows = compare_with_tomotopy(corpus, n_classes)
-    for size in classes:
-        rows += compare_samplers(corpus.first(N_THREADS), size)
-    return rows
+class Watched(NamedTuple):
+    """The tokens of some messages: their numbers, and where each message begins among them."""
+
+    tokens: np.ndarray
+    cuts: np.ndarray
+
+
+def watched_messages(
+    data: Threads, classes: np.ndarray, n_classes: int
+) -> tuple[Watched, np.ndarray]:
+    """Return messages with replies and ten words, and the class of each that is counted."""
+    lengths = np.diff(data.message_offsets)
+    has_replies = np.bincount(data.parents[data.parents >= 0], minlength=len(lengths)) > 0
+    chosen = np.flatnonzero(has_replies & (lengths >= 10))
+    spans = [np.arange(data.message_offsets[b], data.message_offsets[b + 1]) for b in chosen]
+    top = [
+        np.bincount(classes[span], minlength=n_classes + 1)[:n_classes].argmax() for span in spans
+    ]
+    cuts = np.concatenate(([0], np.cumsum(lengths[chosen])[:-1]))
+    return Watched(np.concatenate(spans), cuts), np.repeat(top, lengths[chosen])
+
+
+def run(data: Path = DATA, classes: tuple[int, ...] = CLASSES) -> list[dict[str, Any]]:
+    """Measure; one row for each switch, number of classes and sampler."""
+    corpus = Threads(data).first(N_THREADS)
+    return [
+        row
+        for switch in SWITCHES
+        for size in classes
+        for row in compare_samplers(corpus, size, switch)
+    ]
 
 
 def main() -> None:
-    """Print the two tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--classes", type=int, nargs="+", default=[10, 25, 50, 100])
+    parser.add_argument("--classes", type=int, nargs="+", default=CLASSES)
     arguments = parser.parse_args()
-    rows = run(arguments.data, classes=tuple(arguments.classes))
-    print(f"{'sampler':34}{'K':>5}{'M tokens/s':>12}{'ratio':>8}")
-    for row in rows:
-        if "against_tomotopy" in row:
-            print(
-                f"{row['sampler']:34}{row['n_classes']:5}"
-                f"{row['million_tokens_per_second']:12.2f}{row['against_tomotopy']:8.2f}"
-            )
-    print(f"\n{'sampler':34}{'K':>5}{'ns/token':>10}{'ESS/sweep':>11}{'ESS/s':>8}{'stay':>7}")
-    for row in rows:
-        if "effective_per_second" in row:
-            print(
-                f"{row['sampler']:34}{row['n_classes']:5}{row['nanoseconds_a_token']:10.1f}"
-                f"{row['effective_per_sweep']:11.3f}{row['effective_per_second']:8.2f}"
-                f"{row['share_of_tokens_that_stay']:7.2f}"
-            )
+    print("| background | K | sampler | ns a token | ESS a sweep | ESS a second | stay |")
+    print("|---|---|---|---|---|---|---|")
+    for row in run(arguments.data, tuple(arguments.classes)):
+        print(
+            f"| {row['background']} | {row['n_classes']} | {row['sampler']} "
+            f"| {row['nanoseconds_a_token']:.1f} | {row['effective_per_sweep']:.3f} "
+            f"| {row['effective_per_second']:.2f} | {row['share_of_tokens_that_stay']:.2f} |"
+        )
 
 
 if __name__ == "__main__":
