@@ -324,9 +324,15 @@ def message_histograms(  # type: ignore[no-untyped-def]
     length_histogram : array of int64, shape (longest + 1,). IN-OUT
         ``longest`` is the length of the longest message, or more.
 
+    Returns
+    -------
+    int
+        The largest count of a class in a message: ``class_histograms`` is zero beyond.
+
     Cost O(n_tokens + n_messages).
     """
     n_classes = class_histograms.shape[0]
+    largest = 0
     message_counts = np.zeros(n_classes + 1, np.int64)
     for b in range(message_offsets.shape[0] - 1):
         first, last = message_offsets[b], message_offsets[b + 1]
@@ -337,4 +343,6 @@ def message_histograms(  # type: ignore[no-untyped-def]
             k = classes[i]
             if k < n_classes and message_counts[k] > 0:
                 class_histograms[k, message_counts[k]] += 1
+                largest = max(largest, message_counts[k])
             message_counts[k] = 0
+    return largest

@@ -161,18 +161,17 @@ class LDAEngine(TokenEngine):
         longest = int(np.diff(shard.message_offsets).max(initial=0))
         histograms = np.zeros((self.n_classes, longest + 1), np.int64)
         lengths = np.zeros(longest + 1, np.int64)
-        kernels.message_histograms(shard.message_offsets, classes, histograms, lengths)
+        largest = kernels.message_histograms(shard.message_offsets, classes, histograms, lengths)
         return {
-            "class_histograms": histograms,
+            "class_histograms": histograms[:, : largest + 1],
             "length_histogram": lengths,
             **self.switch_statistics(shard, classes),
         }
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
-        """Add up statistics; histograms are padded to the longer messages."""
+        """Add up statistics; histograms into the wider one."""
         for name in ("class_histograms", "length_histogram"):
             short, long = sorted((left[name], right.pop(name)), key=lambda a: a.shape[-1])
-            long = long.copy()
             long[..., : short.shape[-1]] += short
             left[name] = long
         histograms = {name: left.pop(name) for name in ("class_histograms", "length_histogram")}
