@@ -300,6 +300,16 @@ def test_simulated_threads_have_the_shape_asked_for(name, corpus, encoded):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_shares_and_coherence(name, corpus, encoded):
+    model = make(name).fit(encoded)
+    table = model.shares(corpus, by="speaker", top=4)
+    assert table["group"].n_unique() == 5
+    sums = table.group_by("group").agg(pl.col("share").sum())["share"]
+    np.testing.assert_allclose(sums, 1)
+    assert model.coherence(corpus)["coherence"].is_between(-1, 1).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_input_is_left_alone(name, encoded):
     before = (encoded.tokens.copy(), encoded.parents.copy(), encoded.message_offsets.copy())
     model = make(name).fit(encoded)

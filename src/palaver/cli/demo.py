@@ -42,7 +42,7 @@ def run(
         shutil.rmtree(out)
     model = M4(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
     encoded = encode(corpus)
-    runs.begin(out, model, encoded, "built-in sample")
+    runs.begin(out, model, encoded, runs.SAMPLE)
     model.fit(encoded, folder=out)
     model.annotate(corpus).write(out / "tagged.jsonl")
     report(model, out, json)

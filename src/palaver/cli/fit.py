@@ -87,7 +87,8 @@ def run(
         fitted.check_params()
         encoded = _encode(file, format, column, chain_replies, min_count, max_share)
         fitted.check_data(encoded)
-        runs.begin(folder, fitted, encoded, str(file.absolute()))
+        reading = {"format": format, "column": column, "chain": chain_replies}
+        runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
     try:
         fitted.fit(encoded, folder=folder, checkpoint_seconds=checkpoint_seconds)
     except Interrupted as error:

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 File = Annotated[
     Path, typer.Argument(help="File, folder or archive of conversations.", show_default=False)
 ]
+FileOfRun = Annotated[
+    Path | None,
+    typer.Argument(
+        help="File, folder or archive of conversations; that of the run if not given.",
+        show_default=False,
+    ),
+]
+Chain = Annotated[
+    bool, typer.Option("--chain", help="Let each message without a parent answer the one before.")
+]
 Format = Annotated[
     str | None, typer.Option("--format", help="Format of the file; detected if not given.")
 ]

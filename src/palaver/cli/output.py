@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,13 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     console.print(grid)
 
 
-def print_table(table: pl.DataFrame, title: str | None = None) -> None:
-    """Print a table, numbers to the right; long texts fold in narrow terminals."""
+def print_table(table: pl.DataFrame, title: str | None = None, right: Iterable[str] = ()) -> None:
+    """Print a table, numbers and ``right`` to the right; long texts fold in narrow terminals."""
     view = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
+    aligned = set(right)
     for name, dtype in table.schema.items():
-        view.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        numeric = dtype.is_numeric() or name in aligned
+        view.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in table.iter_rows():
         view.add_row(*map(_words, row))
     console.print(view)

@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Any
 from palaver import store
 from palaver.errors import StoreError
 
+#: Stands for the file of `palaver demo`.
+SAMPLE = "built-in sample"
+
 if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
     from palaver.encode import Encoded
     from palaver.models import Model
 
 
-def begin(folder: Path, model: Model, encoded: Encoded, source: str) -> None:
-    """Write what a run needs to be resumed by itself."""
+def begin(
+    folder: Path,
+    model: Model,
+    encoded: Encoded,
+    source: str,
+    reading: dict[str, Any] | None = None,
+) -> None:
+    """Write what a run needs to be resumed by itself, and how its file was read."""
     if store.is_stored(folder / "settings"):
         raise StoreError(
             f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
@@ -32,6 +42,7 @@ def begin(folder: Path, model: Model, encoded: Encoded, source: str) -> None:
         raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
     encoded.write(folder / "data")
     settings = {"model": model.name, "params": model.get_params(), "source": source}
+    settings["reading"] = reading or {}
     store.save(folder / "settings", "run settings", settings, {})
 
 
@@ -47,8 +58,27 @@ def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
     return model_class(settings["model"])(**params), Encoded.open(folder / "data")
 
 
-def source_of(folder: Path) -> str | None:
-    """Return the file that a run was fitted on, where it is known."""
-    if not store.is_stored(folder / "settings"):
-        return None
-    return str(store.load(folder / "settings", "run settings").content["source"])
+def corpus_of(
+    folder: Path,
+    file: Path | None,
+    format: str | None = None,
+    column: list[str] | None = None,
+    chain: bool = False,
+) -> Corpus:
+    """Read ``file``, or the file that a run was fitted on in the way it was read then."""
+    from palaver.cli.options import read_corpus
+    from palaver.corpus.sample import sample
+
+    reading: dict[str, Any] = {"format": format, "column": column, "chain": chain}
+    if file is None:
+        if not store.is_stored(folder / "settings"):
+            raise StoreError(f"{folder}: does not know its data; give a FILE")
+        settings = store.load(folder / "settings", "run settings").content
+        if settings["source"] == SAMPLE:
+            return sample()
+        file = Path(settings["source"])
+        if not file.exists():
+            raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
+        reading |= settings.get("reading", {})
+    corpus = read_corpus(file, reading["format"], reading["column"])
+    return corpus.chained() if reading["chain"] else corpus

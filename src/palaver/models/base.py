@@ -309,6 +309,78 @@ class Model(Manners):
         columns |= {f"share_{k}": pl.Series(shares[:, k]) for k in range(shares.shape[1])}
         return corpus.with_columns(**columns)
 
+    def shares(
+        self,
+        corpus: Corpus,
+        by: str = "speaker",
+        *,
+        top: int | None = 20,
+        unit: str = "auto",
+        level: float = 0.95,
+        n_sweeps: int = FOLD_SWEEPS,
+        seed: int = 0,
+    ) -> pl.DataFrame:
+        """Return what groups of messages do: the share of each class, with intervals.
+
+        Every message with a known word counts as one, in parts where it has several classes.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        by : str
+            A column ("speaker", "act" ...; a list puts a message into several groups), or
+            "year", "month", "week", "day", "weekday", "hour" of the time, in UTC.
+        top : int or None
+            Groups to keep, the largest; others go into one. Periods are all kept.
+        unit : {"auto", "conversation", "message"}
+            What is resampled for the intervals. "auto" takes messages in a corpus of fewer
+            than 30 conversations, else conversations, whose messages depend on each other.
+        level : float
+            Share of 1,000 resamples within an interval. It tells of other conversations of
+            that kind seen through this model, not of other models.
+        n_sweeps : int
+            Of :meth:`transform`.
+        seed : int
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns group, class, share, low, high (null for fewer than 5 units), overall (of
+            all messages), messages, conversations, unit.
+        """
+        from palaver.models.shares import check_shares, shares_table
+
+        self._check_fitted()
+        check_shares(corpus, by, top=top, unit=unit, level=level, seed=seed)
+        encoded = self._encode(corpus)
+        known = np.diff(encoded.message_offsets) > 0
+        return shares_table(self.transform(encoded, n_sweeps), corpus, known,
+                            by=by, top=top, unit=unit, level=level, seed=seed)  # fmt: skip
+
+    def coherence(
+        self, corpus: Corpus | Encoded, n_words: int = 10, by: str = "probability"
+    ) -> pl.DataFrame:
+        """Return whether the top words of each class occur in the same messages.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+            Where words are looked for: the training corpus or, better, another one.
+        n_words, by
+            Which words; as in :meth:`top_words`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns class, coherence (mean NPMI of pairs, -1 to 1; null where no two of the
+            words occur), words. See :func:`palaver.evaluate.npmi`.
+        """
+        from palaver.models.shares import coherence_table
+
+        encoded = self._encode(corpus)
+        check("coherence", {"n_words": whole(2)}, {"n_words": n_words})
+        return coherence_table(encoded, self.top_words(n_words, by))
+
     # keeping
 
     def _extras(self) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,101 @@
+"""``palaver shares``: what speakers, months or any groups of messages do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
+from palaver.cli.topics import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from palaver.models import ModelSummary
+
+NAME = "shares"
+
+
+def run(
+    folder: Run,
+    file: FileOfRun = None,
+    by: Annotated[
+        str,
+        typer.Option(help="A column, or year, month, week, day, weekday, hour of the time (UTC)."),
+    ] = "speaker",
+    top: Annotated[int, typer.Option(min=1, help="Groups to show, the largest.")] = 15,
+    unit: Annotated[
+        str, typer.Option(help="What is resampled for intervals: auto, conversation or message.")
+    ] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the whole table: x.csv or x.parquet.")
+    ] = None,
+    sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
+    chain: Chain = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Show the share of each class in groups of messages, and where it stands out.
+
+    ▲ and ▼ mark shares whose 95 % interval lies above or below the share in all messages.
+
+    Example: `palaver shares run/ threads.jsonl --by speaker`
+
+    Example: `palaver shares run/ --by month --out shares.csv`
+    """
+    from palaver.cli import runs
+    from palaver.cli.output import console, print_json, working
+    from palaver.errors import ParameterError
+    from palaver.models import load
+
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise ParameterError(f"--out takes x.csv or x.parquet, got {out.name}")
+    model = load(folder)
+    corpus = runs.corpus_of(folder, file, format, column, chain)
+    with working("finding classes"):
+        table = model.shares(corpus, by, top=top, unit=unit, n_sweeps=sweeps)
+    if out is not None:
+        table.write_csv(out) if out.suffix == ".csv" else table.write_parquet(out)
+    if json:
+        print_json(table.to_dicts())
+    elif not table.height:
+        console.print("No message has a word that the run knows.")
+    else:
+        show(table, model.summary(), by)
+
+
+def show(table: pl.DataFrame, summary: ModelSummary, by: str) -> None:
+    """Print groups by classes, as many of the largest as fit, and what the classes are."""
+    import polars as pl
+
+    from palaver.cli.output import console, print_table
+
+    longest = max(len(name) for name in [by, *table["group"].unique()])
+    width = min(longest, console.width // 3)
+    room = max(1, (console.width - width - 14) // 8)
+    classes = summary.classes(6).head(room)
+    cell = pl.concat_str(
+        (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String),
+        pl.when(pl.col("low") > pl.col("overall")).then(pl.lit(" ▲"))
+        .when(pl.col("high") < pl.col("overall")).then(pl.lit(" ▼")).otherwise(pl.lit("  ")),
+    )  # fmt: skip
+    everyone = table.unique("class").with_columns(
+        pl.lit("(all)").alias("group"), share="overall", low=None, high=None, messages=None
+    )
+    wide = (
+        pl.concat([everyone, table], how="vertical_relaxed")
+        .filter(pl.col("class").is_in(classes["class"].to_list()))
+        .select("group", "messages", "class", cell.alias("cell"))
+        .pivot("class", index=["group", "messages"], values="cell", maintain_order=True)
+    )
+    wide = wide.select("group", "messages", *map(str, classes["class"])).rename({"group": by})
+    print_table(wide, f"Share of each class in %, by {by}", right=map(str, classes["class"]))
+    hidden = len(summary.class_shares) - classes.height
+    console.print(f"Resampled by {table['unit'][0]}: ▲ above, ▼ below the share in all messages.")
+    if hidden:
+        console.print(f"{hidden} smaller classes do not fit; --out or --json has them.")
+    console.print()
+    print_table(classes.select("class", "words"))

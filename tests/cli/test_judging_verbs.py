@@ -1,0 +1,71 @@
+"""``shares``."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def fails(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code != 0
+    return str(result.exception) + result.output
+
+
+@pytest.fixture(scope="module")
+def threads(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "threads.csv"
+    pv.sample(40).table.select(
+        "conversation", "id", "reply_to", "speaker", "time", "act", body="text"
+    ).write_csv(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(threads, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    call("fit", "m4", threads, "--classes", 4, "--sweeps", 20, "--seed", 3, "--out", folder,
+         "--column", "text=body")  # fmt: skip
+    return folder
+
+
+def test_shares(threads, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    output = call("shares", run, "--by", "act", "--top", 3, "--out", tmp_path / "x.csv")
+    assert "Share of each class in %, by act" in output
+    assert "(others)" in output
+    written = pl.read_csv(tmp_path / "x.csv")
+    assert written["group"].n_unique() == 4
+    corpus = pv.read(threads, columns={"text": "body"})
+    straight = pv.load(run).shares(corpus, "act", top=3)
+    assert written["share"].to_list() == pytest.approx(straight["share"].to_list())
+    rows = json.loads(call("shares", run, threads, "--column", "text=body", "--json"))
+    assert set(rows[0]) == set(straight.columns)
+    assert "by month" in call("shares", run, "--by", "month")
+
+
+def test_shares_of_narrow_terminals_and_mistakes(threads, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", 40)
+    output = call("shares", run, "--by", "weekday")
+    assert all(len(line) <= 40 for line in output.splitlines())
+    assert "do not fit" in output
+    assert "no column 'mood'" in fails("shares", run, "--by", "mood")
+    assert "x.csv or x.parquet" in fails("shares", run, "--out", tmp_path / "x.xls")
+    pv.load(run).save(tmp_path / "bare")
+    assert "give a FILE" in fails("shares", tmp_path / "bare")
+    moved = tmp_path / "moved.csv"
+    moved.write_bytes(threads.read_bytes())
+    call("fit", "lda", moved, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "other",
+         "--column", "text=body")  # fmt: skip
+    moved.unlink()
+    assert "which is gone; give a FILE" in fails("shares", tmp_path / "other")
