@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from palaver.models.m4 import M4
     from palaver.models.registry import load
     from palaver.ranking.baselines import rank
+    from palaver.ranking.exemplars import exemplars
     from palaver.ranking.grasshopper import grasshopper
 
 __version__ = "0.1.0.dev0"
@@ -28,6 +29,7 @@ __all__ = [
     "Encoded",
     "Vocabulary",
     "evaluate",
+    "exemplars",
     "grasshopper",
     "load",
     "rank",
@@ -43,6 +45,7 @@ _HOMES = {
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
     "evaluate": "palaver.evaluate",  # a room as it is
+    "exemplars": "palaver.ranking.exemplars",
     "grasshopper": "palaver.ranking.grasshopper",
     "load": "palaver.models.registry",
     "rank": "palaver.ranking.baselines",

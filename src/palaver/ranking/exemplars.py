@@ -1,0 +1,144 @@
+"""The telling and different messages of each class of a model."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.errors import InputError, ParameterError
+from palaver.params import check, whole
+from palaver.ranking.grasshopper import grasshopper
+from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplicates
+
+#: Messages of a class among which examples are looked for.
+N_CANDIDATES = 300
+#: Words within which a message is neither too short nor too long to be read as an example.
+SHORT, LONG = 6, 60
+_WORD = r"[\p{L}\p{N}]+"
+
+
+class Transforms(Protocol):
+    """A fitted model that gives the share of each class in each message."""
+
+    def transform(self, corpus: Any) -> NDArray[np.float64]:
+        """Return shares, (n_messages, n_classes)."""
+        ...
+
+
+def exemplars(
+    model: Transforms,
+    corpus: Corpus,
+    k: int = 5,
+    *,
+    shares: NDArray[np.float64] | None = None,
+    weight: float = 0.5,
+) -> pl.DataFrame:
+    """Return the k most telling messages of each class, different from each other.
+
+    GRASSHOPPER over the messages with the largest shares of a class: edges are tf-idf
+    cosines, the prior is the share, damped for messages below 6 or above 60 words (or the
+    median length of the corpus, where that lies beyond). Of near-duplicates one is kept.
+
+    Parameters
+    ----------
+    model : Model
+        Any fitted model: what ``model.transform(corpus)`` says is used.
+    corpus : Corpus
+        Where to look for examples; not only what the model was fitted on.
+    k : int
+        Examples a class. A class has fewer if there are not so many messages.
+    shares : array of float64, shape (n_messages, n_classes), optional
+        What ``model.transform(corpus)`` returned, where it is at hand.
+    weight : float
+        Weight of the graph against the shares, as in :func:`grasshopper`.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns class, rank, message (row in the corpus), id, conversation, share, text.
+
+    Examples
+    --------
+    >>> model = pv.M4(n_classes=8).fit(corpus)       # doctest: +SKIP
+    >>> pv.exemplars(model, corpus, k=3)             # doctest: +SKIP
+    """
+    check("exemplars", {"k": whole(1)}, {"k": k})
+    if not isinstance(corpus, Corpus):
+        raise ParameterError(
+            f"exemplars: takes a Corpus, whose texts are shown, got {type(corpus).__name__}"
+        )
+    if shares is None:
+        shares = model.transform(corpus)
+    shares = np.asarray(shares, np.float64)
+    if shares.ndim != 2 or len(shares) != corpus.n_messages:
+        raise InputError(
+            f"exemplars: shares must have a row for each of the {corpus.n_messages} messages; "
+            f"their shape is {shares.shape}"
+        )
+    texts = corpus.table["text"]
+    preference = shares * readability(texts)[:, None]
+    candidates = [_candidates(column, max(N_CANDIDATES, 3 * k)) for column in preference.T]
+    pool = np.unique(np.concatenate([np.zeros(0, np.int64), *candidates]))
+    vectors = tfidf(texts.gather(pool))
+    rows = [
+        found[_choose(vectors[np.searchsorted(pool, found)], preference[found, number], k, weight)]
+        if len(found)
+        else found
+        for number, found in enumerate(candidates)
+    ]
+    return _table(corpus, shares, rows)
+
+
+def readability(texts: pl.Series) -> NDArray[np.float64]:
+    """Return how well each text serves as an example by its length alone, 0 to 1."""
+    lengths = texts.str.count_matches(_WORD).fill_null(0).to_numpy().astype(np.float64)
+    typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
+    low, high = min(SHORT, typical), max(LONG, typical)
+    distance = np.log(np.maximum(lengths, 0.5) / np.clip(lengths, low, high))
+    return np.where(lengths > 0, np.exp(-(distance**2)), 0.0)
+
+
+def _candidates(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:
+    """Return the rows of the largest preferences, in rising order; among equals the first."""
+    if len(preference) > n_candidates:
+        limit = np.partition(preference, -n_candidates)[-n_candidates]
+        above = np.flatnonzero(preference > limit)
+        level = np.flatnonzero(preference == limit)[: n_candidates - len(above)]
+        rows = np.sort(np.concatenate((above, level)))
+    else:
+        rows = np.arange(len(preference))
+    return rows[preference[rows] > 0]
+
+
+def _choose(
+    vectors: Any, preference: NDArray[np.float64], k: int, weight: float
+) -> NDArray[np.int64]:
+    """Return the places of k candidates, the best first."""
+    distinct = without_near_duplicates(vectors, preference)
+    graph = cosine_graph(vectors[distinct])
+    return distinct[grasshopper(graph, preference[distinct], weight, top=k).order]
+
+
+def _table(
+    corpus: Corpus, shares: NDArray[np.float64], rows: list[NDArray[np.int64]]
+) -> pl.DataFrame:
+    sizes = [len(part) for part in rows]
+    classes = np.repeat(np.arange(len(rows)), sizes)
+    messages = np.concatenate([np.zeros(0, np.int64), *rows])
+    ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) + 1 for size in sizes)])
+    said = corpus.table.select("id", "conversation", "text")[messages]
+    return pl.DataFrame(
+        {
+            "class": classes,
+            "rank": ranks,
+            "message": messages,
+            "id": said["id"],
+            "conversation": said["conversation"],
+            "share": shares[messages, classes],
+            "text": said["text"],
+        }
+    )

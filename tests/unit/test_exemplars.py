@@ -1,0 +1,127 @@
+"""Telling and different messages of each class, for every model of the registry."""
+
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import palaver as pv
+from palaver.errors import InputError, ParameterError
+from palaver.models import MODELS, model_class
+from palaver.ranking.exemplars import readability
+from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplicates
+
+COLUMNS = ["class", "rank", "message", "id", "conversation", "share", "text"]
+
+
+class Fixed:
+    """A model that is no model: its shares are given."""
+
+    def __init__(self, shares):
+        self.shares = np.array(shares, float)
+
+    def transform(self, corpus):
+        return self.shares
+
+
+def corpus_of(*texts):
+    return pv.Corpus.from_polars(pl.DataFrame({"conversation": ["c"] * len(texts), "text": texts}))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_of_the_registry(name):
+    corpus = pv.sample(40)
+    model = model_class(name)(n_classes=3, n_sweeps=12, random_state=1).fit(corpus)
+    table = pv.exemplars(model, corpus, k=4)
+    assert table.columns == COLUMNS
+    assert table["rank"].to_list() == [1, 2, 3, 4] * 3
+    shares = model.transform(corpus)
+    for row in table.to_dicts():
+        message = corpus.table.row(row["message"], named=True)
+        assert (row["id"], row["text"]) == (message["id"], message["text"])
+        assert row["share"] == shares[row["message"], row["class"]]
+    assert table.filter(pl.col("class") == 0)["message"].n_unique() == 4
+    assert table.equals(pv.exemplars(model, corpus, k=4, shares=shares))
+
+
+def test_telling_different_readable():
+    printer = "the printer prints nothing but blank pages since the update of the driver"
+    corpus = corpus_of(
+        printer, printer + " today", printer.upper(), "no",
+        "my phone battery is empty after two hours of listening to music",
+        "where do I find the settings of the wireless network on this laptop",
+        "thanks a lot for your help, everything works again now as it should", "",
+    )  # fmt: skip
+    telling = [1, 1, 1, 1, 0.8, 0.7, 0.0, 1]
+    table = pv.exemplars(Fixed(np.column_stack((telling, np.zeros(8)))), corpus, k=3)
+    assert set(table["message"].to_list()) == {0, 4, 5}
+    assert table["class"].to_list() == [0, 0, 0]
+    more = pv.exemplars(Fixed(np.column_stack((telling, np.zeros(8)))), corpus, k=8)
+    assert more["message"].to_list()[-1] == 3  # too short to be read before the others
+    assert set(more["message"]) == {0, 3, 4, 5}
+
+
+def test_a_class_without_messages_and_a_corpus_without_any():
+    assert pv.exemplars(Fixed(np.zeros((2, 3))), corpus_of("a b", "c d")).columns == COLUMNS
+    assert pv.exemplars(Fixed(np.zeros((0, 3))), pv.sample(2).take([])).height == 0
+
+
+def test_mistakes():
+    corpus = corpus_of("a b c", "d e f")
+    with pytest.raises(ParameterError, match="exemplars: k must be a whole number >= 1"):
+        pv.exemplars(Fixed(np.ones((2, 1))), corpus, k=0)
+    with pytest.raises(InputError, match="a row for each of the 2 messages"):
+        pv.exemplars(Fixed(np.ones((3, 1))), corpus)
+    with pytest.raises(ParameterError, match="takes a Corpus"):
+        pv.exemplars(Fixed(np.ones((3, 1))), ["a"])
+
+
+def test_a_hundred_thousand_messages_take_seconds():
+    draw = np.random.default_rng(2)
+    words = np.array([f"word{i}" for i in range(3000)])
+    numbers = (3000 * draw.random((100_000, 12)) ** 3).astype(int)
+    corpus = corpus_of(*(" ".join(row) for row in words[numbers]))
+    shares = draw.dirichlet(np.full(20, 0.3), 100_000)
+    start = time.process_time()
+    table = pv.exemplars(Fixed(shares), corpus)
+    assert table.height == 100
+    lowest = np.sort(shares, axis=0)[-300]  # of the candidates of each class
+    assert (table["share"].to_numpy() >= lowest[table["class"].to_numpy()]).all()
+    assert time.process_time() - start < 60  # a matrix of all pairs would take hours
+
+
+def test_readability():
+    lengths = [0, 1, 3, 6, 20, 60, 200, 2000]
+    values = readability(pl.Series(["word " * n for n in lengths]))
+    assert values[0] == 0
+    np.testing.assert_allclose(values[3:6], 1)
+    assert np.all(np.diff(values[:4]) > 0)
+    assert np.all(np.diff(values[5:]) < 0)
+    short = readability(pl.Series(["ok", "yes", "no", "fine then", "word " * 100]))
+    np.testing.assert_allclose(short[:3], 1)  # where all are short none is too short
+
+
+def test_tfidf_and_cosines_by_hand():
+    vectors = tfidf(["Cats, cats and dogs!", "dogs and birds", "and", "", "?!"])
+    log = {"cats": np.log(5), "dogs": np.log(5 / 2), "and": np.log(5 / 3), "birds": np.log(5)}
+    first = np.array([2 * log["cats"], log["and"], log["dogs"]])
+    second = np.array([log["dogs"], log["and"], log["birds"]])
+    cosine = (log["and"] ** 2 + log["dogs"] ** 2) / np.linalg.norm(first) / np.linalg.norm(second)
+    graph = cosine_graph(vectors, 0).toarray()
+    np.testing.assert_allclose(graph[0, 1], cosine)
+    np.testing.assert_allclose(np.diag(graph), [1, 1, 1, 0, 0])
+    assert cosine_graph(vectors, cosine + 1e-9).toarray()[0, 1] == 0
+    assert set(cosine_graph(vectors, 0, weighted=False).data) == {1.0}
+    stemmed = tfidf(["the cat runs", "cats running", "birds"], stemmed=True)
+    assert cosine_graph(stemmed, 0).toarray()[0, 1] > 0
+    assert cosine_graph(tfidf(["the cat runs", "cats running", "birds"]), 0).toarray()[0, 1] == 0
+    links = cosine_graph(tfidf([f"a{i} b{i // 2} c" for i in range(3000)]))
+    assert links.shape == (3000, 3000)
+    assert links.nnz == 6000
+
+
+def test_of_near_duplicates_the_preferred_stays():
+    vectors = tfidf(["a b c d", "a b c d", "e f", "", "", "a b c d"])
+    left = without_near_duplicates(vectors, np.array([1, 3, 1, 1, 1, 3.0]))
+    assert left.tolist() == [1, 2, 3, 4]
