@@ -25,9 +25,9 @@ from support.forests import Forest, forests, make_forest, random_forest
 from support.geweke import batch_means_variance, bonferroni_threshold
 
 from palaver.kernels.block_hmm_trees import (
-    _floored_columns,
     fill_emission_logs,
     filter_conversation,
+    floored_columns,
     message_posteriors,
     parallel_sweep,
     tree_class_weights,
@@ -121,7 +121,7 @@ def test_downward_conditionals_multiply_to_the_enumerated_joint(switch):
         parameters = random_parameters(rng, n_classes, forest.n_words, switch)
         _, background = random_state(rng, forest, n_classes, switch)
         beliefs = np.empty((4, n_classes))
-        columns = _floored_columns(parameters.rows)
+        columns = floored_columns(parameters.rows)
         filter_conversation(
             0, 4, forest.tokens, forest.message_offsets, forest.parents, background,
             emission_logs_of(parameters), switch, columns, beliefs, np.empty((4, n_classes + 1)),

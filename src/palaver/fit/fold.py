@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from palaver import rng
 from palaver.encode.shards import Shard
@@ -11,6 +12,15 @@ from palaver.parallel.executor import Arrays, Engine, Globals
 
 #: Called with a shard and its state after each kept sweep.
 Visit = Callable[[Shard, Arrays], None]
+Result = TypeVar("Result")
+
+
+def map_shards(
+    work: Callable[[Shard], Result], shards: Sequence[Shard], n_jobs: int
+) -> list[Result]:
+    """Do independent work for each shard on threads; return the results in order."""
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(work, shards))
 
 
 def fold_in(
@@ -23,6 +33,8 @@ def fold_in(
     n_sweeps: int,
     burn_in: int,
     n_jobs: int = 1,
+    purpose: str = "fold-in",
+    restart: int = 0,
 ) -> None:
     """Sweep every shard with frozen globals; conversations do not depend on each other.
 
@@ -35,8 +47,11 @@ def fold_in(
         Called as ``visit(shard, state)`` after each sweep beyond ``burn_in``; calls for
         different shards may come from different threads.
     seed, n_sweeps, burn_in, n_jobs : int
+    purpose : str
+    restart : int
+        Name the streams, with the seed.
     """
-    keys = [rng.key(seed, "fold-in", 0, sweep) for sweep in range(n_sweeps + 1)]
+    keys = [rng.key(seed, purpose, restart, sweep) for sweep in range(n_sweeps + 1)]
 
     def work(shard: Shard) -> None:
         state = engine.open(frozen, shard, keys[0])
@@ -45,6 +60,4 @@ def fold_in(
             if sweep > burn_in:
                 visit(shard, state)
 
-    with ThreadPoolExecutor(n_jobs) as pool:
-        for _ in pool.map(work, shards):
-            pass
+    map_shards(work, shards, n_jobs)

@@ -54,13 +54,43 @@ def fill_emission_logs(word_weights, switch, class_probability, emission_logs): 
 
 
 @njit(cache=True)
-def _floored_columns(rows):  # type: ignore[no-untyped-def]
+def floored_columns(rows):  # type: ignore[no-untyped-def]
     """Return the transition rows as columns, (K, K+1), with no entry below the floor."""
     columns = np.empty((rows.shape[1], rows.shape[0]))
     for source in range(rows.shape[0]):
         for k in range(rows.shape[1]):
             columns[k, source] = max(rows[source, k], _SMALLEST_PROBABILITY)
     return columns
+
+
+@njit(cache=True)
+def filter_beliefs(first, last, parents, columns, beliefs, sums):  # type: ignore[no-untyped-def]
+    """Filter upwards as :func:`filter_conversation`, given each message's log emissions.
+
+    beliefs : array of float64, at least (last - first, K). IN-OUT
+        In: log probability of each message's own words given its class.
+    """
+    n_classes = columns.shape[0]
+    log_likelihood = 0.0
+    for message in range(last - 1, first - 1, -1):
+        belief, total = beliefs[message - first], sums[message - first]
+        largest = belief[0]
+        for k in range(1, n_classes):
+            largest = max(largest, belief[k])
+        log_likelihood += largest
+        total[:] = 0.0
+        for k in range(n_classes):
+            belief[k] = math.exp(belief[k] - largest)
+            for source in range(n_classes + 1):
+                total[source] += columns[k, source] * belief[k]
+        parent = parents[message]
+        if parent < 0:
+            log_likelihood += math.log(total[n_classes])
+        else:
+            above = beliefs[parent - first]
+            for source in range(n_classes):
+                above[source] += math.log(total[source])
+    return log_likelihood
 
 
 @njit(cache=True)
@@ -85,7 +115,6 @@ def filter_conversation(  # type: ignore[no-untyped-def]
     Cost: K additions for each token, K² multiplications and 2K logs and exps for each message.
     """
     n_classes = columns.shape[0]
-    log_likelihood = 0.0
     for message in range(first, last):
         belief = beliefs[message - first]
         belief[:] = 0.0
@@ -95,25 +124,7 @@ def filter_conversation(  # type: ignore[no-untyped-def]
             word = tokens[i]
             for k in range(n_classes):
                 belief[k] += emission_logs[word, k]
-    for message in range(last - 1, first - 1, -1):
-        belief, total = beliefs[message - first], sums[message - first]
-        largest = belief[0]
-        for k in range(1, n_classes):
-            largest = max(largest, belief[k])
-        log_likelihood += largest
-        total[:] = 0.0
-        for k in range(n_classes):
-            belief[k] = math.exp(belief[k] - largest)
-            for source in range(n_classes + 1):
-                total[source] += columns[k, source] * belief[k]
-        parent = parents[message]
-        if parent < 0:
-            log_likelihood += math.log(total[n_classes])
-        else:
-            above = beliefs[parent - first]
-            for source in range(n_classes):
-                above[source] += math.log(total[source])
-    return log_likelihood
+    return filter_beliefs(first, last, parents, columns, beliefs, sums)
 
 
 @njit(cache=True, inline="always")
@@ -163,7 +174,7 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
     Cost: O(K) for each token, O(K²) for each message.
     """
     n_classes = rows.shape[1]
-    columns = _floored_columns(rows)
+    columns = floored_columns(rows)
     longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
     beliefs = np.empty((longest, n_classes))
     sums = np.empty((longest, n_classes + 1))
@@ -230,7 +241,7 @@ def message_posteriors(  # type: ignore[no-untyped-def]
     Cost: O(K) for each token, O(K²) for each message.
     """
     n_classes = rows.shape[1]
-    columns = _floored_columns(rows)
+    columns = floored_columns(rows)
     floored = columns.T.copy()
     longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
     sums = np.empty((longest, n_classes + 1))

@@ -23,10 +23,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from scipy.special import roots_jacobi
 
 SWITCH_OFF = 0
 SWITCH_CORPUS = 1
 SWITCH_MESSAGE = 2
+MOST_NODES = 64
 
 
 @njit(cache=True, inline="always")
@@ -96,3 +98,24 @@ def draw_class_probability(
 ) -> float:
     """Draw the corpus-wide probability of ``x = 1`` from its Beta posterior given the counts."""
     return float(generator.beta(class_count + switch_prior[1], background_count + switch_prior[0]))
+
+
+def class_probability_nodes(
+    switch: int,
+    switch_prior: npt.NDArray[np.float64],
+    class_probability: float,
+    n_tokens: int,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return probabilities of ``x = 1`` and their log weights, over which it can be summed out.
+
+    One node where the corpus has one probability or none is needed. For a message's own it is
+    Gauss-Jacobi quadrature of the Beta prior: the probability of ``n_tokens`` words is a
+    polynomial of that degree, so the sum is exact up to 2 * MOST_NODES - 1 words and very
+    near beyond.
+    """
+    if switch != SWITCH_MESSAGE:
+        probability = class_probability if switch == SWITCH_CORPUS else 1.0
+        return np.array([probability]), np.zeros(1)
+    n_nodes = min(n_tokens // 2 + 1, MOST_NODES)
+    places, weights = roots_jacobi(n_nodes, switch_prior[0] - 1.0, switch_prior[1] - 1.0)
+    return (places + 1.0) / 2.0, np.log(weights / weights.sum())

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
+from palaver.kernels import heldout
 from palaver.kernels.states import open_messages
-from palaver.kernels.switch import SWITCH_MESSAGE
+from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
 from palaver.models.parts import ThreadEngine
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
@@ -76,6 +77,7 @@ class BlockHMM(ThreadModel):
     name = "block-hmm"
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
+    heldout_methods: ClassVar = ("sequential", "paper", "blocks")
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         "alpha": either(real(above=0), one_of("learn")),
@@ -253,3 +255,42 @@ class BlockHMMEngine(ThreadEngine):
         lengths = np.diff(shard.message_offsets)
         classes = np.repeat(state["message_classes"], lengths)
         return np.where(state["background"] > 0, self.n_classes, classes).astype(np.int16)
+
+    def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
+        """Return the transition row of each message's parent."""
+        classes = np.append(state["message_classes"], np.int16(self.n_classes))
+        return np.asarray(shared.arrays["rows"][classes[shard.parents]])
+
+    def emissions(self, shared: Globals, shard: Shard) -> NDArray[np.float64]:
+        """Return the log probability of each message's words given its class, switches summed."""
+        arrays = shared.arrays
+        longest = int(np.diff(shard.message_offsets).max(initial=0))
+        nodes, log_weights = class_probability_nodes(
+            self.switch_flag, self.switch_prior, float(arrays["class_probability"]), longest
+        )
+        emissions = np.empty((shard.n_messages, self.n_classes))
+        heldout.message_emissions(
+            shard.tokens, shard.message_offsets, arrays["word_weights"], nodes, log_weights,
+            emissions,
+        )  # fmt: skip
+        return emissions
+
+    def add_block_scores(
+        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add the log probability of all words of a message together, given its parent's class."""
+        if "emissions" not in state:  # they stay the same while parameters are frozen
+            state["emissions"] = self.emissions(shared, shard)
+        shares = self.expected_shares(shared, shard, state)
+        heldout.add_block_scores(shares, state["emissions"], scores)
+
+    def log_likelihoods(
+        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
+    ) -> NDArray[np.float64]:
+        """Compute them exactly, by summing over all classes of a tree."""
+        result = np.empty(len(shard.conversation_offsets) - 1)
+        heldout.block_log_likelihoods(
+            shard.parents, shard.conversation_offsets, shared.arrays["rows"],
+            self.emissions(shared, shard), result,
+        )  # fmt: skip
+        return result

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
-from palaver.kernels.states import count_classes
+from palaver.kernels.heldout import lda_log_likelihoods
+from palaver.kernels.states import add_message_counts, count_classes
 from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
@@ -195,3 +196,22 @@ class LDAEngine(TokenEngine):
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return alpha for fold-in."""
         return {"alpha": np.ascontiguousarray(mean["alpha"])}
+
+    def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
+        """Return the shares of each message given its own classes."""
+        shares = np.tile(shared.arrays["alpha"], (shard.n_messages, 1))
+        add_message_counts(shard.message_offsets, state["classes"], shares)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def log_likelihoods(
+        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
+    ) -> NDArray[np.float64]:
+        """Estimate them by a particle filter over the words of each message."""
+        arrays = shared.arrays
+        result = np.empty(len(shard.conversation_offsets) - 1)
+        lda_log_likelihoods(
+            shard.tokens, shard.message_offsets, shard.conversation_offsets,
+            shard.first_conversation, arrays["word_weights"], arrays["alpha"], self.switch_flag,
+            self.switch_prior, float(arrays["class_probability"]), n_particles, key, result,
+        )  # fmt: skip
+        return result

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from palaver.encode.shards import Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
+from palaver.kernels.heldout_m4 import m4_log_likelihoods
 from palaver.kernels.states import count_classes
 from palaver.models.parts import TokenEngine
 from palaver.models.simulate import Layout
@@ -259,3 +260,26 @@ class M4Engine(TokenEngine):
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return the weights for fold-in."""
         return {"weights": np.ascontiguousarray(mean["transitions"]), "sweep": np.array(0)}
+
+    def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
+        """Return the transition distribution of each message given its parent's classes."""
+        shares = np.empty((shard.n_messages, self.n_classes))
+        kernels.message_transitions(
+            shard.message_offsets, shard.parents, shard.conversation_offsets, state["classes"],
+            shared.arrays["weights"], shares,
+        )  # fmt: skip
+        return shares
+
+    def log_likelihoods(
+        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
+    ) -> NDArray[np.float64]:
+        """Estimate them by a particle filter, parents before replies."""
+        arrays = shared.arrays
+        result = np.empty(len(shard.conversation_offsets) - 1)
+        m4_log_likelihoods(
+            shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
+            shard.first_conversation, arrays["word_weights"], arrays["weights"],
+            self.switch_flag, self.switch_prior, float(arrays["class_probability"]),
+            n_particles, key, result,
+        )  # fmt: skip
+        return result

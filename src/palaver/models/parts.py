@@ -193,6 +193,22 @@ class ThreadEngine:
         """Return the class of each token of a shard, ``n_classes`` for background."""
         raise NotImplementedError
 
+    def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
+        """Return the class shares from which each message's words are foretold, (n_messages, K)."""
+        raise NotImplementedError
+
+    def log_likelihoods(
+        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
+    ) -> NDArray[np.float64]:
+        """Return the log likelihood of each conversation of a shard, without looking ahead."""
+        raise NotImplementedError
+
+    def add_block_scores(
+        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add each message's score as a whole, where messages have one class."""
+        raise NotImplementedError
+
 
 class TokenEngine(ThreadEngine):
     """An engine whose tokens have classes of their own (LDA, M4)."""

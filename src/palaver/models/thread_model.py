@@ -16,6 +16,7 @@ from palaver.fit.fold import fold_in
 from palaver.fit.loop import Callback
 from palaver.fit.progress import Show
 from palaver.models.base import FOLD_SWEEPS, RUN_LIMITS, Model
+from palaver.models.heldout import HeldOut
 from palaver.parallel import Arrays, Executor
 from palaver.params import Limit, either, flag, one_of, real, whole
 
@@ -38,7 +39,7 @@ COMMON_LIMITS: dict[str, Limit] = {
 }
 
 
-class ThreadModel(Model):
+class ThreadModel(HeldOut, Model):
     """A model of threads whose classes are distributions of words.
 
     Subclasses make an engine (:meth:`_make_engine`) and may add what they can say beyond
