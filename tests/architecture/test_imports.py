@@ -17,7 +17,7 @@ LINES = [
     {"encode", "language"},
     {"fit", "draw", "evaluate"},
     {"models"},
-    {"ranking", "threads"},
+    {"ranking", "threads", "trials"},
     {"report"},
     {"cli"},
 ]

@@ -1,4 +1,4 @@
-"""``shares``."""
+"""``shares`` and ``evaluate``."""
 
 import json
 
@@ -69,3 +69,16 @@ def test_shares_of_narrow_terminals_and_mistakes(threads, run, tmp_path, monkeyp
          "--column", "text=body")  # fmt: skip
     moved.unlink()
     assert "which is gone; give a FILE" in fails("shares", tmp_path / "other")
+
+
+def test_evaluate(threads, run, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", 110)
+    output = call("evaluate", run, "--gold", "act")
+    assert "m4 against 14 labels (act)" in output
+    assert "random words" in output
+    assert "many to one" in output
+    report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
+    assert report["messages"] == pv.sample(40).n_messages
+    assert {row["level"] for row in report["scores"]} == {"words", "messages"}
+    assert report["scores"][0]["value"] < report["scores"][0]["random"]
+    assert "no column of labels 'mood'; there are act" in fails("evaluate", run, "--gold", "mood")

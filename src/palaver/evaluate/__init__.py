@@ -4,12 +4,14 @@ from palaver.evaluate.bootstrap import (
     Difference,
     Interval,
     bootstrap,
+    clustering_intervals,
     of_tables,
     paired_bootstrap,
     perplexity,
     ratio,
 )
 from palaver.evaluate.clustering import (
+    MEASURES,
     Entropies,
     accuracy,
     assignment,
@@ -46,6 +48,7 @@ from palaver.evaluate.threads import (
 )
 
 __all__ = [
+    "MEASURES",
     "Difference",
     "Entropies",
     "Interval",
@@ -54,6 +57,7 @@ __all__ = [
     "accuracy",
     "assignment",
     "bootstrap",
+    "clustering_intervals",
     "clustering_scores",
     "collocation",
     "completeness",

@@ -5,19 +5,26 @@ the conversation. A run is given as sums, one row a conversation, from whose tot
 measure can be computed: (right, all) for an accuracy, (log probability, tokens) for a
 perplexity, the cells of a table of counts for a clustering measure. So a resample costs a
 product with a few columns and never goes back to the tokens.
+
+Intervals are *basic* ones: resampled quantiles reflected at the value. Resamples repeat
+conversations, so measures made of entropies come out higher in them than they are, as they
+come out higher in a sample than in the world; the reflection corrects for it, percentiles
+would double it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from palaver import rng
 from palaver.errors import ParameterError
+from palaver.evaluate.clustering import MEASURES
+from palaver.evaluate.labels import grouped_contingency
 from palaver.params import check, real, whole
 
 #: From totals, shape (n_resamples, n_columns), to values, shape (n_resamples,).
@@ -25,7 +32,7 @@ Statistic = Callable[[NDArray[np.float64]], Any]
 #: An array or a csr_array, shape (n_conversations, n_columns).
 Sums = Any
 
-_DRAWN_AT_ONCE = 4_000_000  # conversations drawn at a time: bounds the memory
+_DRAWN_AT_ONCE, _CELLS_AT_ONCE = 4_000_000, 4_000_000  # bound the memory
 
 
 def ratio(totals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -44,7 +51,7 @@ def of_tables(measure: Callable[[Any], Any], shape: tuple[int, int]) -> Statisti
 
 
 class Interval(NamedTuple):
-    """A value and its bootstrap percentile interval."""
+    """A value and its basic bootstrap interval."""
 
     value: float
     low: float
@@ -61,7 +68,7 @@ class Difference(NamedTuple):
     difference : float
         ``first - second``.
     low, high : float
-        Percentile interval of the difference.
+        Basic bootstrap interval of the difference.
     p_value : float
         Two-sided: how often a difference as large comes by chance if there is none, that is
         (1 + resamples whose difference is as far from the observed one as that is from zero)
@@ -104,7 +111,8 @@ def bootstrap(
     """
     _check(n_resamples, level, seed)
     values = _resampled([(sums, statistic)], n_resamples, seed)[0]
-    return Interval(_value(sums, statistic), *_limits(values, level))
+    value = _value(sums, statistic)
+    return Interval(value, *_limits(value, values, level))
 
 
 def paired_bootstrap(
@@ -145,7 +153,48 @@ def paired_bootstrap(
     slack = 1e-9 * max(abs(here), abs(there))
     as_far = np.abs(known - observed) >= abs(observed) - slack
     p_value = (1 + int(as_far.sum())) / (1 + len(known))
-    return Difference(here, there, observed, *_limits(differences, level), p_value)
+    return Difference(here, there, observed, *_limits(observed, differences, level), p_value)
+
+
+def clustering_intervals(
+    found: ArrayLike,
+    gold: ArrayLike,
+    groups: ArrayLike,
+    *,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """Return every clustering measure with its interval over conversations.
+
+    Parameters
+    ----------
+    found, gold : array-like, shape (n_items,)
+        As :func:`palaver.evaluate.contingency`.
+    groups : array-like of int, shape (n_items,)
+        Conversation of each item.
+    n_resamples, level, seed
+        See :func:`bootstrap`.
+
+    Returns
+    -------
+    dict
+        From the names of :data:`palaver.evaluate.MEASURES`.
+    """
+    _check(n_resamples, level, seed)
+    conversations, places = np.unique(np.asarray(groups), return_inverse=True)
+    counts, shape = grouped_contingency(found, gold, places, len(conversations))
+    resampled = {name: np.empty(n_resamples) for name in MEASURES}
+    for part, (totals,) in _totals([counts], n_resamples, seed):
+        tables = totals.reshape(-1, *shape)
+        for name, measure in MEASURES.items():
+            resampled[name][part] = measure(tables)
+    table = np.asarray(counts.sum(axis=0)).reshape(shape)
+    values = {name: float(measure(table)) for name, measure in MEASURES.items()}
+    return {
+        name: Interval(value, *_limits(value, resampled[name], level))
+        for name, value in values.items()
+    }
 
 
 def _check(n_resamples: int, level: float, seed: int) -> None:
@@ -160,32 +209,44 @@ def _value(sums: Sums, statistic: Statistic) -> float:
         return float(np.asarray(statistic(totals)).reshape(()))
 
 
-def _limits(values: NDArray[np.float64], level: float) -> tuple[float, float]:
-    known = values[np.isfinite(values)]  # a resample may hold nothing to be measured
+def _limits(value: float, resampled: NDArray[np.float64], level: float) -> tuple[float, float]:
+    """Reflect the resamples' quantiles at the value: the truth lies as far below as they above."""
+    known = resampled[np.isfinite(resampled)]  # a resample may hold nothing to be measured
     if not len(known):
         return np.nan, np.nan
     low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return float(2 * value - high), float(2 * value - low)
 
 
 def _resampled(
     runs: list[tuple[Sums, Statistic]], n_resamples: int, seed: int
 ) -> list[NDArray[np.float64]]:
     """Return the statistic of each run in each resample; all runs see the same draws."""
-    n_groups = runs[0][0].shape[0]
+    values = [np.empty(n_resamples) for _ in runs]
+    for part, all_totals in _totals([sums for sums, _ in runs], n_resamples, seed):
+        for result, (_, statistic), totals in zip(values, runs, all_totals, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                result[part] = statistic(totals)
+    return values
+
+
+def _totals(
+    runs: list[Sums], n_resamples: int, seed: int
+) -> Iterator[tuple[slice, list[NDArray[np.float64]]]]:
+    """Yield the totals of each run, a slice of the resamples at a time."""
+    n_groups = runs[0].shape[0]
     if not n_groups:
         raise ParameterError("there are no conversations to resample")
     generator = rng.generator(seed, "bootstrap")
-    values = [np.empty(n_resamples) for _ in runs]
-    at_once = max(1, _DRAWN_AT_ONCE // n_groups)
+    at_once = max(1, min(_DRAWN_AT_ONCE // n_groups, _CELLS_AT_ONCE // runs[0].shape[1]))
     for start in range(0, n_resamples, at_once):
         size = min(at_once, n_resamples - start)
         weights = resampling_weights(generator, n_groups, size)
-        for result, (sums, statistic) in zip(values, runs, strict=True):
-            totals = (sums.T @ weights.T).T if issparse(sums) else weights @ np.asarray(sums)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                result[start : start + size] = statistic(np.ascontiguousarray(totals))
-    return values
+        totals = [
+            (sums.T @ weights.T).T if issparse(sums) else weights @ np.asarray(sums)
+            for sums in runs
+        ]
+        yield slice(start, start + size), [np.ascontiguousarray(total) for total in totals]
 
 
 def resampling_weights(

@@ -19,7 +19,11 @@ def test_resamples_follow_the_enumerated_distribution():
     interval = evaluate.bootstrap(sums, n_resamples=20_000, level=0.5, seed=2)
     assert interval.value == pytest.approx(4 / 9)
     low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
-    assert (interval.low, interval.high) == (pytest.approx(low), pytest.approx(high))
+    reflected = 8 / 9 - high, 8 / 9 - low
+    assert (interval.low, interval.high) == (
+        pytest.approx(reflected[0]),
+        pytest.approx(reflected[1]),
+    )
 
 
 def test_paired_p_value_is_the_enumerated_one():
@@ -88,11 +92,45 @@ def test_tables_dense_and_sparse_give_the_same():
     assert sparse.p_value < 0.02
 
 
+def test_all_clustering_measures_at_once_equal_each_alone():
+    generator = np.random.default_rng(7)
+    gold = generator.integers(3, size=300)
+    found = np.where(generator.random(300) < 0.7, gold, 3)
+    groups = np.repeat(np.arange(30) * 10, 10)  # numbers with gaps
+    intervals = evaluate.clustering_intervals(found, gold, groups, n_resamples=100, seed=3)
+    assert set(intervals) == set(evaluate.MEASURES)
+    counts, shape = evaluate.grouped_contingency(found, gold, groups // 10)
+    for name, measure in evaluate.MEASURES.items():
+        alone = evaluate.bootstrap(
+            counts, evaluate.of_tables(measure, shape), n_resamples=100, seed=3
+        )
+        np.testing.assert_allclose(intervals[name], alone)
+        assert alone.low < alone.high
+
+
+def test_intervals_of_entropies_cover_the_truth_where_percentiles_do_not():
+    generator = np.random.default_rng(10)
+    truth = np.full((6, 5), 0.01)
+    truth[range(5), range(5)] += 0.14
+    truth /= truth.sum()
+    right = evaluate.homogeneity(truth)
+    covered = straight = 0
+    for seed in range(200):
+        counts = np.array([generator.multinomial(4, truth.ravel()) for _ in range(60)])
+        homogeneity = evaluate.of_tables(evaluate.homogeneity, (6, 5))
+        value, low, high = evaluate.bootstrap(counts, homogeneity, n_resamples=200, seed=seed)
+        covered += low <= right <= high
+        straight += 2 * value - high <= right <= 2 * value - low
+    assert covered >= 175  # of 200
+    assert straight < 140
+
+
 def test_perplexity_seeds_and_nonsense():
     sums = np.array([[-20.0, 10], [-30, 10], [0, 0]])
     interval = evaluate.bootstrap(sums, evaluate.perplexity, seed=1)
     assert interval.value == pytest.approx(np.exp(2.5))
-    assert np.exp(2) <= interval.low < interval.high <= np.exp(3)
+    low, high = 2 * np.exp(2.5) - np.exp(3), 2 * np.exp(2.5) - np.exp(2)
+    assert low - 1e-9 <= interval.low < interval.high <= high + 1e-9
     assert interval == evaluate.bootstrap(sums, evaluate.perplexity, seed=1)
     assert np.isnan(evaluate.bootstrap(sums[2:]).low)  # nothing to measure in any resample
     with pytest.raises(ParameterError, match="same conversations"):

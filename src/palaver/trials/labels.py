@@ -1,0 +1,152 @@
+"""A fitted model against the labels of a corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver import evaluate
+from palaver.corpus.table import Corpus
+from palaver.encode import encode
+from palaver.errors import ParameterError
+from palaver.models import Model
+
+_MOST_LABELS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """How well a model's classes agree with labels.
+
+    Attributes
+    ----------
+    scores : polars.DataFrame
+        Columns level ("words": each token against the labels of its message; "messages": the
+        largest class of each message), measure, value, low, high, random.
+    classes : polars.DataFrame
+        Columns class, label (the most frequent one among the class's words, or messages),
+        share (of it), one row a class that occurs.
+    gold : str
+        The column of labels.
+    n_labels, n_messages : int
+        Different labels, and messages that have one.
+    """
+
+    scores: pl.DataFrame
+    classes: pl.DataFrame
+    gold: str
+    n_labels: int
+    n_messages: int
+
+
+def judge(
+    model: Model,
+    corpus: Corpus,
+    gold: str,
+    *,
+    n_sweeps: int = 50,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> Judgement:
+    """Compare the classes that a model gives a corpus with a column of labels.
+
+    Messages with several labels count once for each (Paul 2012); those without a label are
+    left out, as are background words and messages without a known word. Intervals come from
+    resampled conversations; ``random`` is the value of classes drawn evenly at random.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted.
+    corpus : Corpus
+    gold : str
+        A column with a label, or a list of labels, for messages.
+    n_sweeps : int
+        Of the fold-in.
+    n_resamples, seed : int
+        Of the bootstrap.
+    """
+    labels = _labels(corpus, gold)
+    encoded = encode(corpus, model.vocabulary_)
+    lengths = np.diff(corpus.conversation_offsets)
+    conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
+    levels: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
+    if hasattr(model, "token_classes"):
+        classes = model.token_classes(encoded, n_sweeps)["class"].fill_null(-1).to_numpy()
+        tokens = evaluate.labelled_tokens(classes, encoded.message_offsets, labels)
+        levels["words"] = tokens.found, tokens.gold, conversation[tokens.message]
+    largest = model.transform(encoded, n_sweeps).argmax(axis=1)
+    largest[np.diff(encoded.message_offsets) == 0] = -1
+    pairs = evaluate.message_labels(labels)
+    levels["messages"] = largest[pairs.message], pairs.label, conversation[pairs.message]
+    scores = [
+        _scores(level, *arrays, len(model.class_shares_), n_resamples, seed)
+        for level, arrays in levels.items()
+    ]
+    found, truth, _ = next(iter(levels.values()))
+    return Judgement(
+        pl.concat(scores), _majority(found, truth, pairs.names), gold, len(pairs.names),
+        len(np.unique(pairs.message)),
+    )  # fmt: skip
+
+
+def _labels(corpus: Corpus, gold: str) -> pl.Series:
+    """Return the column of labels, or say which columns there are."""
+    usable = [name for name in corpus.labels if _label_type(corpus.table.schema[name])]
+    if gold not in corpus.labels:
+        known = f"there are {', '.join(usable)}" if usable else "there is none that could be"
+        raise ParameterError(f"there is no column of labels {gold!r}; {known}")
+    column = corpus.table[gold]
+    if not _label_type(column.dtype):
+        raise ParameterError(f"the column {gold!r} holds {column.dtype}, which are no labels")
+    flat = column.explode() if isinstance(column.dtype, pl.List) else column
+    n_labels = flat.drop_nulls().n_unique()
+    if not n_labels:
+        raise ParameterError(f"no message has a label in the column {gold!r}")
+    if n_labels > _MOST_LABELS:
+        raise ParameterError(f"the column {gold!r} has {n_labels:,} different values: no labels")
+    return column.cast(pl.String) if column.dtype == pl.Boolean else column
+
+
+def _label_type(dtype: pl.DataType) -> bool:
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    return inner == pl.String or inner == pl.Boolean or inner.is_integer()
+
+
+def _scores(
+    level: str,
+    found: NDArray[Any],
+    gold: NDArray[Any],
+    groups: NDArray[Any],
+    n_classes: int,
+    n_resamples: int,
+    seed: int,
+) -> pl.DataFrame:
+    """Return all measures with intervals beside those of random classes."""
+    kept = (found >= 0) & (gold >= 0)
+    found, gold, groups = found[kept], gold[kept], groups[kept]
+    intervals = evaluate.clustering_intervals(
+        found, gold, groups, n_resamples=n_resamples, seed=seed
+    )
+    random = evaluate.clustering_scores(evaluate.random_classes(len(found), n_classes, seed), gold)
+    rows = [(level, name, *interval, random[name]) for name, interval in intervals.items()]
+    return pl.DataFrame(rows, ["level", "measure", "value", "low", "high", "random"], orient="row")
+
+
+def _majority(found: NDArray[Any], gold: NDArray[Any], names: list[Any]) -> pl.DataFrame:
+    """Return the most frequent label of each class, and its share."""
+    kept = (found >= 0) & (gold >= 0)
+    table = evaluate.contingency(found[kept], gold[kept])
+    best = table.argmax(axis=1)
+    present = np.unique(gold[kept])
+    return pl.DataFrame(
+        {
+            "class": np.unique(found[kept]).astype(np.int64),
+            "label": [str(names[present[column]]) for column in best],
+            "share": table.max(axis=1) / table.sum(axis=1),
+        }
+    )
