@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encode import Encoded, Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
 from palaver.kernels.heldout_m4 import m4_log_likelihoods
@@ -57,7 +57,8 @@ class M4(ThreadModel):
     sampler : {"auto", "collapsed", "parallel", "metropolis"}
         Word distributions integrated out, on one core; or drawn, for any number of workers;
         or integrated out with classes proposed in time linear in K and accepted by the
-        replies' factor.
+        replies' factor. "auto" is "parallel" above a million tokens, else "metropolis" with
+        background and "collapsed" without (measured: ``docs/performance.md``).
     max_seconds : float, optional
         Stop after so long; results then depend on the machine.
     random_state : int, Generator or None
@@ -119,6 +120,12 @@ class M4(ThreadModel):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _sampler(self, encoded: Encoded) -> str:
+        """Return what ``"auto"`` stands for: with background, proposals pay at any K."""
+        chosen = super()._sampler(encoded)
+        is_free = self.sampler == "auto" and chosen == "collapsed"
+        return "metropolis" if is_free and self.background else chosen
 
     def _make_engine(self, n_words: int, sampler: str) -> M4Engine:
         return M4Engine(
