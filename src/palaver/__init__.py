@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from palaver.ranking.baselines import rank
     from palaver.ranking.exemplars import exemplars
     from palaver.ranking.grasshopper import grasshopper
+    from palaver.trials.choose import choose
 
 __version__ = "0.1.0.dev0"
 
@@ -28,6 +29,7 @@ __all__ = [
     "Corpus",
     "Encoded",
     "Vocabulary",
+    "choose",
     "evaluate",
     "exemplars",
     "grasshopper",
@@ -44,6 +46,7 @@ _HOMES = {
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
+    "choose": "palaver.trials.choose",
     "evaluate": "palaver.evaluate",  # a room as it is
     "exemplars": "palaver.ranking.exemplars",
     "grasshopper": "palaver.ranking.grasshopper",

@@ -6,10 +6,10 @@ measure can be computed: (right, all) for an accuracy, (log probability, tokens)
 perplexity, the cells of a table of counts for a clustering measure. So a resample costs a
 product with a few columns and never goes back to the tokens.
 
-Intervals are *basic* ones: resampled quantiles reflected at the value. Resamples repeat
-conversations, so measures made of entropies come out higher in them than they are, as they
-come out higher in a sample than in the world; the reflection corrects for it, percentiles
-would double it.
+Intervals are centred: what resamples differ by from their own mean, laid around the value.
+Entropies of a sample are biased and resamples show that bias twice; percentiles would take it
+for noise. So an interval tells how a value varies over samples of this size, and values of
+samples of different sizes should not be compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def of_tables(measure: Callable[[Any], Any], shape: tuple[int, int]) -> Statisti
 
 
 class Interval(NamedTuple):
-    """A value and its basic bootstrap interval."""
+    """A value and its bootstrap interval."""
 
     value: float
     low: float
@@ -68,11 +68,11 @@ class Difference(NamedTuple):
     difference : float
         ``first - second``.
     low, high : float
-        Basic bootstrap interval of the difference.
+        Bootstrap interval of the difference.
     p_value : float
         Two-sided: how often a difference as large comes by chance if there is none, that is
-        (1 + resamples whose difference is as far from the observed one as that is from zero)
-        / (1 + resamples).
+        (1 + resamples whose difference is as far from their mean as the observed one from
+        zero) / (1 + resamples).
     """
 
     first: float
@@ -151,9 +151,22 @@ def paired_bootstrap(
     known = differences[np.isfinite(differences)]
     # the tolerance lets equal differences be equal although sums were added in other orders
     slack = 1e-9 * max(abs(here), abs(there))
-    as_far = np.abs(known - observed) >= abs(observed) - slack
+    as_far = np.abs(known - known.mean()) >= abs(observed) - slack
     p_value = (1 + int(as_far.sum())) / (1 + len(known))
     return Difference(here, there, observed, *_limits(observed, differences, level), p_value)
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Adjust p-values of several comparisons (Holm 1979).
+
+    Calling those below .05 then errs in any of them with a probability of at most .05.
+    """
+    raw = np.asarray(p_values, float)
+    order = np.argsort(raw, kind="stable")
+    steps = raw[order] * (len(raw) - np.arange(len(raw)))
+    adjusted = np.empty(len(raw))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
 
 
 def clustering_intervals(
@@ -210,12 +223,12 @@ def _value(sums: Sums, statistic: Statistic) -> float:
 
 
 def _limits(value: float, resampled: NDArray[np.float64], level: float) -> tuple[float, float]:
-    """Reflect the resamples' quantiles at the value: the truth lies as far below as they above."""
+    """Lay the spread of the resamples around the value, mirrored as basic intervals are."""
     known = resampled[np.isfinite(resampled)]  # a resample may hold nothing to be measured
     if not len(known):
         return np.nan, np.nan
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(2 * value - high), float(2 * value - low)
+    low, high = np.quantile(known - known.mean(), [(1 - level) / 2, (1 + level) / 2])
+    return float(value - high), float(value - low)
 
 
 def _resampled(

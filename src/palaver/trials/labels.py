@@ -70,7 +70,7 @@ def judge(
     n_resamples, seed : int
         Of the bootstrap.
     """
-    labels = _labels(corpus, gold)
+    labels = label_column(corpus, gold)
     encoded = encode(corpus, model.vocabulary_)
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
@@ -94,7 +94,7 @@ def judge(
     )  # fmt: skip
 
 
-def _labels(corpus: Corpus, gold: str) -> pl.Series:
+def label_column(corpus: Corpus, gold: str) -> pl.Series:
     """Return the column of labels, or say which columns there are."""
     usable = [name for name in corpus.labels if _label_type(corpus.table.schema[name])]
     if gold not in corpus.labels:

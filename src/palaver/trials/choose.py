@@ -1,0 +1,115 @@
+"""How many classes: one table, one picture, one suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from palaver import evaluate
+from palaver.corpus.table import Corpus
+from palaver.errors import ParameterError
+from palaver.fit.progress import Show
+from palaver.params import check, real, text, whole
+from palaver.trials.noise import against_best
+from palaver.trials.trial import Trial, hold_out, make_model, try_model
+
+#: What a trial runs unless told otherwise: shorter than a fit that is to be kept.
+DEFAULTS = {"n_sweeps": 300, "n_chains": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What :func:`choose` found.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        One row a number of classes: classes, perplexity (sequential, of held-out words), low,
+        high, p_value (of the difference to the best row, by :func:`evaluate.paired_bootstrap`,
+        adjusted by Holm's method), coherence, stability, seconds.
+    suggested : int
+        The fewest classes that are not beyond noise worse than the best.
+    model : str
+    """
+
+    table: pl.DataFrame
+    suggested: int
+    model: str
+
+    def __repr__(self) -> str:
+        return f"Choice({self.model}: {self.suggested} classes suggested)\n{self.table}"
+
+
+def choose(
+    corpus: Corpus,
+    model: str = "m4",
+    classes: Sequence[int] = (5, 10, 15, 20),
+    *,
+    test: float = 0.25,
+    seed: int = 0,
+    show_progress: Show = "auto",
+    **params: Any,
+) -> Choice:
+    """Fit a model with several numbers of classes, and judge each on held-out conversations.
+
+    Perplexity says how well unseen words are foretold; it mostly falls with more classes, and
+    then no longer. Coherence says whether the telling words of a class occur together,
+    stability whether two chains find the same classes: both tend to fall with more.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : str
+        Name of the model: "m4", "block-hmm" or "lda".
+    classes : sequence of int
+        Numbers of classes to try.
+    test : float
+        Share of the conversations that are held out.
+    seed : int
+        Of the split, the fits and the resampling.
+    show_progress : bool or "auto"
+    **params
+        Parameters of the model; 300 sweeps and two chains unless given.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> choice = pv.choose(corpus, "m4", classes=[5, 10, 15, 20])   # doctest: +SKIP
+    >>> choice.table, choice.suggested                              # doctest: +SKIP
+    """
+    limits = {"model": text(), "test": real(0.01, 0.9), "seed": whole(0)}
+    check("choose", limits, {"model": model, "test": test, "seed": seed})
+    settings = [{**DEFAULTS, "random_state": seed, **params, "n_classes": k} for k in classes]
+    if not settings:
+        raise ParameterError("choose: give at least one number of classes")
+    for setting in settings:
+        make_model(model, setting).set_params(**params)  # mistakes before work
+    parts = hold_out(corpus, test, seed)
+    trials = [
+        try_model(model, setting, parts, paper=False, show_progress=show_progress)
+        for setting in settings
+    ]
+    table = _table(trials, seed)
+    good = table.filter(pl.col("p_value").is_null() | (pl.col("p_value") >= 0.05))
+    return Choice(table, int(good["classes"].min()), model)  # type: ignore[arg-type]
+
+
+def _table(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
+    scores = against_best(
+        [trial.held_out for trial in trials], [evaluate.perplexity] * len(trials), seed, lower=True
+    ).rename({"value": "perplexity"})
+    facts = pl.DataFrame(
+        {
+            "classes": [trial.n_classes for trial in trials],
+            "coherence": [trial.coherence for trial in trials],
+            "stability": [trial.stability for trial in trials],
+            "seconds": [trial.seconds for trial in trials],
+        }
+    ).with_columns(pl.col("coherence", "stability").fill_nan(None))
+    return pl.concat([facts.select("classes"), scores, facts.drop("classes")], how="horizontal")

@@ -1,0 +1,221 @@
+"""One model fitted to some conversations and judged on others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+
+from palaver import evaluate
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, encode
+from palaver.errors import ParameterError
+from palaver.fit.progress import Show
+from palaver.models import Model, model_class
+
+FOLD_SWEEPS, PAPER_SWEEPS, PARTICLES = 50, 100, 200
+REBUILD_SWEEPS, RESTARTS = 200, 2
+_TOP_WORDS, _LEAST_CONVERSATIONS = 10, 4
+
+
+class Parts(NamedTuple):
+    """A corpus for trials, all parts with the vocabulary of the first.
+
+    Attributes
+    ----------
+    train, test, both : Encoded
+    test_corpus : Corpus
+        The held-out conversations as they are.
+    """
+
+    train: Encoded
+    test: Encoded
+    both: Encoded
+    test_corpus: Corpus
+
+
+def hold_out(corpus: Corpus, test: float, seed: int) -> Parts:
+    """Split a corpus by conversations, and encode it with the words of the larger part."""
+    if corpus.n_conversations < _LEAST_CONVERSATIONS:
+        raise ParameterError(
+            f"some conversations are held out, so at least {_LEAST_CONVERSATIONS} are needed; "
+            f"there are {corpus.n_conversations}"
+        )
+    train, held_out = corpus.split(test, seed)
+    if not train.n_conversations or not held_out.n_conversations:
+        raise ParameterError(f"test={test:g} of {corpus.n_conversations} leaves nothing to test on")
+    known = encode(train)
+    words = known.vocabulary
+    parts = Parts(known, encode(held_out, words), encode(corpus, words), held_out)
+    if not parts.train.n_tokens or not parts.test.n_tokens:
+        raise ParameterError("there are too few words to hold some out")
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a fitted model is worth on held-out conversations, in sums that can be resampled.
+
+    Attributes
+    ----------
+    model : Model
+    seconds : float
+        Of the fit.
+    held_out, held_out_paper : array of float64, shape (n_conversations, 2)
+        Log likelihood and words, by the sequential and the paper's protocol.
+    coherence : float
+        Mean NPMI of the classes' ten most probable words, in all messages: a held-out part
+        would be too small to see rare words together.
+    stability : float
+        How far two chains found the same classes, see :func:`stability`; NaN for one chain.
+    parents : array of float64, shape (n_conversations, 2), or None
+        Right parents and messages; None for a model that rebuilds no replies.
+    cells : csr_array or None
+        Words by class and label, one row a conversation; None without labels.
+    cells_shape : (int, int)
+    """
+
+    model: Model
+    seconds: float
+    held_out: NDArray[np.float64]
+    held_out_paper: NDArray[np.float64] | None
+    coherence: float
+    stability: float
+    parents: NDArray[np.float64] | None = None
+    cells: csr_array | None = None
+    cells_shape: tuple[int, int] = (0, 0)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.model.class_shares_)
+
+
+def try_model(
+    name: str,
+    params: Mapping[str, Any],
+    parts: Parts,
+    *,
+    labels: pl.Series | None = None,
+    paper: bool = False,
+    replies: bool = False,
+    show_progress: Show = "auto",
+) -> Trial:
+    """Fit a model to one part of a corpus and judge it on the other.
+
+    Parameters
+    ----------
+    name : str
+        Of the model, as in the registry.
+    params : mapping
+        Its parameters; those that it does not have are left out.
+    parts : Parts
+    labels : polars.Series, optional
+        Labels of the test messages.
+    paper : bool
+        Whether to score by the paper's protocol, too.
+    replies : bool
+        Whether to rebuild the replies of the held-out conversations.
+    show_progress : bool or "auto"
+    """
+    model = make_model(name, params)
+    started = time.perf_counter()
+    model.fit(parts.train, show_progress=show_progress)
+    seconds = time.perf_counter() - started
+    test = parts.test
+    words = np.diff(test.message_offsets[test.conversation_offsets])
+    sequential = model.log_likelihoods(test, n_particles=PARTICLES)
+    scored = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS) if paper else None
+    cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
+    return Trial(
+        model,
+        seconds,
+        np.column_stack([sequential, words]),
+        None if scored is None else np.column_stack([scored, words]),
+        mean_coherence(model, parts.both),
+        stability(model),
+        rebuilt(model, parts) if replies and hasattr(model, "reconstruct") else None,
+        cells,
+        shape,
+    )
+
+
+def make_model(name: str, params: Mapping[str, Any]) -> Any:
+    """Return a model that can be held to unseen words, with those parameters that it has."""
+    kind = model_class(name)
+    if not hasattr(kind, "log_likelihoods"):
+        raise ParameterError(f"{name}: has no held-out likelihood, by which models are compared")
+    model = kind()
+    known = model.get_params()
+    model.set_params(**{key: value for key, value in params.items() if key in known})
+    model.check_params()
+    return model
+
+
+def rebuilt(model: Any, parts: Parts) -> NDArray[np.float64]:
+    """Return how many parents of each held-out conversation a model finds, and how many are."""
+    corpus = parts.test_corpus
+    found = model.reconstruct(corpus, n_sweeps=REBUILD_SWEEPS, n_restarts=RESTARTS)
+    rows = {name: row for row, name in enumerate(corpus.table["id"])}
+    parents = np.array([rows.get(parent, -1) for parent in found["parent"]])
+    return evaluate.right_parents(parents, corpus.parents, corpus.conversation_offsets)
+
+
+def mean_coherence(model: Model, encoded: Encoded) -> float:
+    """Return the mean NPMI of the classes' probable words; NaN where none can be judged."""
+    values = model.coherence(encoded, _TOP_WORDS)["coherence"].drop_nulls()
+    return float(np.mean(values.to_numpy())) if len(values) else float("nan")
+
+
+def stability(model: Model) -> float:
+    """Return how far chains agree: the share of telling words that matched classes have in common.
+
+    Classes of the best chain are matched one to one with those of each other chain, so that
+    as many of their ten most telling words as possible are the same; the mean over
+    classes and chains, NaN for a single chain.
+    """
+    chains = model.chains_
+    tops = [_telling(chain) for chain in chains]
+    agreements = []
+    for number, other in enumerate(tops):
+        if number != model.best_chain_:
+            common = tops[model.best_chain_] @ other.T
+            rows, columns = linear_sum_assignment(common, maximize=True)
+            agreements.append(common[rows, columns].mean())
+    return float(np.mean(agreements)) if agreements else float("nan")
+
+
+def _telling(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the classes' telling words of one chain, each row a tenth at ten words, (K, W)."""
+    shares = chain["class_shares"]
+    words = chain["class_words"][:, : len(shares)].T
+    overall = np.maximum(shares @ words, np.finfo(float).tiny)
+    score = words * np.log2(np.maximum(words / overall, np.finfo(float).tiny))
+    size = min(_TOP_WORDS, words.shape[1])
+    tops = np.zeros(words.shape)
+    chosen = np.argsort(-score, axis=1, kind="stable")[:, :size]
+    np.put_along_axis(tops, chosen, size**-0.5, axis=1)
+    return tops
+
+
+def _label_cells(model: Any, test: Encoded, labels: pl.Series) -> tuple[csr_array, tuple[int, int]]:
+    """Count the words of each conversation by class and label."""
+    classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
+    tokens = evaluate.labelled_tokens(classes, test.message_offsets, labels)
+    lengths = np.diff(test.conversation_offsets)
+    conversation = np.repeat(np.arange(test.n_conversations), lengths)
+    return evaluate.grouped_contingency(
+        tokens.found, tokens.gold, conversation[tokens.message], test.n_conversations
+    )
