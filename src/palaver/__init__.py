@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from palaver import evaluate
     from palaver.corpus.sample import sample
     from palaver.corpus.table import Corpus, read
-    from palaver.encode import Encoded, Vocabulary
+    from palaver.encode import Encoded, Vocabulary, WordVectors, utterance_vectors
     from palaver.models.block_hmm import BlockHMM
+    from palaver.models.gaussian_hmm import GaussianHMM
+    from palaver.models.gaussian_mixture import GaussianMixture
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
     from palaver.models.registry import load
@@ -28,7 +30,10 @@ __all__ = [
     "BlockHMM",
     "Corpus",
     "Encoded",
+    "GaussianHMM",
+    "GaussianMixture",
     "Vocabulary",
+    "WordVectors",
     "choose",
     "evaluate",
     "exemplars",
@@ -37,16 +42,20 @@ __all__ = [
     "rank",
     "read",
     "sample",
+    "utterance_vectors",
 ]
 
 _HOMES = {
     "BlockHMM": "palaver.models.block_hmm",
     "Corpus": "palaver.corpus.table",
     "Encoded": "palaver.encode",
+    "GaussianHMM": "palaver.models.gaussian_hmm",
+    "GaussianMixture": "palaver.models.gaussian_mixture",
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
+    "WordVectors": "palaver.encode",
     "evaluate": "palaver.evaluate",  # a room as it is
     "exemplars": "palaver.ranking.exemplars",
     "grasshopper": "palaver.ranking.grasshopper",
@@ -54,6 +63,7 @@ _HOMES = {
     "rank": "palaver.ranking.baselines",
     "read": "palaver.corpus.table",
     "sample": "palaver.corpus.sample",
+    "utterance_vectors": "palaver.encode",
 }
 
 

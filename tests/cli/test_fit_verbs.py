@@ -30,16 +30,18 @@ def threads(tmp_path_factory):
 @pytest.mark.parametrize("name", MODELS)
 def test_fit_topics_annotate(name, threads, tmp_path):
     run = tmp_path / "run"
+    kind = model_class(name)
+    prior = "omega" if "omega" in kind.limits else "alpha"
     report = json.loads(
         call("fit", name, threads, "--classes", 4, "--sweeps", 20, "--chains", 2, "--seed", 3,
-             "--jobs", 2, "--out", run, "--set", "omega=0.1", "--json")
+             "--jobs", 2, "--out", run, "--set", f"{prior}=0.1", "--json")
     )  # fmt: skip
     assert report["model"] == name
     assert len(report["classes"]) == 4
     model = pv.load(run)
-    straight = model_class(name)(
-        n_classes=4, n_sweeps=20, n_chains=2, random_state=3, omega=0.1
-    ).fit(encode(pv.read(threads)))
+    straight = kind(**kind.sized(4), n_sweeps=20, n_chains=2, random_state=3, **{prior: 0.1}).fit(
+        encode(pv.read(threads))
+    )
     np.testing.assert_array_equal(model.class_words_, straight.class_words_)
     assert "share" in call("topics", run, "--words", 5)
     topics = json.loads(call("topics", run, "--json"))

@@ -18,7 +18,10 @@ NAME = "fit"
 
 def run(
     model: Annotated[
-        str | None, typer.Argument(help="m4, block-hmm or lda.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="m4, block-hmm, lda, gaussian-hmm or gaussian-mixture.", show_default=False
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
@@ -28,13 +31,17 @@ def run(
         Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(help="Number of classes; 15 unless said (lda: 50).")
+        int | None, typer.Option(help="Number of classes; each model has its own default.")
     ] = None,
-    sweeps: Annotated[int | None, typer.Option(help="Sweeps in all; 1000 unless said.")] = None,
+    sweeps: Annotated[
+        int | None, typer.Option(help="Sweeps in all; 1000 unless said (gaussian: 200).")
+    ] = None,
     chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
-    sampler: Annotated[str | None, typer.Option(help="auto, collapsed, parallel ...")] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="auto, collapsed, parallel, blocked ...")
+    ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -68,7 +75,7 @@ def run(
     from palaver.fit import Interrupted
     from palaver.models import model_class
 
-    changes = {"n_classes": classes, "n_sweeps": sweeps, "n_chains": chains,
+    changes = {"n_sweeps": sweeps, "n_chains": chains,
                "random_state": seed, "n_jobs": jobs, "sampler": sampler,
                "max_seconds": max_seconds}  # fmt: skip
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -77,13 +84,13 @@ def run(
         if model or file or out:
             raise typer.BadParameter("--resume takes the model and its data from the folder")
         folder = resume
-        fitted, encoded = runs.reopen(folder, changes)
+        fitted, encoded = runs.reopen(folder, changes, classes)
     else:
         if not model or not file or not out:
             raise typer.BadParameter("give MODEL, FILE and --out, or --resume FOLDER")
         folder = out
         kind = model_class(model)
-        fitted = kind().set_params(**changes)
+        fitted = kind().set_params(**changes, **kind.sized(classes))
         fitted.check_params()
         encoded = _encode(file, format, column, chain_replies, min_count, max_share)
         fitted.check_data(encoded)

@@ -46,7 +46,9 @@ def begin(
     store.save(folder / "settings", "run settings", settings, {})
 
 
-def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
+def reopen(
+    folder: Path, changes: dict[str, Any], n_classes: int | None = None
+) -> tuple[Model, Encoded]:
     """Return the model, not yet fitted, and the data of a run."""
     from palaver.encode import Encoded
     from palaver.models import model_class
@@ -54,8 +56,9 @@ def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
     if not store.is_stored(folder / "settings"):
         raise StoreError(f"{folder}: holds no run of `palaver fit`")
     settings = store.load(folder / "settings", "run settings").content
-    params = {**settings["params"], **changes}
-    return model_class(settings["model"])(**params), Encoded.open(folder / "data")
+    kind = model_class(settings["model"])
+    params = {**settings["params"], **changes, **kind.sized(n_classes)}
+    return kind(**params), Encoded.open(folder / "data")
 
 
 def corpus_of(

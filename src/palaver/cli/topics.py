@@ -39,7 +39,7 @@ def run(
 def as_rows(summary: ModelSummary, n_words: int = 10) -> list[dict[str, Any]]:
     """Return the table of classes for JSON, words as lists."""
     rows = summary.classes(n_words).to_dicts()
-    return [{**row, "words": row["words"].split(" ")} for row in rows]
+    return [{**row, "words": (row["words"] or "").split()} for row in rows]
 
 
 def show(summary: ModelSummary, n_words: int = 10) -> None:
@@ -51,8 +51,10 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     facts = summary.facts
     line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
     line += f"{facts['words']:,} words, seed {facts['seed']}"
-    if summary.params["background"]:
+    if summary.params.get("background"):
         line += f", {summary.background_share:.0%} of the tokens are background"
+    if "coverage" in facts:
+        line += f", {facts['coverage']:.1%} of the tokens have vectors"
     if summary.params["n_chains"] > 1:
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     console.print(line, soft_wrap=False)

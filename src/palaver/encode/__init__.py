@@ -1,7 +1,20 @@
 """ENCODE: texts become flat arrays of word numbers; the last place with strings."""
 
-from palaver.encode.shards import Shard, cut
+from palaver.encode.shards import Shard, VectorShard, cut, cut_vectors
 from palaver.encode.tokens import Encoded, encode
+from palaver.encode.utterances import Utterances, utterance_vectors
+from palaver.encode.vectors import WordVectors
 from palaver.encode.vocabulary import Vocabulary
 
-__all__ = ["Encoded", "Shard", "Vocabulary", "cut", "encode"]
+__all__ = [
+    "Encoded",
+    "Shard",
+    "Utterances",
+    "VectorShard",
+    "Vocabulary",
+    "WordVectors",
+    "cut",
+    "cut_vectors",
+    "encode",
+    "utterance_vectors",
+]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.encode.tokens import Encoded
+from palaver.encode.utterances import Utterances
 
 #: Smaller shards cost more in merging than they give in balance.
 SMALLEST, MOST = 100_000, 32
+SMALLEST_UTTERANCES = 4_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +88,65 @@ def _shard(encoded: Encoded, first: int, last: int) -> Shard:
         messages.start,
         first,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class VectorShard:
+    """Contiguous sequences of vectors.
+
+    Attributes
+    ----------
+    vectors : array of float64, shape (n_messages, M)
+    offsets : array of int64, shape (n_sequences + 1,)
+    first_message, first_sequence : int
+        Where the shard starts in the data; the last one names the random streams.
+    """
+
+    vectors: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    first_message: int
+    first_sequence: int
+
+    @property
+    def n_messages(self) -> int:
+        """Number of utterances."""
+        return len(self.vectors)
+
+
+def cut_vectors(
+    utterances: Utterances,
+    centre: NDArray[np.float64],
+    *,
+    whole: bool = False,
+    single: bool = False,
+) -> list[VectorShard]:
+    """Cut utterances into at most 32 shards of at least 4,000, and centre them.
+
+    Parameters
+    ----------
+    utterances : Utterances
+    centre : array of float64, shape (M,)
+        Taken from every vector.
+    whole : bool
+        Return one shard only, for collapsed samplers.
+    single : bool
+        Make every utterance a sequence of its own, for mixtures.
+    """
+    offsets = utterances.conversation_offsets
+    if single:
+        offsets = np.arange(utterances.n_messages + 1, dtype=np.int64)
+    n_shards = 1 if whole else int(np.clip(utterances.n_messages // SMALLEST_UTTERANCES, 1, MOST))
+    targets = np.arange(n_shards + 1) * utterances.n_messages / n_shards
+    limits = np.unique(np.searchsorted(offsets, targets))
+    limits[0], limits[-1] = 0, len(offsets) - 1
+    if len(limits) == 1:
+        limits = np.array([0, len(offsets) - 1])
+    return [
+        VectorShard(
+            utterances.vectors[offsets[first] : offsets[last]] - centre,
+            offsets[first : last + 1] - offsets[first],
+            int(offsets[first]),
+            int(first),
+        )
+        for first, last in pairwise(limits)
+    ]

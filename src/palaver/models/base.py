@@ -76,6 +76,11 @@ class Model(Manners):
     class_shares_: NDArray[np.float64]
     class_probability_: float = 1.0
 
+    @classmethod
+    def sized(cls, n_classes: int | None) -> dict[str, int]:
+        """Return the parameter that says how many classes there are; none where not said."""
+        return {} if n_classes is None else {cls.size_parameter: n_classes}
+
     # what each kind of model adds
 
     def _engine(self, data: Any) -> Engine:
@@ -278,6 +283,10 @@ class Model(Manners):
 
         self._check_fitted()
         return summarize_model(self)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what a summary should say beyond what all models can."""
+        return {}
 
     # using
 

@@ -14,6 +14,8 @@ MODELS = {
     "m4": ("palaver.models.m4", "M4"),
     "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
     "lda": ("palaver.models.lda", "LDA"),
+    "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
+    "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
 }
 
 

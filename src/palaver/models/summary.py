@@ -80,5 +80,6 @@ def summarize_model(model: Model) -> ModelSummary:
             "burn_in": model.burn_in_,
             "words": len(model.vocabulary_),
             "fingerprint": model.fingerprint_,
+            **model._facts(),
         },
     )

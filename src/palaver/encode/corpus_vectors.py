@@ -1,0 +1,83 @@
+"""Word vectors from the corpus itself, for those who have none: PPMI and a truncated SVD.
+
+Levy & Goldberg (2014): the positive pointwise mutual information of words that occur near each
+other, with the context distribution raised to the power 0.75, in its leading dimensions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import svds
+from threadpoolctl import threadpool_limits
+
+from palaver import rng
+from palaver.encode.tokens import Encoded
+from palaver.encode.vectors import WordVectors
+
+_SMOOTHING = 0.75
+_DENSE_WORDS = 300
+
+
+def learn_word_vectors(encoded: Encoded, n_dimensions: int = 100, window: int = 5) -> WordVectors:
+    """Learn a vector for each word of the vocabulary.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    n_dimensions : int
+        At most; a vocabulary of n words gives at most n.
+    window : int
+        Words of one message that stand at most so far apart count as near, the nearer the
+        more: weight one over the distance.
+
+    Returns
+    -------
+    WordVectors
+        The same for the same corpus, whatever the number of threads.
+    """
+    information = positive_information(near_counts(encoded, window))
+    n_words = information.shape[0]
+    n_dimensions = min(n_dimensions, n_words)
+    with threadpool_limits(1):
+        if n_words <= max(_DENSE_WORDS, n_dimensions + 1):
+            left, values, _ = np.linalg.svd(information.toarray())
+        else:
+            start = rng.generator(0, "word vectors").standard_normal(n_words)
+            left, values, _ = svds(information, n_dimensions, v0=start)
+    order = np.argsort(-values, kind="stable")[:n_dimensions]
+    vectors = left[:, order] * np.sqrt(np.maximum(values[order], 0.0))
+    largest = np.abs(vectors).argmax(axis=0) if n_words else np.zeros(0, np.int64)
+    signs = np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return WordVectors(encoded.vocabulary.words, (vectors * signs).astype(np.float32))
+
+
+def near_counts(encoded: Encoded, window: int) -> sparse.csr_array:
+    """Return how much each two words occur near each other, symmetric, (W, W)."""
+    n_words = len(encoded.vocabulary)
+    lengths = np.diff(encoded.message_offsets)
+    messages = np.repeat(np.arange(len(lengths)), lengths)
+    tokens = np.asarray(encoded.tokens)
+    total = sparse.csr_array((n_words, n_words))
+    for distance in range(1, window + 1):
+        together = messages[distance:] == messages[:-distance]
+        left, right = tokens[:-distance][together], tokens[distance:][together]
+        weights = np.full(len(left), 1.0 / distance)
+        total = total + sparse.coo_array((weights, (left, right)), (n_words, n_words)).tocsr()
+    return sparse.csr_array(total + total.T)
+
+
+def positive_information(counts: sparse.csr_array) -> sparse.csr_array:
+    """Return the positive pointwise mutual information of counts, in nats, (W, W)."""
+    pairs = counts.tocoo()
+    rows: NDArray[np.float64] = np.asarray(counts.sum(axis=1)).ravel()
+    smooth = rows**_SMOOTHING
+    smooth /= max(smooth.sum(), np.finfo(float).tiny)
+    information = np.log(pairs.data / (rows[pairs.row] * smooth[pairs.col]))
+    kept = information > 0
+    # symmetric again, for the smoothing is on one side only
+    half = sparse.coo_array(
+        (information[kept] / 2, (pairs.row[kept], pairs.col[kept])), counts.shape
+    ).tocsr()
+    return sparse.csr_array(half + half.T)

@@ -1,0 +1,281 @@
+"""Utterances as vectors: weighted word vectors, pooled and whitened; or any encoder's output."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from palaver.corpus.table import Corpus
+from palaver.encode.corpus_vectors import learn_word_vectors
+from palaver.encode.tokens import Encoded, encode
+from palaver.encode.vectors import WordVectors
+from palaver.encode.vocabulary import Vocabulary
+from palaver.errors import CorpusError, ParameterError
+from palaver.params import check, either, nothing, one_of, whole
+
+#: A function from texts to an array with one row a text: any sentence encoder.
+SentenceEncoder = Callable[[Sequence[str]], ArrayLike]
+#: What utterances can be made from.
+VectorSource = str | Path | WordVectors | SentenceEncoder | NDArray[np.float64]
+
+_LIMITS = {
+    "weighting": one_of("idf", "even"),
+    "pooling": one_of("mean", "sum"),
+    "whiten": either(whole(1), nothing()),
+}
+_LARGEST = 1e100  # beyond it squares leave the range of numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Utterances:
+    """Utterances as vectors, in conversations.
+
+    Attributes
+    ----------
+    vectors : array of float64, shape (n_messages, M)
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+    words : sparse array, shape (n_messages, n_words)
+        How often each word occurs in each utterance; no columns where words are not known.
+    vocabulary : Vocabulary
+    fingerprint : str
+        Of the vectors and the conversations.
+    coverage : float
+        Share of the tokens whose words have vectors.
+    """
+
+    vectors: NDArray[np.float64]
+    conversation_offsets: NDArray[np.int64]
+    words: sparse.csr_array
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary([], np.zeros(0, np.int64)))
+    coverage: float = float("nan")
+
+    @property
+    def n_messages(self) -> int:
+        """Number of utterances."""
+        return len(self.vectors)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name of the data: equal for equal vectors in equal conversations."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr(self.vectors.shape).encode())
+        for array in (self.vectors, self.conversation_offsets):
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
+
+    @classmethod
+    def of_arrays(cls, X: ArrayLike, lengths: ArrayLike | None = None) -> Utterances:
+        """Check vectors and the lengths of the conversations they come in.
+
+        Parameters
+        ----------
+        X : array, shape (n, M)
+        lengths : array of int, optional
+            Utterances of each conversation, in order; one conversation if not given.
+        """
+        vectors = checked_vectors(X)
+        if lengths is None:
+            lengths = [len(vectors)] if len(vectors) else []
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1 or (len(sizes) and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
+            raise ParameterError("lengths must be whole numbers, one a conversation, none negative")
+        if int(sizes.sum()) != len(vectors):
+            raise ParameterError(
+                f"lengths sum to {int(sizes.sum()):,}, but there are {len(vectors):,} vectors"
+            )
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        return cls(vectors, offsets, sparse.csr_array((len(vectors), 0)))
+
+
+def checked_vectors(X: ArrayLike) -> NDArray[np.float64]:
+    """Return vectors as a table of numbers; refuse what cannot be modelled, with the row."""
+    vectors = np.ascontiguousarray(np.asarray(X), dtype=np.float64)
+    if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
+        raise ParameterError(f"vectors must be a table (n, M), got shape {vectors.shape}")
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(vectors) <= _LARGEST)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise CorpusError(
+            f"row {row} of the vectors has {vectors[row, column]} in column {column} "
+            f"({int(bad.any(axis=1).sum()):,} such rows); replace or drop it"
+        )
+    return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class WordPooling:
+    """How word vectors become utterance vectors: learned once, used on new conversations.
+
+    Attributes
+    ----------
+    word_vectors : array of float64, shape (n_words, M)
+        Projected already; zero for words without a vector.
+    word_weights : array of float64, shape (n_words,)
+        Zero for words without a vector.
+    centre : array of float64, shape (M,)
+        Taken from every utterance vector.
+    pooling : {"mean", "sum"}
+    """
+
+    word_vectors: NDArray[np.float64]
+    word_weights: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    pooling: str
+
+    def __call__(self, encoded: Encoded) -> NDArray[np.float64]:
+        """Return the vectors of all messages, (n_messages, M)."""
+        counts = word_counts(encoded)
+        return _pool(counts, self.word_vectors, self.word_weights, self.pooling) - self.centre
+
+
+def word_counts(encoded: Encoded) -> sparse.csr_array:
+    """Return how often each word occurs in each message, (n_messages, n_words)."""
+    ones = np.ones(encoded.n_tokens)
+    shape = (encoded.n_messages, len(encoded.vocabulary))
+    # copies, for duplicates are summed in place
+    tokens, offsets = np.array(encoded.tokens), np.array(encoded.message_offsets)
+    counts = sparse.csr_array((ones, tokens, offsets), shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _pool(
+    counts: sparse.csr_array,
+    word_vectors: NDArray[np.float64],
+    word_weights: NDArray[np.float64],
+    pooling: str,
+) -> NDArray[np.float64]:
+    """Return the weighted sum or mean of each message's word vectors; zero without any."""
+    pooled: NDArray[np.float64] = counts @ (word_vectors * word_weights[:, None])
+    if pooling == "mean":
+        totals = counts @ word_weights
+        pooled /= np.where(totals > 0, totals, 1.0)[:, None]
+    return pooled
+
+
+def learn_pooling(
+    encoded: Encoded,
+    vectors: WordVectors,
+    *,
+    weighting: str = "idf",
+    pooling: str = "mean",
+    whiten: int | None = None,
+) -> WordPooling:
+    """Learn weights, centre and projection from a corpus; see :func:`utterance_vectors`."""
+    check("utterance_vectors", _LIMITS,
+          {"weighting": weighting, "pooling": pooling, "whiten": whiten})  # fmt: skip
+    word_vectors, known = vectors.look_up(encoded.vocabulary.words)
+    counts = word_counts(encoded)
+    weights = known.astype(float)
+    if weighting == "idf":
+        spread = np.bincount(counts.indices, minlength=counts.shape[1])
+        weights *= np.log(max(encoded.n_messages, 1) / np.maximum(spread, 1))
+        if not weights.any():  # every word in every message
+            weights = known.astype(float)
+    if whiten is None:
+        return WordPooling(word_vectors, weights, np.zeros(word_vectors.shape[1]), pooling)
+    centre, projection = whitening(_pool(counts, word_vectors, weights, pooling), whiten)
+    with threadpool_limits(1):
+        return WordPooling(word_vectors @ projection, weights, centre @ projection, pooling)
+
+
+def whitening(
+    vectors: NDArray[np.float64], n_dimensions: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the centre (M,) and the projection (M, d) to d uncorrelated dimensions.
+
+    The principal components that vary, each to variance one; d is at most ``n_dimensions``.
+    """
+    with threadpool_limits(1):
+        centre = vectors.mean(axis=0)
+        centred = vectors - centre
+        values, axes = np.linalg.eigh(centred.T @ centred / max(len(vectors), 1))
+    order = np.argsort(-values, kind="stable")[:n_dimensions]
+    varying = values[order] > max(values.max(initial=0.0), 0.0) * 1e-12
+    order = order[varying] if varying.any() else order[:1]
+    axes = axes[:, order]
+    largest = np.abs(axes).argmax(axis=0)
+    signs = np.where(axes[largest, np.arange(len(order))] < 0, -1.0, 1.0)
+    scales = np.sqrt(np.where(values[order] > 0, values[order], 1.0))
+    return centre, axes * signs / scales
+
+
+def word_vectors_of(encoded: Encoded, vectors: str | Path | WordVectors) -> WordVectors:
+    """Return word vectors by what names them: ``"corpus"``, a file, or themselves."""
+    if isinstance(vectors, WordVectors):
+        return vectors
+    if vectors == "corpus":
+        return learn_word_vectors(encoded)
+    return WordVectors.read(vectors, encoded.vocabulary.words)
+
+
+def sentence_vectors(
+    corpus: Corpus | None, vectors: object, n_messages: int
+) -> NDArray[np.float64]:
+    """Return one vector a message from an array or a sentence encoder."""
+    if callable(vectors):
+        if corpus is None:
+            raise ParameterError("a sentence encoder needs the texts: give a Corpus, not Encoded")
+        vectors = vectors(corpus.table["text"].fill_null("").to_list())
+    found = checked_vectors(vectors)  # type: ignore[arg-type]
+    if len(found) != n_messages:
+        raise ParameterError(f"there are {len(found):,} vectors for {n_messages:,} messages")
+    return found
+
+
+def utterance_vectors(
+    corpus: Corpus | Encoded,
+    vectors: VectorSource = "corpus",
+    weighting: str = "idf",
+    *,
+    pooling: str = "mean",
+    whiten: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return a vector for each message of a corpus, and the lengths of its conversations.
+
+    Parameters
+    ----------
+    corpus : Corpus or Encoded
+    vectors : "corpus", path, WordVectors, callable or array
+        Word vectors learned from the corpus itself; a file of word vectors
+        (:meth:`WordVectors.read`); word vectors; a function from a list of texts to an array
+        with one row a text, such as a sentence encoder; or that array.
+    weighting : {"idf", "even"}
+        Weight of a word: the log of messages over messages that hold it, or one.
+    pooling : {"mean", "sum"}
+        Of the weighted word vectors of a message; a message without known words has zero.
+    whiten : int, optional
+        Project to so many principal components of variance one.
+
+    Returns
+    -------
+    X : array of float64, shape (n_messages, n_dimensions)
+    lengths : array of int64, shape (n_conversations,)
+
+    Examples
+    --------
+    >>> X, lengths = pv.utterance_vectors(corpus, "glove.6B.100d.txt")   # doctest: +SKIP
+    >>> pv.GaussianHMM(n_states=10).fit(X, lengths)                      # doctest: +SKIP
+    """
+    lengths = np.diff(corpus.conversation_offsets).astype(np.int64)
+    if callable(vectors) or isinstance(vectors, np.ndarray):
+        texts = corpus if isinstance(corpus, Corpus) else None
+        found = sentence_vectors(texts, vectors, corpus.n_messages)
+        if whiten is not None:
+            centre, projection = whitening(found, whiten)
+            found = (found - centre) @ projection
+        return found, lengths
+    encoded = corpus if isinstance(corpus, Encoded) else encode(corpus)
+    pool = learn_pooling(
+        encoded, word_vectors_of(encoded, vectors), weighting=weighting, pooling=pooling,
+        whiten=whiten,
+    )  # fmt: skip
+    return pool(encoded), lengths

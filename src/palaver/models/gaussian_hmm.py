@@ -1,0 +1,74 @@
+"""The Gaussian hidden Markov model: dialogue acts as states that emit utterance vectors.
+
+Brychcín & Král (2017); spec and equations in ``docs/models/gaussian_hmm.md``. ::
+
+    row_a          ~ Dirichlet(alpha)                     a = 0..K-1 and start
+    (mu_k, Sigma_k) ~ Normal-inverse-Wishart
+    s_t            ~ row of s_{t-1}                        start for the first utterance
+    x_t            ~ Normal(mu, Sigma) of s_t
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from palaver.models.vector_model import VectorModel
+
+
+class GaussianHMM(VectorModel):
+    """Hidden Markov model of utterance vectors, one state an utterance.
+
+    Parameters
+    ----------
+    n_states : int
+        Number of states, K; those that the data do not support empty themselves.
+    covariance : {"full", "diag", "tied"}
+        Of each state; of each state without correlations; one for all states.
+    sampler : {"auto", "collapsed", "blocked"}
+        One utterance at a time with all parameters integrated out; or whole conversations at
+        once given drawn parameters, for any number of workers. "auto" goes by the size.
+    alpha : float
+        Dirichlet prior of the transition rows; below one it prefers few successors.
+    strength : float
+        kappa, the weight of the prior mean in utterances. At zero a state that empties is
+        removed, as in the paper.
+    extra_dof : float
+        Degrees of freedom of the covariances' prior beyond the number of dimensions.
+    scale : float or "identity"
+        Scale of the covariances' prior: so many times the variances of the data, or the
+        identity matrix, as in the paper.
+    init : {"kmeans", "random"}
+        First states.
+    hottest : float
+        Temperature of the emissions in the first sweep; it falls to one over the first half
+        of the burn-in.
+    vectors, weighting, pooling, whiten
+        How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
+    n_sweeps, burn_in, n_samples : int
+        Sweeps in all, before the first sample (default: half), and samples to keep.
+    n_chains : int
+        Chains to run side by side; the best by log joint is the model.
+    max_seconds : float, optional
+        Stop after so long; results then depend on the machine.
+    random_state : int, Generator or None
+    n_jobs : int
+        Threads.
+
+    Attributes
+    ----------
+    states_ : array of int16, shape (n,)
+    means_, covariances_ : arrays of float64
+    transitions_ : array of float64, shape (n_states + 1, n_states)
+        Probabilities; rows are the source, the last one is the start.
+
+    Examples
+    --------
+    >>> import palaver as pv
+    >>> model = pv.GaussianHMM(n_states=8, n_sweeps=50).fit(pv.sample())  # doctest: +SKIP
+    >>> X, lengths = pv.utterance_vectors(pv.sample(), whiten=10)         # doctest: +SKIP
+    >>> pv.GaussianHMM(n_states=8).fit(X, lengths).states_                # doctest: +SKIP
+    """
+
+    name = "gaussian-hmm"
+    transition_rows: ClassVar = ["start"]
+    transition_kind: ClassVar = "probabilities"

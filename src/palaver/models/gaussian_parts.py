@@ -1,0 +1,213 @@
+"""Gaussian emissions and transition rows: parts of every model whose states emit vectors.
+
+:class:`GaussianEmissions` is a Normal-inverse-Wishart prior with what follows from it given
+sufficient statistics (:func:`palaver.kernels.gaussian.statistics`). Nothing here knows how many
+states there are, or how they follow each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import gammaln, multigammaln
+
+from palaver.kernels import gaussian
+from palaver.kernels.cholesky import factorise
+from palaver.parallel import Arrays
+
+Floats = NDArray[np.float64]
+
+
+def draw_rows(
+    counts: NDArray[np.int64], alpha: Floats | float, generator: np.random.Generator
+) -> Floats:
+    """Draw transition rows from Dirichlet(counts + alpha), (K + 1, K); none is all zero."""
+    gammas = np.maximum(generator.standard_gamma(counts + alpha), np.finfo(float).tiny)
+    return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
+
+
+def log_rows(counts: NDArray[np.int64], alpha: float) -> float:
+    """Return the log probability of the transitions with the rows integrated out."""
+    n_states = counts.shape[1]
+    totals = counts.sum(axis=1)
+    result = (gammaln(counts + alpha) - gammaln(alpha)).sum()
+    result -= (gammaln(totals + n_states * alpha) - gammaln(n_states * alpha)).sum()
+    return float(result)
+
+
+@dataclass(frozen=True)
+class GaussianEmissions:
+    """Normal-inverse-Wishart prior of the means and covariances of states (spec 2).
+
+    Attributes
+    ----------
+    covariance : {"full", "diag", "tied"}
+        Of each state, of each state without correlations, or one for all states. The diagonal
+        has the prior that a full matrix gives each of its diagonal's entries.
+    mean : array of float64, shape (M,)
+        mu0.
+    strength : float
+        kappa, in vectors; at zero a state that empties is gone.
+    dof : float
+        nu, above M - 1.
+    scale : array of float64, shape (M,)
+        The diagonal of Lambda.
+    """
+
+    covariance: str
+    mean: Floats
+    strength: float
+    dof: float
+    scale: Floats
+
+    @property
+    def kind(self) -> int:
+        """The covariance as a number, for kernels."""
+        return gaussian.KINDS[self.covariance]
+
+    @property
+    def size(self) -> int:
+        """The number of dimensions, M."""
+        return len(self.mean)
+
+    def posterior(self, statistics: Arrays) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return kappa_k (K,), nu_k (K,), mu_k (K, M) and Lambda_k given statistics.
+
+        The last has the shape of ``state_squares``; for a tied covariance nu_k counts all
+        vectors, for a diagonal one it is that of each dimension.
+        """
+        counts, sums = statistics["state_counts"], statistics["state_sums"]
+        strengths = self.strength + np.asarray(counts, float)
+        safe = np.where(strengths > 0, strengths, 1.0)
+        means = (self.strength * self.mean + sums) / safe[:, None]
+        means[strengths == 0] = self.mean
+        dofs = np.full(len(counts), self.dof) + (
+            counts.sum() if self.covariance == "tied" else counts
+        )
+        if self.covariance == "diag":
+            dofs = dofs - self.size + 1
+        return strengths, dofs, means, self._scatter(statistics, strengths, means)
+
+    def _scatter(self, statistics: Arrays, strengths: Floats, means: Floats) -> Floats:
+        """Return Lambda + sum x x' + kappa mu0 mu0' - kappa_k mu_k mu_k'."""
+        squares = statistics["state_squares"]
+        if self.covariance == "diag":
+            prior = self.scale + self.strength * self.mean**2
+            return np.asarray(
+                np.maximum(prior + squares - strengths[:, None] * means**2, self.scale)
+            )
+        prior = np.diag(self.scale)
+        centre = self.strength * np.outer(self.mean, self.mean)
+        if self.covariance == "full":
+            spread = strengths[:, None, None] * means[:, :, None] * means[:, None, :]
+            return np.asarray(prior + (squares + centre - spread))
+        spread = np.einsum("k,ki,kj->ij", strengths, means, means)
+        return np.asarray(prior + (squares + len(means) * centre - spread))
+
+    def draw(self, statistics: Arrays, generator: np.random.Generator) -> Arrays:
+        """Draw the parameters of all states from their posterior.
+
+        Returns
+        -------
+        dict
+            ``means`` (K, M), ``factors`` and ``log_scales`` (K,), as
+            :func:`palaver.kernels.gaussian.log_densities` takes them. A state without vectors
+            is drawn from the prior, or is gone if the prior has no strength.
+        """
+        strengths, dofs, means, scatters = self.posterior(statistics)
+        noise = generator.standard_normal(means.shape)
+        noise /= np.sqrt(np.where(strengths > 0, strengths, 1.0))[:, None]
+        if self.covariance == "diag":
+            shape = np.broadcast_to(dofs[:, None] / 2, scatters.shape)
+            precisions = np.maximum(generator.standard_gamma(shape), np.finfo(float).tiny)
+            factors = np.sqrt(2 * precisions / scatters)
+            noise /= factors
+        elif self.covariance == "tied":
+            factors = self._draw_factor(scatters, float(dofs[0]), generator)
+            noise = solve_triangular(factors, noise.T, trans="T").T
+        else:
+            factors = np.stack([
+                self._draw_factor(scatter, float(dof), generator)
+                for scatter, dof in zip(scatters, dofs, strict=True)
+            ])  # fmt: skip
+            noise = np.stack([
+                solve_triangular(factor, part, trans="T")
+                for factor, part in zip(factors, noise, strict=True)
+            ])  # fmt: skip
+        return self._parameters(means + noise, factors, strengths > 0)
+
+    def _draw_factor(self, scatter: Floats, dof: float, generator: np.random.Generator) -> Floats:
+        """Draw the upper factor of a Wishart precision, by Bartlett's decomposition reversed."""
+        upper = np.triu(generator.standard_normal((self.size, self.size)), 1)
+        degrees = dof - self.size + 1 + np.arange(self.size)
+        chi = np.maximum(generator.chisquare(degrees), np.finfo(float).tiny)
+        upper[np.diag_indices(self.size)] = np.sqrt(chi)
+        return np.asarray(solve_triangular(factorise(scatter), upper))
+
+    def expected(self, statistics: Arrays) -> tuple[Floats, Floats, Arrays]:
+        """Return means (K, M), covariances and parameters that predict.
+
+        Means are posterior means, covariances the inverses of the posterior mean precisions,
+        Lambda_k / nu_k, which exist for every state.
+        """
+        strengths, dofs, means, scatters = self.posterior(statistics)
+        if self.covariance == "diag":
+            covariances = scatters / dofs[:, None]
+            factors = 1 / np.sqrt(covariances)
+        elif self.covariance == "tied":
+            covariances = scatters / dofs[0]
+            factors = self._precision_factor(covariances)
+        else:
+            covariances = scatters / dofs[:, None, None]
+            factors = np.stack([self._precision_factor(part) for part in covariances])
+        return means, covariances, self._parameters(means, factors, strengths > 0)
+
+    def _precision_factor(self, covariance: Floats) -> Floats:
+        return np.asarray(solve_triangular(factorise(covariance), np.eye(self.size)))
+
+    def _parameters(self, means: Floats, factors: Floats, alive: NDArray[np.bool_]) -> Arrays:
+        diagonal = factors if self.covariance == "diag" else np.diagonal(factors, 0, -2, -1)
+        log_scales = np.log(diagonal).sum(axis=-1) - self.size / 2 * np.log(2 * np.pi)
+        return {
+            "means": means,
+            "factors": np.ascontiguousarray(factors),
+            "log_scales": np.where(alive, log_scales, -np.inf),
+        }
+
+    def log_marginal(self, statistics: Arrays) -> float:
+        """Return the log density of all vectors given their states, parameters integrated out.
+
+        Up to a constant if the prior has no strength.
+        """
+        counts = np.asarray(statistics["state_counts"], float)
+        strengths, dofs, _, scatters = self.posterior(statistics)
+        prior_strength = self.strength or 1.0
+        alive = strengths > 0
+        result = -0.5 * self.size * np.log(np.pi) * counts.sum()
+        result += 0.5 * self.size * np.log(prior_strength / strengths[alive]).sum()
+        log_scale = np.log(self.scale).sum()
+        if self.covariance == "diag":
+            prior_dof = self.dof - self.size + 1
+            result += self.size * (gammaln(dofs / 2) - gammaln(prior_dof / 2)).sum()
+            result += 0.5 * (prior_dof * log_scale * len(dofs))
+            result -= 0.5 * (dofs[:, None] * np.log(scatters)).sum()
+            return float(result)
+        if self.covariance == "tied":
+            dofs, scatters = dofs[:1], scatters[None]
+        diagonals = np.stack([np.diagonal(factorise(scatter)) for scatter in scatters])
+        result += multigammaln(dofs / 2, self.size).sum()
+        result -= len(dofs) * multigammaln(self.dof / 2, self.size)
+        result += 0.5 * self.dof * log_scale * len(dofs)
+        result -= (dofs * np.log(diagonals).sum(axis=1)).sum()
+        return float(result)
+
+    def log_densities(self, vectors: Floats, parameters: Any) -> Floats:
+        """Return the log density of each vector under each state, (n, K)."""
+        return gaussian.log_densities(
+            self.kind, vectors, parameters["means"], parameters["factors"],
+            parameters["log_scales"],
+        )  # fmt: skip

@@ -1,0 +1,388 @@
+"""Models over vectors of utterances: from corpora, word vectors or any encoder's output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from palaver import rng
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Utterances, VectorShard, cut_vectors
+from palaver.encode.utterances import (
+    VectorSource,
+    WordPooling,
+    learn_pooling,
+    sentence_vectors,
+    word_counts,
+    word_vectors_of,
+)
+from palaver.errors import CorpusError, ParameterError
+from palaver.fit.loop import Callback, Fit
+from palaver.fit.progress import Show
+from palaver.fit.schedule import Schedule
+from palaver.kernels.chains import chain_posteriors
+from palaver.models.base import FOLD_SWEEPS, RUN_LIMITS, Model
+from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.vector_engine import VectorEngine
+from palaver.parallel import Arrays, Executor
+from palaver.params import Limit, either, nothing, one_of, real, text, whole
+
+#: Vectors times states times squared dimensions up to which one state at a time is chosen.
+COLLAPSED_WORK = 2e8
+_SKETCH = 20_000
+
+#: Parameters that every model over vectors has.
+VECTOR_LIMITS: dict[str, Limit] = {
+    **RUN_LIMITS,
+    "n_states": whole(1, 32_000),
+    "covariance": one_of("full", "diag", "tied"),
+    "sampler": one_of("auto", "collapsed", "blocked"),
+    "alpha": real(above=0),
+    "strength": real(0),
+    "extra_dof": real(above=-1),
+    "scale": either(real(above=0), one_of("identity")),
+    "init": one_of("kmeans", "random"),
+    "hottest": real(1),
+    "vectors": text(),
+    "weighting": one_of("idf", "even"),
+    "pooling": one_of("mean", "sum"),
+    "whiten": either(whole(1), nothing()),
+}
+
+
+class VectorModel(Model):
+    """A model whose states emit vectors.
+
+    Attributes
+    ----------
+    states_ : array of int16, shape (n_messages,)
+        The likeliest state of each utterance that the model was fitted on.
+    means_ : array of float64, shape (n_states, M)
+    covariances_ : array of float64
+        (n_states, M, M) if full, (n_states, M) if diagonal, (M, M) if tied.
+    transitions_ : array of float64, shape (n_states + 1, n_states)
+        Probabilities; rows are the source, the last one is the start.
+    coverage_ : float
+        Share of the corpus' tokens whose words have vectors; NaN without words.
+    """
+
+    size_parameter: ClassVar[str] = "n_states"
+    #: Whether utterances do not know what came before.
+    _single: ClassVar[bool] = False
+    limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
+
+    def __init__(
+        self,
+        n_states: int = 42,
+        covariance: str = "full",
+        sampler: str = "auto",
+        alpha: float = 1.0,
+        strength: float = 0.1,
+        extra_dof: float = 2.0,
+        scale: float | str = 0.5,
+        init: str = "kmeans",
+        hottest: float = 1.0,
+        vectors: str = "corpus",
+        weighting: str = "idf",
+        pooling: str = "mean",
+        whiten: int | None = 20,
+        n_sweeps: int = 200,
+        burn_in: int | None = None,
+        n_samples: int = 10,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.n_states = n_states
+        self.covariance = covariance
+        self.sampler = sampler
+        self.alpha = alpha
+        self.strength = strength
+        self.extra_dof = extra_dof
+        self.scale = scale
+        self.init = init
+        self.hottest = hottest
+        self.vectors = vectors
+        self.weighting = weighting
+        self.pooling = pooling
+        self.whiten = whiten
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # fitting
+
+    def fit(
+        self,
+        X: Corpus | Encoded | ArrayLike,
+        lengths: ArrayLike | None = None,
+        *,
+        vectors: VectorSource | None = None,
+        folder: str | Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callback] = (),
+        show_progress: Show = "auto",
+    ) -> Self:
+        """Learn the states of utterances.
+
+        Parameters
+        ----------
+        X : array of shape (n, M), Corpus or Encoded
+            Vectors, taken as they are; or conversations, whose utterances become vectors as
+            the parameters ``vectors``, ``weighting``, ``pooling`` and ``whiten`` say.
+        lengths : array of int, optional
+            Of the conversations, if X are vectors; one conversation if not given.
+        vectors : optional
+            In place of the parameter: also word vectors, a function from a list of texts to an
+            array with one row a text, or that array; the last two are taken as they are.
+        folder : path, optional
+            Keep checkpoints there, and go on from the one that is there; the model is saved
+            there at the end.
+        checkpoint_seconds : float
+            Time between checkpoints; one is also written on Ctrl-C and at the end.
+        executor : Executor, optional
+            Where sweeps run; threads of this process by default.
+        callbacks : sequence of callable
+            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
+        show_progress : bool or "auto"
+            "auto" shows a bar on terminals and in notebooks.
+        """
+        self.check_params()
+        data, self._source = self._utterances(X, lengths, vectors)
+        return self._fit(
+            data,
+            folder=folder,
+            checkpoint_seconds=checkpoint_seconds,
+            executor=executor,
+            callbacks=callbacks,
+            show_progress=show_progress,
+        )
+
+    def _utterances(
+        self, X: Any, lengths: ArrayLike | None, vectors: VectorSource | None
+    ) -> tuple[Utterances, Any]:
+        """Return utterances as vectors, and what turns new conversations into vectors."""
+        if not isinstance(X, Corpus | Encoded):
+            if vectors is not None:
+                raise ParameterError(
+                    f"{type(self).__name__}: vectors= goes with a corpus, not with an array"
+                )
+            return Utterances.of_arrays(X, lengths), None
+        if lengths is not None:
+            raise ParameterError(f"{type(self).__name__}: a corpus has its own lengths")
+        encoded = self._as_encoded(X)
+        source = self.get_params()["vectors"] if vectors is None else vectors
+        if not isinstance(source, np.ndarray) and not callable(source):
+            self.check_data(encoded)
+        offsets = np.asarray(encoded.conversation_offsets)
+        words, vocabulary = word_counts(encoded), encoded.vocabulary
+        if callable(source) or isinstance(source, np.ndarray):
+            corpus = X if isinstance(X, Corpus) else None
+            found = sentence_vectors(corpus, source, encoded.n_messages)
+            return Utterances(found, offsets, words, vocabulary), source
+        params = self.get_params()
+        known = word_vectors_of(encoded, source)
+        pooling = learn_pooling(
+            encoded, known, weighting=params["weighting"], pooling=params["pooling"],
+            whiten=params["whiten"],
+        )  # fmt: skip
+        coverage = known.coverage(encoded)
+        return Utterances(pooling(encoded), offsets, words, vocabulary, coverage), pooling
+
+    def check_data(self, encoded: Any) -> None:
+        """Refuse data from which nothing can be learned."""
+        if isinstance(encoded, Encoded):
+            super().check_data(encoded)
+        elif not encoded.n_messages:
+            raise CorpusError(f"{type(self).__name__}: there are no vectors")
+
+    def _sampler(self, data: Utterances) -> str:
+        params = self.get_params()
+        if params["sampler"] != "auto":
+            return str(params["sampler"])
+        work = data.n_messages * params["n_states"] * data.vectors.shape[1] ** 2
+        return "collapsed" if work <= COLLAPSED_WORK else "blocked"
+
+    def _schedule(self) -> Schedule:
+        return replace(super()._schedule(), anneal=0.5, hottest=self.get_params()["hottest"])
+
+    def _engine(self, data: Utterances) -> VectorEngine:
+        self._centre = data.vectors.mean(axis=0)
+        variances = np.square(data.vectors - self._centre).mean(axis=0)
+        floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
+        self._variances = np.maximum(variances, floor) if variances.any() else variances + 1.0
+        params = self.get_params()
+        sketch = np.zeros((0, data.vectors.shape[1]))
+        if params["init"] == "kmeans":
+            sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
+        return VectorEngine(
+            params["n_states"], float(params["alpha"]), self._emissions(),
+            self._sampler(data) == "collapsed", sketch,
+        )  # fmt: skip
+
+    def _emissions(self) -> GaussianEmissions:
+        """Return the prior, around the centre of the data."""
+        params = self.get_params()
+        size = len(self._centre)
+        scale = np.ones(size)
+        if params["scale"] != "identity":
+            scale = float(params["scale"]) * self._variances
+        return GaussianEmissions(
+            params["covariance"], np.zeros(size), float(params["strength"]),
+            size + float(params["extra_dof"]), scale,
+        )  # fmt: skip
+
+    def _shards(self, data: Utterances, engine: Any) -> list[VectorShard]:
+        return cut_vectors(data, self._centre, whole=engine.collapsed, single=self._single)
+
+    def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
+        self.coverage_ = data.coverage
+        self.states_ = np.zeros(0, np.int16)
+        self.class_words_ = np.zeros((self.get_params()["n_states"], len(data.vocabulary)))
+        super()._learn(fit, schedule, data, seed)
+        shares, _ = self._posteriors(data)
+        self.states_ = shares.argmax(axis=1).astype(np.int16)
+        counts = np.asarray((data.words.T @ shares).T)
+        totals = counts.sum(axis=1, keepdims=True)
+        overall = data.vocabulary.counts / max(data.vocabulary.counts.sum(), 1)
+        self.class_words_ = np.where(totals > 0, counts / np.maximum(totals, 1e-300), overall)
+
+    def _set_estimates(self) -> None:
+        mean = self.chains_[self.best_chain_]
+        means, self.covariances_, self._parameters = self._emissions().expected(mean)
+        self.means_ = means + self._centre
+        rows = mean["transition_counts"] + float(self.get_params()["alpha"])
+        if self._single:
+            rows = np.broadcast_to(rows[-1], rows.shape)
+        self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
+        self.class_shares_ = mean["state_counts"] / mean["state_counts"].sum()
+
+    # using
+
+    def _posteriors(self, data: Utterances) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return state probabilities (n, K) and each sequence's log-likelihood."""
+        self._check_fitted()
+        if data.vectors.shape[1] != self.means_.shape[1]:
+            raise ParameterError(
+                f"{type(self).__name__}: fitted on vectors of {self.means_.shape[1]} dimensions, "
+                f"got {data.vectors.shape[1]}"
+            )
+        shares = np.empty((data.n_messages, len(self.means_)))
+        scores = []
+        emissions = self._emissions()
+        with threadpool_limits(1):
+            for shard in cut_vectors(data, self._centre, single=self._single):
+                logs = emissions.log_densities(shard.vectors, self._parameters)
+                part = shares[shard.first_message : shard.first_message + shard.n_messages]
+                scores.append(chain_posteriors(logs, shard.offsets, self.transitions_, part))
+        return shares, np.concatenate(scores)
+
+    def _new(self, X: Any, lengths: ArrayLike | None) -> Utterances:
+        """Return new utterances as vectors."""
+        self._check_fitted()
+        if not isinstance(X, Corpus | Encoded):
+            return Utterances.of_arrays(X, lengths)
+        if isinstance(self._source, WordPooling):
+            encoded = self._encode(X)
+            found, words = self._source(encoded), word_counts(encoded)
+            offsets = np.asarray(encoded.conversation_offsets)
+            return Utterances(found, offsets, words, encoded.vocabulary)
+        if callable(self._source) and isinstance(X, Corpus):
+            found = sentence_vectors(X, self._source, X.n_messages)
+            return Utterances.of_arrays(found, np.diff(X.conversation_offsets))
+        raise ParameterError(
+            f"{type(self).__name__}: fitted on an array, so new utterances are needed as one: "
+            "predict_proba(X, lengths)"
+        )
+
+    def predict_proba(
+        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probability of each state for each utterance, given its conversation.
+
+        Parameters
+        ----------
+        X : array of shape (n, M), Corpus or Encoded
+        lengths : array of int, optional
+            Of the conversations, if X are vectors.
+
+        Returns
+        -------
+        array of float64, shape (n, n_states)
+        """
+        return self._posteriors(self._new(X, lengths))[0]
+
+    def predict(
+        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
+        """Return the likeliest state of each utterance, (n,)."""
+        return np.asarray(self.predict_proba(X, lengths).argmax(axis=1))
+
+    def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return the log-likelihood of all utterances, states summed out."""
+        return float(self._posteriors(self._new(X, lengths))[1].sum())
+
+    def transform(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the probability of each state for each message, also of new conversations.
+
+        Exact, by summing over all state sequences: ``n_sweeps`` is not needed.
+        """
+        return self.predict_proba(corpus)
+
+    def _all_words(self) -> NDArray[np.float64]:
+        counts = self.vocabulary_.counts
+        return np.asarray(counts / max(counts.sum(), 1))
+
+    def _facts(self) -> dict[str, Any]:
+        used = int((self.class_shares_ > 0).sum())
+        facts = {"dimensions": int(self.means_.shape[1]), "states_used": used}
+        return facts if np.isnan(self.coverage_) else {**facts, "coverage": self.coverage_}
+
+    # keeping
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        extras: Arrays = {
+            "centre": self._centre,
+            "variances": self._variances,
+            "states": self.states_,
+            "class_words": self.class_words_,
+            "coverage": np.array(self.coverage_),
+        }
+        if isinstance(self._source, WordPooling):
+            extras["word_vectors"] = self._source.word_vectors
+            extras["word_weights"] = self._source.word_weights
+            extras["word_centre"] = self._source.centre
+        return extras
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._centre, self._variances = arrays["centre"], arrays["variances"]
+        self.states_, self.class_words_ = arrays["states"], arrays["class_words"]
+        self.coverage_ = float(arrays["coverage"])
+        self._source = None
+        if "word_vectors" in arrays:
+            self._source = WordPooling(
+                arrays["word_vectors"], arrays["word_weights"], arrays["word_centre"],
+                self.get_params()["pooling"],
+            )  # fmt: skip
+
+
+def _some(n: int, most: int) -> NDArray[np.int64]:
+    """Return the numbers of at most ``most`` of ``n`` things, always the same ones."""
+    if n <= most:
+        return np.arange(n)
+    chosen = rng.generator(0, "sketch").choice(n, most, replace=False)
+    return np.sort(chosen)
