@@ -36,14 +36,14 @@ def run(
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
     """
     from palaver.cli.options import read_corpus
-    from palaver.cli.output import console, print_json, working
+    from palaver.cli.output import console, folding, print_json
     from palaver.models import load
 
     model = load(folder)
     corpus = read_corpus(file, format, column)
     if chain:
         corpus = corpus.chained()
-    with working("finding classes"):
+    with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
     path = tagged.write(out)
     if json:

@@ -39,13 +39,13 @@ def run(
     Example: `palaver evaluate run/ test.jsonl --gold act --json`
     """
     from palaver.cli import runs
-    from palaver.cli.output import print_json, working
+    from palaver.cli.output import folding, print_json
     from palaver.models import load
     from palaver.trials import judge
 
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    with working("finding classes"):
+    with folding("finding classes"):
         judgement = judge(model, corpus, gold, n_sweeps=sweeps, seed=seed)
     if json:
         print_json(

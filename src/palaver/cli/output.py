@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,20 +31,55 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(name, _words(value))
+        grid.add_row(name, Text(_words(value)))
     console.print(grid)
 
 
-def print_table(table: pl.DataFrame, title: str | None = None, right: Iterable[str] = ()) -> None:
-    """Print a table, numbers and ``right`` to the right; long texts fold in narrow terminals."""
+def print_table(
+    table: pl.DataFrame,
+    title: str | None = None,
+    right: Iterable[str] = (),
+    *,
+    markup: bool = False,
+) -> None:
+    """Print a table, numbers and ``right`` to the right; ``markup`` in cells only if asked for.
+
+    Long texts fold; where even single words would break, each row becomes a list.
+    """
+    make = Text.from_markup if markup else Text
+    rows = [tuple(make(_words(cell)) for cell in row) for row in table.iter_rows()]
+    columns = list(zip(*rows, strict=True)) or [()] * table.width
+    longest = [
+        max(len(word) for cell in (name, *map(str, cells)) for word in [*cell.split(), ""])
+        for name, cells in zip(table.columns, columns, strict=True)
+    ]
+    if sum(longest) + 3 * len(longest) + 1 > console.width:
+        _print_lists(table.columns, rows, title)
+        return
     view = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
     aligned = set(right)
-    for name, dtype in table.schema.items():
-        numeric = dtype.is_numeric() or name in aligned
-        view.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in table.iter_rows():
-        view.add_row(*map(_words, row))
+    for width, (name, dtype) in zip(longest, table.schema.items(), strict=True):
+        side: Literal["left", "right"] = "left"
+        if dtype.is_numeric() or name in aligned:
+            side = "right"
+        view.add_column(Text(name), justify=side, overflow="fold", min_width=width)
+    for row in rows:
+        view.add_row(*row)
     console.print(view)
+
+
+def _print_lists(names: list[str], rows: list[tuple[Text, ...]], title: str | None) -> None:
+    """Print each row as names and values, for narrow terminals."""
+    if title:
+        console.print(title, style="italic")
+    for row in rows:
+        console.print(row[0], style="bold")
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="dim")
+        grid.add_column(overflow="fold")
+        for name, value in zip(names[1:], row[1:], strict=True):
+            grid.add_row(f"  {name}", value)
+        console.print(grid)
 
 
 @contextmanager
@@ -54,12 +90,36 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
+def folding(what: str) -> Iterator[None]:
+    """Show a bar with the time left while a model is asked about conversations."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    from palaver.fit.fold import listening
+    from palaver.fit.progress import named
+
+    what_column = TextColumn("{task.description}", table_column=named(errors.width))
+    columns = [what_column, BarColumn(bar_width=None), TaskProgressColumn(), TimeLeft()]
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+
+        def advance(share: float) -> None:
+            if bar.tasks[task].finished:
+                bar.reset(task)  # another fold-in
+            bar.advance(task, share)
+
+        with listening(advance):
+            yield
+
+
+@contextmanager
 def reading(path: Path) -> Iterator[Callable[[int], None]]:
     """Show a bar with speed and time left while a path is read; give what to call with bytes."""
     from rich.progress import (
         BarColumn,
         DownloadColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
@@ -67,11 +127,12 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
 
     from palaver.corpus.readers.source import Source
     from palaver.errors import PalaverError
+    from palaver.fit.progress import named
 
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )  # fmt: skip
+    what = TextColumn("{task.description}", table_column=named(errors.width))
+    columns: list[ProgressColumn] = [what, BarColumn(bar_width=None), TimeRemainingColumn()]
+    if errors.width >= 80:
+        columns[2:2] = [DownloadColumn(), TransferSpeedColumn()]
     try:
         total = Source(path).size
     except (PalaverError, OSError):

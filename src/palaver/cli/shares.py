@@ -47,7 +47,7 @@ def run(
     Example: `palaver shares run/ --by month --out shares.csv`
     """
     from palaver.cli import runs
-    from palaver.cli.output import console, print_json, working
+    from palaver.cli.output import console, folding, print_json
     from palaver.errors import ParameterError
     from palaver.models import load
 
@@ -55,7 +55,7 @@ def run(
         raise ParameterError(f"--out takes x.csv or x.parquet, got {out.name}")
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    with working("finding classes"):
+    with folding("finding classes"):
         table = model.shares(corpus, by, top=top, unit=unit, n_sweeps=sweeps)
     if out is not None:
         table.write_csv(out) if out.suffix == ".csv" else table.write_parquet(out)

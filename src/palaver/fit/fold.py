@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from palaver import rng
@@ -13,6 +15,19 @@ from palaver.parallel.executor import Arrays, Engine, Globals
 #: Called with a shard and its state after each kept sweep.
 Visit = Callable[[Shard, Arrays], None]
 Result = TypeVar("Result")
+#: Called with the share of the work that was done since the last call, from any thread.
+Listener = Callable[[float], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` how far each fold-in is; the shares of one sum to one."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 def map_shards(
@@ -52,6 +67,8 @@ def fold_in(
         Name the streams, with the seed.
     """
     keys = [rng.key(seed, purpose, restart, sweep) for sweep in range(n_sweeps + 1)]
+    tell = _LISTENER.get()
+    total = max(n_sweeps * sum(shard.n_tokens for shard in shards), 1)
 
     def work(shard: Shard) -> None:
         state = engine.open(frozen, shard, keys[0])
@@ -59,5 +76,7 @@ def fold_in(
             engine.sweep(frozen, shard, state, keys[sweep])
             if sweep > burn_in:
                 visit(shard, state)
+            if tell is not None:
+                tell(shard.n_tokens / total)
 
     map_shards(work, shards, n_jobs)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from palaver.fit.loop import Callback, Chain
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+    from rich.table import Column
 
 Show = Literal["auto"] | bool
 
@@ -26,25 +30,10 @@ def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Cal
         yield []
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TextColumn("{task.fields[score]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns(console.width), console=console, transient=True) as bar:
         task = bar.add_task(f"{what}: compiling, once", total=n_sweeps, speed="", score="")
 
         def advance(sweep: int, chains: Sequence[Chain]) -> None:
@@ -59,3 +48,31 @@ def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Cal
             )
 
         yield [advance]
+
+
+def columns(width: int) -> list[ProgressColumn]:
+    """Return what fits into a terminal; the time left always does."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    what = TextColumn("{task.description}", table_column=named(width))
+    if width < 60:
+        return [what, MofNCompleteColumn(), TimeRemainingColumn()]
+    shown: list[ProgressColumn] = [what, BarColumn(bar_width=None), MofNCompleteColumn()]
+    if width >= 84:
+        shown.append(TextColumn("{task.fields[speed]}"))
+    if width >= 110:
+        shown += [TextColumn("{task.fields[score]}"), TimeElapsedColumn()]
+    return [*shown, TimeRemainingColumn()]
+
+
+def named(width: int) -> Column:
+    """Return a column for names, which are cut where they would take more than a third."""
+    from rich.table import Column
+
+    return Column(no_wrap=True, overflow="ellipsis", max_width=max(width // 3, 8))

@@ -1,0 +1,86 @@
+"""What verbs print: tables of any width, bars that keep the time left."""
+
+import io
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+from support.planted import plant
+
+from palaver.cli import output
+from palaver.fit.fold import listening
+from palaver.fit.progress import columns
+
+ROWS = pl.DataFrame(
+    {
+        "kind": ["missing_parent", "bad_line"],
+        "count": [1, 12345],
+        "what": ["parent that is not in the file; became a start", "cannot be read"],
+        "places": ["line 2, line 3", "[/] [bold]line 7[/bold]"],
+    }
+)
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    def print_at(width, call):
+        stream = io.StringIO()
+        monkeypatch.setattr(output, "console", Console(file=stream, width=width))
+        call()
+        return stream.getvalue()
+
+    return print_at
+
+
+@pytest.mark.parametrize("width", range(24, 100, 4))
+def test_no_word_of_a_table_breaks_and_no_line_is_too_long(printed, width):
+    text = printed(width, lambda: output.print_table(ROWS, "What reading found"))
+    assert max(map(len, text.splitlines())) <= width
+    words = {word for row in ROWS.iter_rows() for cell in row for word in str(cell).split()}
+    words = (words - {"12345"}) | {"12,345", "kind" if "┃" in text else "count"}
+    assert words <= set(re.findall(r"[^\s│┃]+", text))
+
+
+def test_what_users_wrote_is_no_markup(printed):
+    text = printed(200, lambda: output.print_table(ROWS))
+    assert "[/] [bold]line 7[/bold]" in text
+    facts = printed(80, lambda: output.print_facts({"source": "[/red] x", "n": 3}))
+    assert "[/red] x" in facts
+    marked = pl.DataFrame({"value": ["[bold]12[/]"]})
+    assert "[bold]" not in printed(80, lambda: output.print_table(marked, markup=True))
+
+
+def test_tables_without_rows(printed):
+    assert "kind" in printed(80, lambda: output.print_table(ROWS.head(0)))
+
+
+@pytest.mark.parametrize("width", [30, 45, 60, 84, 110, 140])
+def test_bars_keep_the_time_left(width):
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, force_terminal=True, color_system=None)
+    clock = iter(float(i) for i in range(1000))
+    with Progress(*columns(width), console=console, get_time=lambda: next(clock)) as bar:
+        task = bar.add_task("BlockHMM", total=2000, speed="123.4 sweeps/s", score="log joint -9")
+        for done in range(1, 5):
+            bar.update(task, completed=100 * done)
+        line = console.render_lines(bar.get_renderable())[0]
+    text = "".join(segment.text for segment in line)
+    assert len(text) <= width
+    assert re.search(r"\d:\d\d:\d\d\s*$", text), text
+    assert "400/2000" in text
+
+
+def test_fold_ins_tell_how_far_they_are():
+    model = plant("lda", np.random.default_rng(1))
+    model.seed_ = 1
+    corpus = model.simulate((20, 3, 5), seed=1)
+    shares = []
+    with listening(shares.append):
+        model.transform(corpus, 10)
+    assert len(shares) >= 10
+    assert sum(shares) == pytest.approx(1)
+    model.transform(corpus, 10)
+    assert sum(shares) == pytest.approx(1)  # nobody listens any more
