@@ -10,15 +10,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palaver.params import Limit, check, real
+from palaver.params import Limit, check, one_of, real
 from palaver.ranking.exact import rank_exactly, stationary
+from palaver.ranking.iterative import rank_iteratively
 from palaver.ranking.result import Ranking, sorted_ranking
 from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
 
 LIMITS: dict[str, Limit] = {
     "weight": real(0, 1),
     "escape": real(0, 1),
+    "solver": one_of("auto", "exact", "iterative"),
 }
+#: Up to so many items all are ranked by inversion; above, where most of them are asked for.
+_SMALL, _LARGE, _MOST = 1000, 20_000, 0.1
 
 
 def grasshopper(
@@ -27,6 +31,8 @@ def grasshopper(
     weight: float = 0.5,
     top: int | None = None,
     escape: float = 0.0,
+    *,
+    solver: str = "auto",
 ) -> Ranking:
     """Rank the items of a graph by centrality and diversity.
 
@@ -46,6 +52,10 @@ def grasshopper(
     escape : float
         Probability that a ranked item lets a walk go on. 0 is GRASSHOPPER; towards 1 the order
         becomes that of the stationary distribution (PageRank).
+    solver : {"auto", "exact", "iterative"}
+        Invert a dense matrix once; or solve for each item on the sparse graph, with bounds
+        that guarantee the order. "auto" inverts up to 1,000 items, and up to 20,000 where
+        more than a tenth of them are to be ranked.
 
     Returns
     -------
@@ -59,7 +69,7 @@ def grasshopper(
     >>> pv.grasshopper(two_groups, prior=[1, 2, 1, 1, 1.5, 1], top=2).order.tolist()
     [1, 4]
     """
-    check("grasshopper", LIMITS, {"weight": weight, "escape": escape})
+    check("grasshopper", LIMITS, {"weight": weight, "escape": escape, "solver": solver})
     walk = make_walk(W, prior, weight)
     n_ranked = checked_top(top, walk.n_items)
     if weight == 0:
@@ -68,7 +78,11 @@ def grasshopper(
         return sorted_ranking(stationary_scores(walk), n_ranked, "grasshopper", walk, escape)
     if weight == 1:
         walk.check_one_destiny()
-    return rank_exactly(walk, n_ranked, escape)
+    if solver == "auto":
+        few = n_ranked <= _MOST * walk.n_items or walk.n_items > _LARGE
+        solver = "iterative" if walk.n_items > _SMALL and few else "exact"
+    rank = rank_exactly if solver == "exact" else rank_iteratively
+    return rank(walk, n_ranked, escape)
 
 
 def stationary_scores(walk: Walk) -> NDArray[np.float64]:

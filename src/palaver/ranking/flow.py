@@ -1,0 +1,192 @@
+"""Expected visits on a sparse graph, kept up to date while items start to absorb.
+
+The jump of the walk has rank one, so it is taken apart: with ``M = weight * steps``, D the
+share that each item lets pass and ``H = (I - D M)^-1``, all that is needed are
+
+    y = H' (1 at the unranked items)      visits before the first jump, from even starts
+    z = H' prior                          the same, from a jump
+
+Both are solved by pushing residuals (:mod:`palaver.kernels.walks`) from where they were before
+the last item was ranked. Error bounds come with them: H is not negative, so residuals between
+-q and p leave ``y / (1 + q) <= true y <= y / (1 - p)``, and the same p and q for z leave it
+within ``-q y`` and ``p y``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
+
+from palaver.kernels.walks import push_two_visits, push_visits, residual_extent
+
+_SWEEPS = 6  # passes of pushing after which what is left is global: a Krylov solver is faster
+_ROUNDS = 30
+LEAST = 1e-3  #: keeps bounds finite while residuals are still large
+_EXACT_BELOW = 1e-7  # limits below which residuals are computed afresh, not carried on
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far the residuals of a right-hand side reach, up and down.
+
+    Attributes
+    ----------
+    up, down : float
+        Of all items: the largest of the open ones and the sum of the others.
+    up_closed, down_closed : float
+        The sum of the closed ones alone, times the most visits that one pays itself.
+    """
+
+    up: float
+    down: float
+    up_closed: float
+    down_closed: float
+
+
+class Flow:
+    """Visits y, and z unless it is a multiple of y, with their residuals.
+
+    Parameters
+    ----------
+    moves : csr matrix, shape (n_items, n_items)
+        M, rows with sums of at most one.
+    starts : array of float64, shape (n_items, 1 or 2)
+        Right-hand sides: that of y, and that of z.
+    escape : float
+        What ranked items let pass.
+
+    Attributes
+    ----------
+    visits : array of float64, shape (n_items, 1 or 2)
+    is_open : array of bool, shape (n_items,)
+        Items with a start in y; y is its own bound for residuals there.
+    """
+
+    def __init__(self, moves: Any, starts: NDArray[np.float64], escape: float) -> None:
+        self._moves = moves
+        self._offsets = moves.indptr.astype(np.int64)
+        self._targets = moves.indices.astype(np.int32)
+        self._self_moves = moves.diagonal()
+        self._escape = escape
+        self._passes = np.ones(len(starts))
+        self._starts = starts.copy()
+        self._forward = True
+        self.visits = np.zeros_like(starts)
+        self._residuals = starts.copy()
+        self.is_open = starts[:, 0] > 0
+        self.limit = 1.0
+
+    @property
+    def n_columns(self) -> int:
+        """1, or 2 where z is solved for apart."""
+        return int(self.visits.shape[1])
+
+    def absorb(self, item: int) -> None:
+        """Turn an item into an absorbing state; what follows from it becomes residual."""
+        row = slice(self._offsets[item], self._offsets[item + 1])
+        lost = (self._passes[item] - self._escape) * self.visits[item]
+        self._passes[item] = self._escape
+        targets = self._targets[row]
+        self._residuals[targets] -= self._moves.data[row, None] * lost
+        self._residuals[item, 0] -= self._starts[item, 0]
+        self._starts[item, 0] = 0.0
+        self.is_open[item] = False
+
+    def settle(self, limit: float, jump_limit: float = 0.0) -> bool:
+        """Bring residuals below a limit; return False where rounding forbids it.
+
+        Parameters
+        ----------
+        limit, jump_limit : float
+            Largest residual of open items in y and in z. The others' stay below it in sum.
+        """
+        limits = np.array([limit, jump_limit])[: self.n_columns]
+        for _ in range(_ROUNDS):
+            if self._push(limits):
+                if limit >= _EXACT_BELOW:
+                    return True
+                self._refresh()
+                if self._is_within(2 * limits):
+                    return True
+            before = np.linalg.norm(self._residuals)
+            self._solve(limits)
+            if np.linalg.norm(self._residuals) > 0.5 * before and limit < _EXACT_BELOW:
+                return False  # rounding has the last word
+        return False
+
+    def _is_within(self, limits: NDArray[np.float64]) -> bool:
+        return bool((np.abs(self._residuals).max(axis=0) <= limits).all())
+
+    def _push(self, limits: NDArray[np.float64]) -> bool:
+        """Pass over the items until none is pushed; return False if that does not come soon."""
+        closed = limits / (2.0 + np.count_nonzero(~self.is_open))
+        graph = (self._offsets, self._targets, self._moves.data, self._self_moves, self._passes,
+                 self.is_open)  # fmt: skip
+        for _ in range(_SWEEPS):
+            self._forward = not self._forward
+            if self.n_columns == 1:
+                n_pushed = push_visits(
+                    *graph, limits[0], closed[0], self._forward,
+                    self.visits[:, 0], self._residuals[:, 0],
+                )  # fmt: skip
+            else:
+                n_pushed = push_two_visits(
+                    *graph, limits, closed, self._forward, self.visits, self._residuals
+                )
+            if not n_pushed:
+                return True
+        return False
+
+    def _refresh(self) -> None:
+        """Compute residuals afresh, without the rounding that pushes carry along."""
+        passed = self._passes[:, None] * self.visits
+        self._residuals = np.ascontiguousarray(self._starts + self._moves.T @ passed - self.visits)
+
+    def _solve(self, limits: NDArray[np.float64]) -> None:
+        """Take a large step by a Krylov solver, for what is owed all over the graph."""
+        n_items = len(self.visits)
+        backwards = self._moves.T
+        operator = LinearOperator(
+            (n_items, n_items),
+            matvec=lambda x: x.ravel() - backwards @ (self._passes * x.ravel()),
+            dtype=np.float64,
+        )
+        for column, limit in enumerate(limits):
+            residual = self._residuals[:, column].copy()
+            size = np.linalg.norm(residual)
+            goal = {"rtol": 0.0, "atol": min(0.2 * limit * np.sqrt(n_items), 0.1 * size)}
+            step, failed = bicgstab(operator, residual, maxiter=100, **goal)
+            if failed or not np.isfinite(step).all():
+                step, _ = gmres(operator, residual, restart=60, maxiter=5, **goal)
+            self.visits[:, column] += step
+        self._refresh()
+
+    def extents(self) -> list[Extent]:
+        """Return the extent of the residuals of each column."""
+        slack = 1.0 / (1.0 - self._escape)
+        extents = []
+        for column in range(self.n_columns):
+            (up, up_closed), (down, down_closed) = residual_extent(
+                self._residuals[:, column], self.is_open
+            )
+            extents.append(
+                Extent(up + up_closed, down + down_closed, slack * up_closed, slack * down_closed)
+            )
+        return extents
+
+    def limits(self, item: int) -> NDArray[np.float64]:
+        """Return what the true visits to one item lie between, (n_columns, 2)."""
+        extents = self.extents()
+        closed = 0.0 if self.is_open[item] else 1.0
+        y, extent = self.visits[item, 0], extents[0]
+        y_high = y / max(1.0 - extent.up, LEAST) + closed * extent.up_closed
+        limits = [[y / (1.0 + extent.down) - closed * extent.down_closed, y_high]]
+        for column, extent in enumerate(extents[1:], 1):
+            z = self.visits[item, column]
+            low = z - extent.down * y_high - closed * extent.down_closed
+            limits.append([low, z + extent.up * y_high + closed * extent.up_closed])
+        return np.maximum(np.array(limits), 0.0)
