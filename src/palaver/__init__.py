@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from palaver.corpus.sample import sample
     from palaver.corpus.table import Corpus, read
     from palaver.encode import Encoded, Vocabulary, WordVectors, utterance_vectors
+    from palaver.language.backoff import BackoffModel
     from palaver.models.block_hmm import BlockHMM
     from palaver.models.gaussian_hmm import GaussianHMM
     from palaver.models.gaussian_mixture import GaussianMixture
@@ -27,6 +28,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "LDA",
     "M4",
+    "BackoffModel",
     "BlockHMM",
     "Corpus",
     "Encoded",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BackoffModel": "palaver.language.backoff",
     "BlockHMM": "palaver.models.block_hmm",
     "Corpus": "palaver.corpus.table",
     "Encoded": "palaver.encode",

@@ -1,12 +1,16 @@
-"""Data sets that may lie beside the repository, in ``../shared/data``; tests skip without."""
+"""Data sets that may lie beside the repository, in ``../shared/data``; tests skip without.
+
+The environment variable ``PALAVER_DATA`` names another folder.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-_DATA = Path(__file__).parents[3] / "shared" / "data"
+_DATA = Path(os.environ.get("PALAVER_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
 
 def shared_data(name: str) -> Path:

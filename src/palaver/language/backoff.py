@@ -1,0 +1,358 @@
+"""Backoff models of words: plain n-grams, and factored models with any other parents.
+
+Bilmes & Kirchhoff (2003), "Factored language models and generalized parallel backoff";
+Chen & Goodman (1998) for the smoothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.language.counts import Events
+from palaver.language.discounts import DISCOUNTS
+from palaver.language.estimate import Smoothing, estimate
+from palaver.language.graph import Graph, parse_graph
+from palaver.language.tables import COMBINATIONS, Tables
+from palaver.language.words import END, START, UNKNOWN, WordNumbers, number_words
+from palaver.params import Limit, check, either, flag, one_of, text, whole
+
+#: Sentences of words.
+Sentences = Sequence[Sequence[str]]
+#: For each factor, a value for each word of each sentence.
+Factors = Mapping[str, Sequence[Sequence[Any]]]
+
+LIMITS: dict[str, Limit] = {
+    "order": whole(1, 9),
+    "graph": text(),
+    "discount": one_of(*DISCOUNTS),
+    "combine": one_of(*COMBINATIONS),
+    "interpolate": flag(),
+    "continuation": either(flag(), one_of("words")),
+    "min_count": whole(1),
+    "end": flag(),
+}
+
+
+class BackoffModel:
+    """Smoothed probabilities of words given the words before them and other factors.
+
+    Parameters
+    ----------
+    order : int
+        Words of an n-gram: ``order - 1`` words before the predicted one are parents, called
+        word (the nearest), word2, word3, ...
+    factors : sequence of str
+        Names of further parents that every word has, such as ("tag", "pitch").
+    graph : str
+        Which parents are dropped first, as in ``"tag>word"``, ``"word>state+tag"``
+        (:mod:`palaver.language.graph`). "auto" drops the farthest words first, then factors, then
+        the nearest word.
+    discount : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
+        What is taken from seen words; see :func:`palaver.language.discounts.estimate_discounts`,
+        also for what happens to data that are too small for it.
+    combine : {"mean", "max", "product", "weighted", "count-weighted"}
+        How a node that backs off in parallel joins what the nodes below say.
+    weights : mapping of str to float, optional
+        For "weighted": of the path that drops each parent first.
+    interpolate : bool
+        Mix the lower orders into seen words too; False backs off for unseen ones only.
+    cutoffs : int or sequence of int
+        Counts up to this are treated as unseen; a sequence has one for each number of parents,
+        from none up.
+    continuation : bool or "words"
+        Whether a node counts in how many different contexts of the node above a word follows
+        (Kneser-Ney) or how often. "words": the first where a word is dropped, the second for
+        other factors. A node that is reached from several takes its counts from the nearest node
+        that all ways to it go through.
+    min_count : int
+        Words seen less often are the unknown word.
+    end : bool
+        Predict the end of a sentence, too.
+
+    Attributes
+    ----------
+    words_ : list of str
+        All words that can be predicted, the unknown word first, then the end if there is one.
+    n_pairs_ : int
+        Number of probabilities that are stored.
+
+    Examples
+    --------
+    >>> import palaver as pv
+    >>> model = pv.BackoffModel(order=2).fit([["a", "b"], ["a", "c"], ["a", "b"]])
+    >>> round(float(model.distribution(["a"]).sum()), 9)
+    1.0
+    """
+
+    def __init__(
+        self,
+        order: int = 3,
+        factors: Sequence[str] = (),
+        graph: str = "auto",
+        discount: str = "modified-kneser-ney",
+        combine: str = "mean",
+        weights: Mapping[str, float] | None = None,
+        interpolate: bool = True,
+        cutoffs: int | Sequence[int] = 0,
+        continuation: bool | str = True,
+        min_count: int = 1,
+        end: bool = True,
+    ) -> None:
+        self.order = order
+        self.factors = factors
+        self.graph = graph
+        self.discount = discount
+        self.combine = combine
+        self.weights = weights
+        self.interpolate = interpolate
+        self.cutoffs = cutoffs
+        self.continuation = continuation
+        self.min_count = min_count
+        self.end = end
+
+    @property
+    def parents(self) -> list[str]:
+        """Names of all parents: words from the nearest, then factors."""
+        return word_parents(self.order) + list(self.factors)
+
+    def _graph(self) -> Graph:
+        text = self.graph
+        if text == "auto":
+            words = word_parents(self.order)
+            text = ">".join([*words[:0:-1], *self.factors, *words[:1]])
+        return parse_graph(text, self.parents)
+
+    def _check(self) -> None:
+        check("BackoffModel", LIMITS, {name: getattr(self, name) for name in LIMITS})
+        if len(set(self.parents)) < len(self.parents):
+            raise ParameterError(f"BackoffModel: factors must have different names, none of "
+                                 f"{', '.join(word_parents(self.order))}")  # fmt: skip
+
+    # learning
+
+    def fit(self, sentences: Sentences, factors: Factors | None = None) -> Self:
+        """Estimate the probabilities.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+        factors : mapping of str to sequences
+            For each name of ``factors``, a value for each word of each sentence; with ``end``, a
+            sentence may have one value more than words, for its end (the last value otherwise).
+            None is a value that does not exist: the nodes that need it are passed over.
+        """
+        self._check()
+        graph = self._graph()
+        if not any(len(sentence) for sentence in sentences):
+            raise CorpusError("BackoffModel: the sentences hold no words")
+        self._words = WordNumbers.choose(sentences, self.min_count, self.end)
+        given = factors or {}
+        self._values = {
+            name: number_words(value for row in self._factor(given, name) for value in row)
+            for name in self.factors
+        }
+        events = self._events(sentences, given)
+        self._tables = estimate(
+            events.unique(self._sizes(), len(self._words)),
+            graph,
+            self._sizes(),
+            len(self._words),
+            [self._counts_types(name) for name in self.parents],
+            self._smoothing(),
+        )
+        return self
+
+    def _smoothing(self) -> Smoothing:
+        return Smoothing(
+            self.discount,
+            self.combine,
+            path_weights(self.parents, self.weights),
+            self.interpolate,
+            as_cutoffs(self.cutoffs),
+        )
+
+    def _counts_types(self, name: str) -> bool:
+        if self.continuation == "words":
+            return name not in self.factors
+        return bool(self.continuation)
+
+    def _sizes(self) -> list[int]:
+        n_words = len(self._words) + 1  # and the start
+        return [n_words] * (self.order - 1) + [len(self._values[name]) for name in self.factors]
+
+    def _factor(self, factors: Factors, name: str) -> Sequence[Sequence[Any]]:
+        if name not in factors:
+            raise ParameterError(f"BackoffModel: values of the factor {name!r} are missing; give "
+                                 f"factors={{{name!r}: [...]}}")  # fmt: skip
+        return factors[name]
+
+    def _events(self, sentences: Sentences, factors: Factors) -> Events:
+        """Return every predicted word with its parents."""
+        tokens, offsets = self._words.encode(sentences)
+        columns = [
+            previous_words(tokens, offsets, distance, len(self._words))
+            for distance in range(1, self.order)
+        ]
+        columns += [self._factor_column(factors, name, offsets) for name in self.factors]
+        return Events(tokens, columns, np.ones(len(tokens), np.int64))
+
+    def _factor_column(
+        self, factors: Factors, name: str, offsets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the numbers of a factor's values, the value of each sentence's end added."""
+        rows, known = self._factor(factors, name), self._values[name]
+        if len(rows) != len(offsets) - 1:
+            raise ParameterError(f"BackoffModel: the factor {name!r} has {len(rows)} sentences, "
+                                 f"the words have {len(offsets) - 1}")  # fmt: skip
+        column: list[int] = []
+        for number, (row, (first, last)) in enumerate(zip(rows, pairwise(offsets), strict=True)):
+            values = [known.get(value, -1) for value in row]
+            size = int(last - first)
+            if self.end and len(values) == size - 1:
+                values.append(values[-1] if values else -1)
+            if len(values) != size:
+                raise ParameterError(f"BackoffModel: the factor {name!r} has {len(row)} values in "
+                                     f"sentence {number}, not one a word")  # fmt: skip
+            column += values
+        return np.array(column, np.int64)
+
+    # asking
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_tables"):
+            raise NotFittedError("BackoffModel: not fitted yet; call fit(sentences) or read_arpa")
+
+    @property
+    def words_(self) -> list[str]:
+        """All words that can be predicted."""
+        self._check_fitted()
+        return list(self._words.words)
+
+    @property
+    def n_pairs_(self) -> int:
+        """Number of probabilities that are stored."""
+        self._check_fitted()
+        return self._tables.n_pairs
+
+    @property
+    def tables_(self) -> Tables:
+        """The model in numbers."""
+        self._check_fitted()
+        return self._tables
+
+    def word_logprobs(
+        self, sentences: Sentences, factors: Factors | None = None
+    ) -> NDArray[np.float64]:
+        """Return the natural logarithm of the probability of every word, ends included, flat."""
+        self._check_fitted()
+        events = self._events(sentences, factors or {})
+        return np.asarray(np.log(self._tables.probability(events.words, events.parents)))
+
+    def logprob(
+        self, sentence: Sequence[str], factors: Mapping[str, Sequence[Any]] | None = None
+    ) -> float:
+        """Return the natural logarithm of the probability of a sentence."""
+        rows = {name: [values] for name, values in (factors or {}).items()}
+        return float(self.word_logprobs([sentence], rows).sum())
+
+    def perplexity(self, sentences: Sentences, factors: Factors | None = None) -> float:
+        """Return the perplexity a word, ends included."""
+        logs = self.word_logprobs(sentences, factors)
+        if not len(logs):
+            raise CorpusError("BackoffModel: the sentences hold no words")
+        return float(np.exp(-logs.mean()))
+
+    def distribution(
+        self, before: Sequence[str] = (), factors: Mapping[str, Any] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of all words, in the order of ``words_``.
+
+        Parameters
+        ----------
+        before : sequence of str
+            The words before, the nearest last; ``"<s>"`` is the start of the sentence.
+        factors : mapping of str to value
+            Factors that are missing, or have a value that was never seen, do not exist.
+        """
+        self._check_fitted()
+        before = list(before)[::-1][: self.order - 1]
+        context = [self._words.context(word) for word in before]
+        context += [-1] * (self.order - 1 - len(before))
+        given = factors or {}
+        context += [self._values[name].get(given.get(name), -1) for name in self.factors]
+        return self._tables.row(context)
+
+    # ARPA files
+
+    def write_arpa(self, path: str | Path) -> None:
+        """Write a plain n-gram model in the ARPA format."""
+        from palaver.language.arpa import arpa_text
+
+        self._check_fitted()
+        plain = self._is_plain()
+        if not plain:
+            raise ParameterError("BackoffModel: ARPA files hold plain n-grams only, without "
+                                 "factors and parallel backoff")  # fmt: skip
+        with Path(path).open("w", encoding="utf-8") as stream:
+            stream.writelines(arpa_text(self._tables, self._words))
+
+    def _is_plain(self) -> bool:
+        kept = [node.kept for node in self._tables.graph.nodes]
+        return kept == [tuple(range(n)) for n in range(self.order - 1, -1, -1)]
+
+    @classmethod
+    def read_arpa(cls, path: str | Path) -> BackoffModel:
+        """Read a plain n-gram model from an ARPA file, such as KenLM and SRILM write."""
+        from palaver.language.arpa import parse_arpa
+
+        tables, words = parse_arpa(Path(path))
+        order = len(tables.sizes) + 1
+        model = cls(order=order, end=END in words.words[:2])
+        model._words, model._tables, model._values = words, tables, {}
+        return model
+
+
+def word_parents(order: int) -> list[str]:
+    """Return the names of the words before: word, word2, word3, ..."""
+    return ["word", *(f"word{n}" for n in range(2, order))][: order - 1]
+
+
+def path_weights(parents: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
+    """Return the weights of the paths in the order of the parents."""
+    given = weights or {}
+    for name, weight in given.items():
+        if name not in parents or not weight > 0:
+            raise ParameterError(f"weights must be positive numbers of {', '.join(parents)}, "
+                                 f"got {name!r}: {weight!r}")  # fmt: skip
+    return tuple(float(given.get(name, 1.0)) for name in parents)
+
+
+def as_cutoffs(cutoffs: int | Sequence[int]) -> tuple[int, ...]:
+    """Return cut-offs as a tuple of whole numbers."""
+    found = (cutoffs,) if isinstance(cutoffs, int) else tuple(cutoffs)
+    if not found or not all(isinstance(c, int) and not isinstance(c, bool) and c >= 0
+                            for c in found):  # fmt: skip
+        raise ParameterError(f"cutoffs must be whole numbers >= 0, got {cutoffs!r}")
+    return found
+
+
+def previous_words(
+    tokens: NDArray[np.int64], offsets: NDArray[np.int64], distance: int, start: int
+) -> NDArray[np.int64]:
+    """Return the word ``distance`` before each; the start of the sentence, and before it -1."""
+    column = np.full(len(tokens), -1, np.int64)
+    column[distance:] = tokens[: max(len(tokens) - distance, 0)]
+    positions = np.arange(len(tokens)) - np.repeat(offsets[:-1], np.diff(offsets))
+    column[positions == distance - 1] = start
+    column[positions < distance - 1] = -1
+    return column
+
+
+__all__ = ["END", "START", "UNKNOWN", "BackoffModel", "word_parents"]

@@ -1,0 +1,136 @@
+"""From counts to probabilities: discounts, weights of the nodes below, node by node upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.language.counts import Events, NodeCounts, count_nodes
+from palaver.language.discounts import discounted_shares, estimate_discounts
+from palaver.language.graph import Graph
+from palaver.language.tables import NodeTable, Tables
+
+_EVERYTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How probabilities are made from counts.
+
+    Attributes
+    ----------
+    discount : str
+        One of :data:`palaver.language.discounts.DISCOUNTS`.
+    combine : str
+        One of :data:`palaver.language.tables.COMBINATIONS`.
+    weights : tuple of float
+        Of the path that drops each parent; for the weighted combination.
+    interpolate : bool
+        Add what the nodes below say to seen words too, instead of to unseen ones only.
+    cutoffs : tuple of int
+        Counts up to this are treated as unseen; one value for each number of parents, from none
+        up, the last one for all above.
+    """
+
+    discount: str = "modified-kneser-ney"
+    combine: str = "mean"
+    weights: tuple[float, ...] = ()
+    interpolate: bool = True
+    cutoffs: tuple[int, ...] = (0,)
+
+    def cutoff(self, n_parents: int) -> int:
+        """Return the cut-off of a node with so many parents."""
+        return self.cutoffs[min(n_parents, len(self.cutoffs) - 1)]
+
+
+def estimate(
+    events: Events,
+    graph: Graph,
+    sizes: Sequence[int],
+    n_words: int,
+    type_counting: Sequence[bool],
+    smoothing: Smoothing,
+) -> Tables:
+    """Estimate a backoff model.
+
+    Parameters
+    ----------
+    events : Events
+        Each different one once; see :meth:`Events.unique`.
+    graph : Graph
+    sizes : sequence of int
+        Number of values of each parent.
+    n_words : int
+        Words that can be predicted, the unknown one and the end of a sentence included.
+    type_counting : sequence of bool
+        For each parent, whether dropping it counts types instead of events.
+    smoothing : Smoothing
+    """
+    counted = count_nodes(events, graph, sizes, n_words, type_counting)
+    tables = Tables(graph, sizes, n_words, smoothing.combine, smoothing.weights)
+    for number in range(len(graph.nodes) - 1, -1, -1):
+        tables.nodes[number] = _node_table(tables, number, counted[number], smoothing)
+    return tables
+
+
+def _node_table(
+    tables: Tables, number: int, counted: NodeCounts, smoothing: Smoothing
+) -> NodeTable:
+    """Turn the counts of a node into probabilities; the nodes below are done."""
+    place = tables.graph.nodes[number]
+    contexts = counted.pair_contexts
+    n_contexts = len(counted.contexts)
+    totals = np.bincount(contexts, counted.counts, n_contexts).astype(np.int64)
+    discounts = estimate_discounts(counted.counts, smoothing.discount)
+    shares = discounted_shares(counted.counts, contexts, totals, discounts, smoothing.discount)
+    kept = counted.counts > smoothing.cutoff(len(place.kept))
+    words, contexts, shares = counted.words[kept], contexts[kept], shares[kept]
+    below, norm = _below(tables, number, counted, contexts, words)
+    left = np.maximum(1 - np.bincount(contexts, shares, n_contexts), 0.0)
+    if smoothing.interpolate:
+        alpha = left / norm
+        probability = shares + alpha[contexts] * below
+    else:
+        alpha, probability = _backed_off(shares, contexts, below, left, norm)
+    pairs = contexts * tables.n_words + words
+    return NodeTable(counted.contexts, pairs, probability, alpha, totals)
+
+
+def _below(
+    tables: Tables,
+    number: int,
+    counted: NodeCounts,
+    contexts: NDArray[np.int64],
+    words: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return g of each pair and its sum over all words in each context."""
+    parents = [np.full(len(counted.contexts), -1, np.int64) for _ in tables.sizes]
+    for parent, column in zip(
+        tables.graph.nodes[number].kept, counted.contexts.columns(), strict=True
+    ):
+        parents[parent] = column
+    below = tables.lower(words, [column[contexts] for column in parents], number)
+    if tables.is_unnormalised(number):
+        return below, tables.normaliser(parents, number)
+    return below, np.ones(len(counted.contexts))
+
+
+def _backed_off(
+    shares: NDArray[np.float64],
+    contexts: NDArray[np.int64],
+    below: NDArray[np.float64],
+    left: NDArray[np.float64],
+    norm: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return alpha and the seen words' probabilities when only unseen words back off.
+
+    Where every word was seen there is nobody to give the rest to: the seen ones share it.
+    """
+    unseen = norm - np.bincount(contexts, below, len(norm))
+    everything = unseen <= _EVERYTHING * norm
+    alpha = np.where(everything, 0.0, left / np.where(everything, 1.0, unseen))
+    scale = np.where(everything, 1 / np.maximum(1 - left, _EVERYTHING), 1.0)
+    return alpha, shares * scale[contexts]
