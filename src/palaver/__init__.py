@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
     from palaver.models.registry import load
+    from palaver.page import report
     from palaver.ranking.baselines import rank
     from palaver.ranking.exemplars import exemplars
     from palaver.ranking.grasshopper import grasshopper
@@ -43,6 +44,7 @@ __all__ = [
     "load",
     "rank",
     "read",
+    "report",
     "sample",
     "utterance_vectors",
 ]
@@ -65,6 +67,7 @@ _HOMES = {
     "load": "palaver.models.registry",
     "rank": "palaver.ranking.baselines",
     "read": "palaver.corpus.table",
+    "report": "palaver.page",
     "sample": "palaver.corpus.sample",
     "utterance_vectors": "palaver.encode",
 }

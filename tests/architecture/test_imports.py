@@ -12,13 +12,13 @@ SOURCE = Path(palaver.__file__).parent
 #: Each line may import those above it, and rooms of its own line only as listed in NEIGHBOURS.
 LINES = [
     {"errors", "params", "rng"},
-    {"store", "kernels"},
+    {"store", "kernels", "draw"},
     {"corpus", "parallel"},
     {"encode", "language"},
-    {"fit", "draw", "evaluate"},
+    {"fit", "evaluate"},
     {"models"},
     {"ranking", "threads", "trials"},
-    {"report"},
+    {"page"},
     {"cli"},
 ]
 NEIGHBOURS = {("params", "errors"), ("rng", "errors")}

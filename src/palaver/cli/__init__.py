@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from palaver.cli import annotate, check, convert, demo, evaluate, fit, shares, topics
+from palaver.cli import annotate, check, convert, demo, evaluate, fit, report, shares, topics
 
 app = typer.Typer(
     name="palaver",
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, check, convert, fit, topics, shares, evaluate, annotate):
+for verb in (demo, check, convert, fit, topics, shares, evaluate, annotate, report):
     app.command(name=verb.NAME)(verb.run)
 
 

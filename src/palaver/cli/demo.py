@@ -18,7 +18,7 @@ def run(
     sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 300,
     json: Json = False,
 ) -> None:
-    """Fit M4 to the built-in sample, a synthetic help forum, and show the acts it finds.
+    """Fit M4 to the built-in sample, a synthetic help forum, and write a page about it.
 
     Example: `palaver demo`
     """
@@ -31,6 +31,7 @@ def run(
     from palaver.encode import encode
     from palaver.errors import StoreError
     from palaver.models.m4 import M4
+    from palaver.page import report as write_page
 
     corpus = sample()
     if not json:
@@ -45,6 +46,8 @@ def run(
     runs.begin(out, model, encoded, runs.SAMPLE)
     model.fit(encoded, folder=out)
     model.annotate(corpus).write(out / "tagged.jsonl")
+    page = write_page(model, corpus, out / "report.html", command=f"palaver report {out}")
     report(model, out, json)
     if not json:
         console.print(f"The sample with its classes: {out / 'tagged.jsonl'}", soft_wrap=True)
+        console.print(f"What people do in it, to read in a browser: {page}", soft_wrap=True)

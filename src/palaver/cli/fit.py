@@ -152,5 +152,6 @@ def report(model: Model, folder: Path, json: bool) -> None:
         return
     show(summary)
     console.print(f"\nThe run is in {folder}. Next:")
+    console.print(f"  palaver report {folder}", soft_wrap=True)
     console.print(f"  palaver topics {folder} --words 20", soft_wrap=True)
     console.print(f"  palaver annotate {folder} FILE tagged.jsonl", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from palaver.models.base import Model
 
@@ -48,6 +49,47 @@ class ModelSummary:
     convergence: dict[str, float]
     facts: dict[str, Any]
 
+    def next_shares(self) -> NDArray[np.float64] | None:
+        """Return what is expected after a message wholly of one class, and at the start.
+
+        Returns
+        -------
+        array of float64, shape (n_classes + 1, n_classes), or None
+            Rows sum to one; the last row is the start. Weights go through the softmax of the
+            model, ``softmax(weights[a] + bias)``; probabilities are taken as they are. A model
+            without a start row starts by its class shares; None for a model without
+            transitions.
+        """
+        if self.transitions is None or self.transition_kind == "none":
+            return None
+        n_classes = len(self.class_shares)
+        rows = np.asarray(self.transitions, float)
+        named = {name: rows[n_classes + i] for i, name in enumerate(self.transition_rows)}
+        first = named.get("start")
+        following = rows[:n_classes]
+        if self.transition_kind == "weights":
+            bias = named.get("bias", np.zeros(n_classes))
+            following = softmax(following + bias, axis=1)
+            first = None if first is None else softmax(first + bias)
+        start = self.class_shares if first is None else first
+        table = np.vstack((following, start))
+        return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+    def effects(self) -> NDArray[np.float64] | None:
+        """Return how many times as likely as usual each class is after each other.
+
+        Returns
+        -------
+        array of float64, shape (n_classes + 1, n_classes), or None
+            ``next[a, b] / usual[b]`` with :meth:`next_shares`. Usual is the average over what
+            may be answered, ``sum_a share[a] next[a, b]``; for the last row, the start, it is
+            the class's share of the corpus.
+        """
+        following = self.next_shares()
+        if following is None:
+            return None
+        return relative(following, self.class_shares)
+
     def classes(self, n_words: int = 8) -> pl.DataFrame:
         """Return one row a class, the largest first: class, share, its telling words."""
         words = (
@@ -58,6 +100,14 @@ class ModelSummary:
         shares = pl.DataFrame({"class": np.arange(len(self.class_shares)),
                                "share": self.class_shares})  # fmt: skip
         return shares.join(words, on="class", how="left").sort("share", descending=True)
+
+
+def relative(following: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide what follows each class by what usually follows; see :meth:`ModelSummary.effects`."""
+    tiny = np.finfo(float).tiny
+    usual = np.maximum(shares @ following[:-1], tiny)
+    start = following[-1] / np.maximum(shares, tiny)
+    return np.vstack((following[:-1] / usual, start))
 
 
 def summarize_model(model: Model) -> ModelSummary:

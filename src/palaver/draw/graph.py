@@ -1,0 +1,230 @@
+"""The act graph: classes as nodes, what follows what as signed arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.draw.layout import Layout, place, typical_places
+from palaver.draw.palette import colour_class, letters
+from palaver.draw.svg import Svg, shorten, tag, words
+
+#: Steps of the slider: how many times as likely as usual the weakest edge is.
+STEPS = (1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0)
+#: Edges kept a node, the strongest first, and the least traffic an edge must carry.
+_MORE, _LESS, _LEAST_TRAFFIC = 6, 3, 0.001
+MAX_NODES = 30
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One arrow.
+
+    Attributes
+    ----------
+    source : int
+        Rank of the class, or -1 for the start of a thread.
+    target : int
+    effect : float
+        How many times as likely as usual.
+    probability : float
+        Expected share of the target after the source.
+    weight : float or None
+        The model's own weight, where it has weights.
+    """
+
+    source: int
+    target: int
+    effect: float
+    probability: float
+    weight: float | None = None
+
+
+def find_edges(
+    shares: NDArray[np.float64],
+    following: NDArray[np.float64],
+    effects: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+) -> list[Edge]:
+    """Choose the arrows worth drawing, the strongest last so that they lie on top.
+
+    An arrow must change what is usual by the first of :data:`STEPS`, and what it raises must
+    be at least a thousandth of all traffic.
+    """
+    edges = []
+    for source in range(len(shares) + 1):
+        start = source == len(shares)
+        traffic = following[source] * (1.0 if start else shares[source])
+        raised = (effects[source] >= STEPS[0]) & (traffic >= _LEAST_TRAFFIC)
+        lowered = effects[source] <= 1 / STEPS[0]
+        order = np.argsort(-effects[source], kind="stable")
+        chosen = [k for k in order if raised[k]][:_MORE]
+        chosen += [] if start else [k for k in order[::-1] if lowered[k]][:_LESS]
+        for target in chosen:
+            weight = None if weights is None else float(weights[source, target])
+            edges.append(
+                Edge(-1 if start else source, int(target), float(effects[source, target]),
+                     float(following[source, target]), weight)
+            )  # fmt: skip
+    return sorted(edges, key=lambda e: (e.effect > 1, abs(np.log(max(e.effect, 1e-9)))))
+
+
+def first_step(edges: Sequence[Edge], n_nodes: int) -> int:
+    """Return the slider's first place: as many raised edges as nodes and a half, at least."""
+    raised = sorted((e.effect for e in edges if e.effect > 1 and e.source >= 0), reverse=True)
+    wanted = min(len(raised), round(1.5 * n_nodes))
+    if not wanted:
+        return 0
+    return max(i for i, step in enumerate(STEPS) if step <= raised[wanted - 1] or i == 0)
+
+
+def act_graph(
+    shares: NDArray[np.float64],
+    following: NDArray[np.float64],
+    effects: NDArray[np.float64],
+    names: Sequence[str],
+    telling: Sequence[str],
+    edges: Sequence[Edge],
+    *,
+    tall: bool = False,
+    least: float = STEPS[0],
+    show_less: bool = False,
+) -> Svg:
+    """Draw the graph of classes in order of rank.
+
+    Parameters
+    ----------
+    shares, following, effects
+        See :class:`palaver.models.summary.ModelSummary`; shapes (K,), (K + 1, K), (K + 1, K).
+    names, telling : sequence of str
+        What each class is called, and its telling words in one line.
+    edges : sequence of Edge
+        From :func:`find_edges`.
+    tall : bool
+        For narrow screens.
+    least : float
+        Edges weaker than this are drawn but hidden.
+    show_less : bool
+        Show edges that lower.
+    """
+    layout = place(shares, effects, typical_places(following), tall=tall)
+    drawn = [_edge(edge, layout, least, show_less) for edge in edges]
+    size = 22 if tall else 24
+    nodes = [
+        _node(k, layout, float(shares[k]), names[k], shorten(telling[k], size + 4), size)
+        for k in range(len(shares))
+    ]
+    return Svg(
+        tag(
+            "svg",
+            tag("g", *drawn, class_="edges"),
+            tag("g", *nodes, class_="nodes"),
+            viewBox=f"0 0 {layout.width:.0f} {layout.height:.0f}",
+            class_="act-graph tall" if tall else "act-graph wide",
+            role="group",
+            aria_label="What follows what",
+        )
+    )
+
+
+def _node(rank: int, layout: Layout, share: float, name: str, telling: str, size: int) -> str:
+    x, y, radius = layout.x[rank], layout.y[rank], layout.radius[rank]
+    lines = wrap(name, size)
+    below = y + radius + 16
+    return tag(
+        "g",
+        tag("circle", cx=x, cy=y, r=radius),
+        tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17),
+        tag("text", f"{share:.0%}", x=x, y=y + 11, class_="letter", font_size=11),
+        tag(
+            "text",
+            *(tag("tspan", words(line), x=x, y=below + 16 * i) for i, line in enumerate(lines)),
+            class_="name",
+            data_label=rank,
+            data_size=size,
+        ),
+        tag("text", words(telling), x=x, y=below + 16 * len(lines), class_="words"),
+        class_=f"node {colour_class(rank)}",
+        data_node=rank,
+        tabindex="0",
+        role="link",
+        aria_label=f"{letters(rank)}: {name}, {share:.0%}",
+    )
+
+
+def wrap(text: str, size: int) -> list[str]:
+    """Cut a name into at most two lines of about a size, at a space where there is one."""
+    if len(text) <= size:
+        return [text]
+    at = text.rfind(" ", 0, size + 1)
+    at = at if at > 0 else size
+    return [text[:at], shorten(text[at:].strip(), size)]
+
+
+def _edge(edge: Edge, layout: Layout, least: float, show_less: bool) -> str:
+    strength = max(edge.effect, 1 / max(edge.effect, 1e-9))
+    width = 1.2 + 1.3 * min(np.log2(strength), 4.5)
+    path, tip, angle = _path(edge, layout, 4 + 1.6 * width)
+    size = 5 + 1.5 * width
+    hidden = strength < least or (edge.effect < 1 and not show_less)
+    kind = "edge" + (" less" if edge.effect < 1 else "") + (" start" if edge.source < 0 else "")
+    return tag(
+        "g",
+        tag("path", d=path, class_="hit", stroke_width=width + 12),
+        tag("path", d=path, stroke_width=width),
+        tag("polygon", points=_arrowhead(tip, angle, size, blunt=edge.effect < 1)),
+        class_=kind + (" hidden" if hidden else ""),
+        data_from=edge.source,
+        data_to=edge.target,
+        data_effect=edge.effect,
+    )
+
+
+def _path(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, float], float]:
+    """Return the curve of an edge, its tip and the angle at which it arrives."""
+    x1, y1, r1 = layout.x[edge.target], layout.y[edge.target], layout.radius[edge.target] + gap
+    if edge.source < 0:  # from outside
+        tall = layout.height > layout.width
+        angle = np.pi / 2 if tall else np.pi / 6
+        dx, dy = np.cos(angle), np.sin(angle)
+        tip = (x1 - r1 * dx, y1 - r1 * dy)
+        far = r1 + 30
+        return f"M{x1 - far * dx:.1f} {y1 - far * dy:.1f}L{tip[0]:.1f} {tip[1]:.1f}", tip, angle
+    if edge.source == edge.target:
+        return _loop(x1, y1, r1)
+    x0, y0, r0 = layout.x[edge.source], layout.y[edge.source], layout.radius[edge.source]
+    dx, dy = x1 - x0, y1 - y0
+    distance = float(np.hypot(dx, dy))
+    bend = 0.14 * distance + 14
+    cx, cy = (x0 + x1) / 2 + bend * dy / distance, (y0 + y1) / 2 - bend * dx / distance
+    leave, arrive = np.arctan2(cy - y0, cx - x0), np.arctan2(y1 - cy, x1 - cx)
+    sx, sy = x0 + (r0 + 2) * np.cos(leave), y0 + (r0 + 2) * np.sin(leave)
+    tip = (x1 - r1 * np.cos(arrive), y1 - r1 * np.sin(arrive))
+    return f"M{sx:.1f} {sy:.1f}Q{cx:.1f} {cy:.1f} {tip[0]:.1f} {tip[1]:.1f}", tip, float(arrive)
+
+
+def _loop(x: float, y: float, radius: float) -> tuple[str, tuple[float, float], float]:
+    """Return a loop above a node that leads back into it."""
+    out, back = np.radians(-118), np.radians(-62)
+    inner = radius - 4
+    sx, sy = x + inner * np.cos(out), y + inner * np.sin(out)
+    tip = (x + radius * np.cos(back), y + radius * np.sin(back))
+    up = y - radius - 34
+    path = f"M{sx:.1f} {sy:.1f}C{x - 30:.1f} {up:.1f} {x + 34:.1f} {up:.1f} "
+    angle = float(np.arctan2(tip[1] - up, tip[0] - (x + 34)))
+    return f"{path}{tip[0]:.1f} {tip[1]:.1f}", tip, angle
+
+
+def _arrowhead(tip: tuple[float, float], angle: float, size: float, *, blunt: bool) -> str:
+    """Return the corners of an arrowhead, or of a bar where an edge lowers."""
+    forward, side = (0.2, 0.62) if blunt else (1.0, 0.5)
+    corners = [(-forward, -side), (-forward, side)]
+    corners += [(forward, side), (forward, -side)] if blunt else [(0.55, 0.0)]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return " ".join(
+        f"{tip[0] + size * (a * cos - b * sin):.1f},{tip[1] + size * (a * sin + b * cos):.1f}"
+        for a, b in corners
+    )

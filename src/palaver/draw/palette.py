@@ -1,0 +1,71 @@
+"""Colours of classes, safe for the colour-blind, and their letters.
+
+The first seven are those of Okabe & Ito (2008, "Color universal design") without black, the
+others are from Tol's muted scheme (2021, "Colour schemes"). Beyond twelve classes colours come
+again with dashed edges; letters always tell classes apart.
+"""
+
+from __future__ import annotations
+
+COLOURS = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#882255",
+    "#999933", "#6a5acd", "#44aa99", "#8c8c8c",
+)  # fmt: skip
+
+
+def letters(rank: int) -> str:
+    """Return the letters of the class of a rank: A, B, ... Z, AA, AB, ..."""
+    name = ""
+    rank += 1
+    while rank:
+        rank, rest = divmod(rank - 1, 26)
+        name = chr(65 + rest) + name
+    return name
+
+
+def colour_class(rank: int) -> str:
+    """Return the style classes of a rank's colour."""
+    again = " again" if rank >= len(COLOURS) else ""
+    return f"c{rank % len(COLOURS)}{again}"
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of ``#rrggbb`` (WCAG 2)."""
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (WCAG 2): 4.5 is enough for text, 3 for shapes."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever can be read better on a colour."""
+    return max("#000000", "#ffffff", key=lambda ink: contrast(ink, colour))
+
+
+def style_sheet() -> str:
+    """Return the rules that give classes their colours."""
+    rules = [f".c{i}{{--c:{colour};--on:{ink_on(colour)}}}" for i, colour in enumerate(COLOURS)]
+    return "".join(rules) + _SHAPES
+
+
+_SHAPES = """
+.fill{fill:var(--c)}.line{stroke:var(--c);fill:none}
+.node circle{fill:var(--c);stroke:var(--ink);stroke-opacity:.55;stroke-width:1.25}
+.node.again circle{stroke-dasharray:4 3}
+.node .letter{fill:var(--on);font-weight:700;text-anchor:middle;dominant-baseline:central}
+.node .name,.node .words{text-anchor:middle;paint-order:stroke;stroke:var(--page);
+stroke-width:4px;stroke-linejoin:round}
+.node .name{fill:var(--ink);font-weight:600;font-size:14px}
+.node .words{fill:var(--soft);font-size:12px}
+.edge path{fill:none;stroke:var(--more);stroke-opacity:.62}
+.edge.less path{stroke:var(--less);stroke-dasharray:5 4}
+.edge polygon{fill:var(--more)}.edge.less polygon{fill:var(--less)}
+.edge .hit{stroke:transparent;stroke-opacity:0;stroke-dasharray:none}
+.axis{stroke:var(--line);stroke-width:1}.tick{fill:var(--soft);font-size:11px}
+.hidden{display:none}
+"""

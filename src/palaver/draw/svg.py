@@ -1,0 +1,62 @@
+"""SVG as text: one function that escapes, one type that notebooks show."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from palaver.draw.palette import style_sheet
+
+
+def tag(name: str, *children: str, **attributes: str | float | None) -> str:
+    """Return an element; values are escaped, children are not: use :func:`words` for text.
+
+    Underscores in the names of attributes become hyphens, a trailing one is dropped
+    (``class_``), and attributes that are None are left out.
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is not None:
+            spelled = key.rstrip("_").replace("_", "-")
+            parts.append(f'{spelled}="{escape(_plain(value), quote=True)}"')
+    return f"<{' '.join(parts)}>{''.join(children)}</{name}>"
+
+
+def words(text: str) -> str:
+    """Return a text, escaped."""
+    return escape(text, quote=False)
+
+
+def shorten(text: str, size: int) -> str:
+    """Cut a text to a number of characters, with an ellipsis where something is missing."""
+    return text if len(text) <= size else text[: size - 1].rstrip() + "…"
+
+
+def _plain(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.5g}"
+
+
+class Svg(str):
+    """The text of an SVG picture; notebooks show it as a picture."""
+
+    __slots__ = ()
+
+    def standalone(self) -> Svg:
+        """Return the picture with the style it needs outside of the page."""
+        head, close, rest = self.partition(">")
+        head = head if "xmlns=" in head else head + ' xmlns="http://www.w3.org/2000/svg"'
+        return Svg(f"{head}{close}<style>{style_sheet()}{_ALONE}</style>{rest}")
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture to a file."""
+        Path(path).write_text(self, encoding="utf-8")
+        return Path(path)
+
+
+_ALONE = """
+svg{font-family:system-ui,sans-serif;background:#fff;--ink:#1c1e21;--soft:#5b6169;--page:#fff;
+--line:#c9ced6;--more:#1d5fa8;--less:#a33b20}
+"""

@@ -1,0 +1,230 @@
+"""Building the page: findings into sections, sections into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from palaver.corpus.table import Corpus
+from palaver.draw.bars import stacked_bar, width_rules
+from palaver.draw.palette import colour_class, letters, style_sheet
+from palaver.errors import ParameterError
+from palaver.page import sections
+from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
+from palaver.page.findings import Annotator, Findings, gather
+from palaver.page.names import Names, read_names, run_id
+from palaver.page.quality import make_quality
+from palaver.page.settings import make_settings
+from palaver.page.text import name, to_json
+from palaver.params import check, whole
+from palaver.store.atomic import replace_file
+
+_HERE = Path(__file__).parent
+#: In the order in which they are joined.
+_SCRIPTS = ("base.js", "names.js", "graph.js", "reader.js", "main.js")
+#: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
+_POLICY = (
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+def report(
+    model: Annotator,
+    corpus: Corpus,
+    path: str | Path = "report.html",
+    *,
+    names: Names | str | Path | None = None,
+    anonymize: bool = False,
+    title: str | None = None,
+    max_messages: int = MAX_MESSAGES,
+    max_characters: int = MAX_CHARACTERS,
+    command: str | None = None,
+) -> Path:
+    """Write one HTML file about what people do in a corpus.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    corpus : Corpus
+        What it was fitted on, or other conversations.
+    path : path
+        The file to write; replaced in one step.
+    names : mapping or path, optional
+        Names of classes by their number, or a file that the page exported.
+    anonymize : bool
+        Take people out first, as ``corpus.anonymized()`` does, and leave out the model's
+        words that are then in no text any more.
+    title : str, optional
+    max_messages, max_characters : int
+        How much the page's reader may carry; see :mod:`palaver.page.embed`.
+    command : str, optional
+        What made the page, for its last section.
+
+    Returns
+    -------
+    path
+
+    Examples
+    --------
+    >>> pv.report(model, corpus, "report.html")  # doctest: +SKIP
+    """
+    limits = {"max_messages": whole(1), "max_characters": whole(1)}
+    check("report", limits, {"max_messages": max_messages, "max_characters": max_characters})
+    if not isinstance(corpus, Corpus):
+        raise ParameterError(
+            f"report: takes a Corpus, got {type(corpus).__name__}; texts are needed for the page"
+        )
+    if not corpus.n_messages:
+        raise ParameterError("report: the corpus holds no messages")
+    if anonymize:
+        corpus = corpus.anonymized()
+    findings = gather(model, corpus, max_messages, max_characters)
+    given = read_names(names, findings.summary)
+    html = render(findings, given, anonymized=anonymize, title=title, command=command)
+    path = Path(path)
+    with replace_file(path) as target:
+        target.write_text(html, encoding="utf-8")
+    return path
+
+
+def render(
+    findings: Findings,
+    names: dict[int, str],
+    *,
+    anonymized: bool = False,
+    title: str | None = None,
+    command: str | None = None,
+) -> str:
+    """Return the page's text."""
+    hidden = _gone(findings) if anonymized else frozenset()
+    positions = sections.positions_of(findings)
+    acts = sections.make_acts(findings, names, hidden, positions)
+    graph = sections.make_graph(findings, acts)
+    part = findings.corpus.take(findings.shown.conversations)
+    rows = _rows(findings)
+    chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
+    style, script = _style(), _script()
+    return _environment().get_template("page.html.j2").render(
+        title=name(title) if title else "What people do here",
+        policy=_POLICY.format(script=_hash(script), style=_hash(style)),
+        style=Markup(style),
+        script=Markup(script),
+        acts=acts,
+        story=sections.make_story(acts, graph),
+        graph=graph,
+        corpus=_corpus_facts(findings),
+        overview=stacked_bar(findings.class_shares, [act.name for act in acts]),
+        positions=sections.make_positions(positions, acts),
+        axis=positions.axis,
+        quality=make_quality(findings, acts),
+        settings=make_settings(findings, command, anonymized),
+        noun=_noun(findings),
+        data=Markup(to_json(_data(findings, acts, graph, index))),
+        chunks=[Markup(chunk) for chunk in chunks],
+    )  # fmt: skip
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": lambda share: "under 1%" if 0 < share < 0.005 else f"{share:.0%}",
+        "number": lambda value: f"{value:,}",
+        "times": times,
+        "picture": Markup,  # for what palaver.draw made, which escapes by itself
+    }
+    environment.globals |= {"letters": letters, "colour": colour_class}
+    return environment
+
+
+def times(effect: float) -> str:
+    """Say how many times as likely: ``3.9 times``, or ``a fifth`` as a division."""
+    if effect >= 1:
+        return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
+    return f"1/{1 / max(effect, 1e-9):.1f}" if effect > 0.1 else f"1/{1 / max(effect, 1e-9):.0f}"
+
+
+def _noun(findings: Findings) -> str:
+    return "topic" if findings.observed else "act"
+
+
+def _style() -> str:
+    return (
+        style_sheet() + width_rules() + (_HERE / "static" / "page.css").read_text(encoding="utf-8")
+    )
+
+
+def _script() -> str:
+    parts = [(_HERE / "static" / file).read_text(encoding="utf-8") for file in _SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _gone(findings: Findings) -> frozenset[str]:
+    """Return the words of the model that are in no text of an anonymized corpus."""
+    vocabulary = findings.encoded.vocabulary.words
+    there = set(findings.encoded.tokens.tolist())
+    return frozenset(word for i, word in enumerate(vocabulary) if i not in there)
+
+
+def _rows(findings: Findings) -> list[int]:
+    """Return the rows of the conversations that the reader carries."""
+    offsets = findings.corpus.conversation_offsets
+    return [
+        row
+        for conversation in findings.shown.conversations.tolist()
+        for row in range(offsets[conversation], offsets[conversation + 1])
+    ]
+
+
+def _corpus_facts(findings: Findings) -> dict[str, Any]:
+    corpus, shown = findings.corpus, findings.shown
+    times = corpus.table["time"].drop_nulls()
+    return {
+        "source": name(Path(corpus.source).name),
+        "messages": corpus.n_messages,
+        "conversations": corpus.n_conversations,
+        "speakers": corpus.table["speaker"].drop_nulls().n_unique(),
+        "first": str(times.min())[:10] if len(times) else None,
+        "last": str(times.max())[:10] if len(times) else None,
+        "shown_messages": int(shown.lengths.sum()),
+        "shown_conversations": len(shown.conversations),
+    }
+
+
+def _data(
+    findings: Findings, acts: list[sections.Act], graph: dict[str, Any], index: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the script needs."""
+    return {
+        "run": run_id(findings.summary),
+        "observed": findings.observed,
+        "acts": [
+            {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
+             "named": a.named, "share": round(a.share, 4), "start": round(a.start, 3)}
+            for a in acts
+        ],
+        "edges": [
+            [e.source, e.target, round(e.effect, 4), round(e.probability, 4),
+             None if e.weight is None else round(e.weight, 3)]
+            for e in graph["edges"]
+        ],
+        "steps": graph["steps"],
+        "threads": index,
+    }  # fmt: skip

@@ -1,0 +1,185 @@
+"""What a model says about a corpus, gathered once: all that the sections of the page are from.
+
+Classes are in order of rank here, the largest first: rank 0 is A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Vocabulary, encode
+from palaver.models.summary import ModelSummary, relative
+from palaver.page.embed import Shown, choose
+from palaver.page.marks import BACKGROUND, Marks, mark
+from palaver.page.text import MAX_TEXT
+
+
+class Annotator(Protocol):
+    """What the page asks of a fitted model."""
+
+    vocabulary_: Vocabulary
+
+    def summary(self) -> ModelSummary:
+        """Return the plain record."""
+
+    def transform(self, corpus: Any) -> NDArray[np.float64]:
+        """Return class shares of messages."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything the page is made from.
+
+    Attributes
+    ----------
+    summary : ModelSummary
+    corpus : Corpus
+    encoded : Encoded
+    order : array of int64, shape (n_classes,)
+        Class number of each rank.
+    shares : array of float64, shape (n_messages, n_classes)
+        By rank; zero in messages without known words.
+    speaking : array of bool, shape (n_messages,)
+        Messages with known words.
+    following, effects : array of float64, shape (n_classes + 1, n_classes)
+        By rank; the start is last.
+    observed : bool
+        Whether ``following`` was counted in the texts, for the model has no transitions.
+    examples : list of list of int
+        Rows of the telling messages of each rank.
+    shown : Shown
+        What the reader carries.
+    marks : Marks or None
+        Token classes of the messages that are shown.
+    """
+
+    summary: ModelSummary
+    corpus: Corpus
+    encoded: Encoded
+    order: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    speaking: NDArray[np.bool_]
+    following: NDArray[np.float64]
+    effects: NDArray[np.float64]
+    observed: bool
+    examples: list[list[int]]
+    shown: Shown
+    marks: Marks | None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.order)
+
+    @property
+    def class_shares(self) -> NDArray[np.float64]:
+        """Share of each rank in what the model learned from."""
+        return self.summary.class_shares[self.order]
+
+
+def gather(model: Annotator, corpus: Corpus, max_messages: int, max_characters: int) -> Findings:
+    """Let a model annotate a corpus."""
+    summary = model.summary()
+    order = np.argsort(-summary.class_shares, kind="stable")
+    encoded = encode(corpus, model.vocabulary_)
+    lengths = np.diff(encoded.message_offsets)
+    speaking = lengths > 0
+    shares = model.transform(encoded)[:, order] * speaking[:, None]
+    following, observed = _following(summary, order, corpus, shares)
+    examples = telling_messages(corpus, shares, lengths)
+    conversation = np.searchsorted(corpus.conversation_offsets, np.concatenate(
+        [np.array(rows, np.int64) for rows in examples]), side="right") - 1  # fmt: skip
+    shown = choose(corpus, conversation.tolist(), max_messages, max_characters)
+    return Findings(
+        summary, corpus, encoded, order, shares, speaking, following,
+        relative(following, summary.class_shares[order]), observed, examples, shown,
+        _marks(model, corpus, shown, order),
+    )  # fmt: skip
+
+
+def _following(
+    summary: ModelSummary,
+    order: NDArray[np.int64],
+    corpus: Corpus,
+    shares: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], bool]:
+    """Return what follows each class: by the model, else as counted in the texts."""
+    learned = summary.next_shares()
+    if learned is not None:
+        return learned[:, order][[*order.tolist(), len(order)]], False
+    replies = np.flatnonzero(corpus.parents >= 0)
+    pairs = shares[corpus.parents[replies]].T @ shares[replies]
+    table = np.vstack((pairs, shares[corpus.parents < 0].sum(axis=0)))
+    table = table + 1e-3 * summary.class_shares[order]  # classes without replies are as usual
+    return table / table.sum(axis=1, keepdims=True), True
+
+
+def telling_messages(
+    corpus: Corpus,
+    shares: NDArray[np.float64],
+    lengths: NDArray[np.int64],
+    n_messages: int = 3,
+) -> list[list[int]]:
+    """Return the rows of the messages with the largest share of each class.
+
+    Shares of short messages are drawn towards zero, ``share * n / (n + 8)`` with n words, for
+    two words are no example; the longest are left to the reader. Only one message of a
+    conversation is taken, and no text twice.
+    """
+    certainty = np.where(lengths <= 120, lengths / (lengths + 8.0), 0.01)
+    texts = corpus.table["text"]
+    chosen = []
+    for rank in range(shares.shape[1]):
+        order = np.argsort(-shares[:, rank] * certainty, kind="stable")[:500]
+        chosen.append(_different(corpus, texts, order[shares[order, rank] > 0], n_messages))
+    return chosen
+
+
+def _different(
+    corpus: Corpus, texts: pl.Series, rows: NDArray[np.int64], n_messages: int
+) -> list[int]:
+    conversations = np.searchsorted(corpus.conversation_offsets, rows, side="right")
+    kept: list[int] = []
+    seen: set[Any] = set()
+    for row, conversation in zip(rows.tolist(), conversations.tolist(), strict=True):
+        text = texts[row].casefold()
+        if conversation not in seen and text not in seen:
+            kept.append(row)
+            seen |= {conversation, text}
+        if len(kept) == n_messages:
+            break
+    return kept
+
+
+def _marks(
+    model: Annotator, corpus: Corpus, shown: Shown, order: NDArray[np.int64]
+) -> Marks | None:
+    """Ask for the classes of the tokens that are shown, of a model that has them."""
+    token_classes = getattr(model, "token_classes", None)
+    if token_classes is None:
+        return None
+    part = corpus.take(shown.conversations)
+    table = token_classes(part)
+    ranks = np.empty(len(order) + 1, np.int16)
+    ranks[order], ranks[-1] = np.arange(len(order)), BACKGROUND
+    classes = table["class"].fill_null(len(order)).to_numpy()
+    lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
+    known = set(model.vocabulary_.words)
+    return mark(part.table["text"], ranks[classes], lengths, known, MAX_TEXT)
+
+
+def telling_words(findings: Findings, n_words: int, hidden: frozenset[str]) -> list[list[str]]:
+    """Return the distinctive words of each rank, without those that are to be hidden."""
+    words: list[list[str]] = []
+    table = findings.summary.words
+    for number in findings.order.tolist():
+        own: Sequence[str] = table.filter(pl.col("class") == number).sort("rank")["word"].to_list()
+        words.append([word for word in own if word not in hidden][:n_words])
+    return words

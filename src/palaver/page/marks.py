@@ -1,0 +1,173 @@
+"""Which stretches of a text bear which class: words found again in the texts they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.encode.tokenizer import split_words, word_type
+
+BACKGROUND, UNKNOWN = -1, -2
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_CHUNK = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Words of messages, where they stand, and their classes.
+
+    Attributes
+    ----------
+    runs : list of str
+        For each message its coloured stretches, as :func:`pack` writes them: characters
+        skipped, characters covered, rank of the class, and so on. Characters are UTF-16
+        units, as in JavaScript.
+    words : list of str
+        All words of all messages, known to the model or not.
+    ranks : array of int16, shape (n_words,)
+        Rank of the class, -1 for background, -2 for unknown words.
+    messages : array of int32, shape (n_words,)
+    starts : array of int32, shape (n_words,)
+        Place in the text; where the word before ends if a word is not found.
+    breaks : array of bool, shape (n_words,)
+        Whether a line or a message begins with the word.
+    """
+
+    runs: list[str]
+    words: list[str]
+    ranks: NDArray[np.int16]
+    messages: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    breaks: NDArray[np.bool_]
+
+
+def mark(
+    texts: pl.Series,
+    ranks: NDArray[np.int16],
+    lengths: NDArray[np.int64],
+    known: Collection[str],
+    limit: int,
+) -> Marks:
+    """Find the tokens of messages in their texts.
+
+    Parameters
+    ----------
+    texts : polars.Series of str
+    ranks : array of int16, shape (n_tokens,)
+        Classes of the known words of all messages, one after the other.
+    lengths : array of int64, shape (n_messages,)
+        Known words of each message.
+    known : collection of str
+        The vocabulary.
+    limit : int
+        Characters of a text beyond which nothing is marked, for it is not shown.
+    """
+    runs: list[str] = []
+    words: list[str] = []
+    flat: list[int] = []
+    starts: list[int] = []
+    breaks: list[bool] = []
+    counts = np.zeros(len(texts), np.int64)
+    done = 0
+    for i, (text, found) in enumerate(_split(texts)):
+        own = ranks[done : done + lengths[i]].tolist()
+        done += int(lengths[i])
+        classes = _classes(found, own, known)
+        spans = _spans(text, found)
+        runs.append(pack(_stretches(text, spans, classes, limit)))
+        starts += [start for start, _ in spans]
+        breaks += _line_starts(text, spans)
+        words += found
+        flat += classes
+        counts[i] = len(found)
+    messages = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
+    return Marks(runs, words, np.array(flat, np.int16), messages, np.array(starts, np.int32),
+                 np.array(breaks, bool))  # fmt: skip
+
+
+def _split(texts: pl.Series) -> Iterator[tuple[str, list[str]]]:
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        yield from zip(chunk.to_list(), split_words(chunk).to_list(), strict=True)
+
+
+def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str]) -> list[int]:
+    """Give each word its class; texts that were split in another way are left unmarked."""
+    is_known = [word in known or word_type(word) in known for word in found]
+    if sum(is_known) != len(own):
+        return [UNKNOWN] * len(found)
+    following = iter(own)
+    return [next(following) if hit else UNKNOWN for hit in is_known]
+
+
+def _spans(text: str, found: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each word begins and ends; an empty span where it is not found."""
+    lower = text.lower()
+    at = _places(text) if len(lower) != len(text) else None
+    cursor, spans = 0, []
+    for word in found:
+        here = lower.find(word, cursor)
+        end = here + len(word) if here >= 0 else cursor
+        here = here if here >= 0 else cursor
+        spans.append((at[here], at[end]) if at else (here, end))
+        cursor = end
+    return spans
+
+
+def _line_starts(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
+    """Say of each word whether it begins a line; the first one does."""
+    if "\n" not in text:
+        return [i == 0 for i in range(len(spans))]
+    ends = [0, *(end for _, end in spans[:-1])]
+    gaps = zip(ends, spans, strict=True)
+    return [i == 0 or "\n" in text[end:start] for i, (end, (start, _)) in enumerate(gaps)]
+
+
+def _stretches(
+    text: str, spans: Sequence[tuple[int, int]], classes: Sequence[int], limit: int
+) -> Iterator[int]:
+    """Yield gap, length and class of each coloured stretch; equal neighbours are one."""
+    wide = not text.isascii()
+    shown = start = end = 0
+    open_class = BACKGROUND
+    for (first, last), rank in zip(spans, classes, strict=True):
+        if last > limit:
+            break
+        if rank == open_class:
+            end = last
+            continue
+        if open_class >= 0:
+            yield from (_units(text, shown, start, wide), _units(text, start, end, wide))
+            yield open_class
+            shown = end
+        open_class, start, end = rank, first, last
+    if open_class >= 0:
+        yield from (_units(text, shown, start, wide), _units(text, start, end, wide))
+        yield open_class
+
+
+def _places(text: str) -> list[int]:
+    """Return, for each place of the lower-cased text, the place in the text."""
+    places = [i for i, character in enumerate(text) for _ in character.lower()]
+    return [*places, len(text)]
+
+
+def _units(text: str, start: int, end: int, wide: bool) -> int:
+    """Return the length of a piece in UTF-16 units."""
+    length = end - start
+    return length + sum(c > "\uffff" for c in text[start:end]) if wide else length
+
+
+def pack(numbers: Iterator[int] | Sequence[int]) -> str:
+    """Write whole numbers as text, five bits a character, small numbers in one."""
+    characters = []
+    for number in numbers:
+        while number > 31:
+            characters.append(_DIGITS[32 + (number & 31)])
+            number >>= 5
+        characters.append(_DIGITS[number])
+    return "".join(characters)

@@ -1,0 +1,80 @@
+"""What classes are called: by their telling words until somebody names them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from palaver.errors import InputError
+from palaver.models.summary import ModelSummary
+from palaver.page.text import MAX_NAME, name
+
+Names = Mapping[int | str, str]
+
+
+def run_id(summary: ModelSummary) -> str:
+    """Return a short name of a fitted model, by which a file of names knows its run."""
+    facts = {key: summary.facts.get(key) for key in ("seed", "sweeps", "fingerprint")}
+    identity = [summary.name, len(summary.class_shares), facts]
+    text = json.dumps(identity, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def automatic_name(words: Sequence[str], sentences: Sequence[str]) -> str:
+    """Name a class by its most typical sentence, or by three telling words."""
+    if sentences:
+        return f"“{name(sentences[0])}”"
+    spoken = [word for word in words if any(map(str.isalnum, word))] or list(words)
+    return f"“{', '.join(name(word, 20) for word in spoken[:3])}”" if spoken else "no words"
+
+
+def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict[int, str]:
+    """Return names by class number, from a mapping or a file that the page exported.
+
+    Raises
+    ------
+    InputError
+        The file is not one of names, is of another run, or names a class that is not there.
+    """
+    if source is None:
+        return {}
+    where = "names" if isinstance(source, Mapping) else str(source)
+    content = source if isinstance(source, Mapping) else _load(Path(source))
+    inner = content.get("names") if not isinstance(content.get("names"), str) else None
+    if isinstance(inner, Mapping):
+        run = content.get("run")
+        if run is not None and run != run_id(summary):
+            raise InputError(
+                f"{where}: these names were given to the classes of another run; name them on "
+                'this run\'s page, or remove the line "run" to use them all the same'
+            )
+        content = inner
+    return {_number(key, where, summary): _name(value, where) for key, value in content.items()}
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(content, Mapping):
+        raise InputError(f'{path}: must be an object such as {{"names": {{"0": "asks"}}}}')
+    return content
+
+
+def _number(key: int | str, where: str, summary: ModelSummary) -> int:
+    n_classes = len(summary.class_shares)
+    if not str(key).isdecimal() or int(key) >= n_classes:
+        raise InputError(f"{where}: there is no class {key!r}; classes are 0 to {n_classes - 1}")
+    return int(key)
+
+
+def _name(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where}: the name {value!r} is not a text")
+    return name(value, MAX_NAME)

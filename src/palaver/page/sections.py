@@ -1,0 +1,216 @@
+"""The sections of the page as plain values for the template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.draw import graph
+from palaver.draw.bars import stacked_bar
+from palaver.draw.lines import band_chart
+from palaver.draw.palette import colour_class, letters
+from palaver.page.findings import Findings, telling_words
+from palaver.page.names import automatic_name
+from palaver.page.positions import Positions, by_position
+from palaver.page.sentences import typical_sentences
+from palaver.page.text import MAX_WORD, name, visible
+
+_WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
+_NOTABLE = 1.25  # times as likely as usual, to be called typical
+
+
+@dataclass(frozen=True)
+class Act:
+    """A class as the page shows it.
+
+    Attributes
+    ----------
+    rank, number : int
+        Place by size, and number in the model.
+    letter, colour : str
+    name : str
+    named : bool
+        Whether somebody gave the name.
+    share : float
+    words : list of (str, int)
+        Telling words and how telling they are, 1 to 4.
+    sentences : list of str
+        Short and typical ones.
+    before, after : list of (int, float)
+        Ranks of the classes that it typically follows and precedes, and how many times as
+        likely as usual.
+    start : float
+        How many times as likely as usual threads start with it.
+    examples : list of dict
+    curve : str
+        SVG of its share over the thread.
+    """
+
+    rank: int
+    number: int
+    letter: str
+    colour: str
+    name: str
+    named: bool
+    share: float
+    words: list[tuple[str, int]]
+    sentences: list[str]
+    before: list[tuple[int, float]]
+    after: list[tuple[int, float]]
+    start: float
+    examples: list[dict[str, Any]]
+    curve: str
+
+
+def make_acts(
+    findings: Findings, names: dict[int, str], hidden: frozenset[str], positions: Positions
+) -> list[Act]:
+    """Describe each class, the largest first."""
+    n_classes = findings.n_classes
+    sentences: list[list[str]] = [[] for _ in range(n_classes)]
+    if findings.marks is not None:
+        texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
+        sentences = typical_sentences(texts, findings.marks, n_classes)
+    words = telling_words(findings, _WORDS, hidden)
+    given = [names.get(int(number)) for number in findings.order]
+    sizes = _sizes(findings, words)
+    top = float(positions.shares.max(initial=1e-9))
+    called = [given[k] or automatic_name(words[k], sentences[k]) for k in range(n_classes)]
+    return [
+        Act(
+            rank=k,
+            number=int(findings.order[k]),
+            letter=letters(k),
+            colour=colour_class(k),
+            name=called[k],
+            named=given[k] is not None,
+            share=float(findings.class_shares[k]),
+            words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
+            sentences=[name(sentence) for sentence in sentences[k]],
+            before=_typical(findings.effects[:-1, k]),
+            after=_typical(findings.effects[k]),
+            start=float(findings.effects[-1, k]),
+            examples=[_example(findings, row, k) for row in findings.examples[k]],
+            curve=band_chart(
+                positions.shares[:, k], None, None, positions.labels, k, top,
+                label=f"Share by {positions.axis}: " + _said(positions, k),
+            ),
+        )
+        for k in range(n_classes)
+    ]  # fmt: skip
+
+
+def _said(positions: Positions, rank: int) -> str:
+    shares = positions.shares[:, rank]
+    return ", ".join(f"{label} {share:.0%}" for label, share in zip(positions.labels, shares,
+                                                                    strict=True))  # fmt: skip
+
+
+def _sizes(findings: Findings, words: list[list[str]]) -> list[list[int]]:
+    """Return how telling words are within their class, from 4 (most) to 1."""
+    table = findings.summary.words
+    sizes = []
+    for number, own in zip(findings.order.tolist(), words, strict=True):
+        rows = table.filter(pl.col("class") == number)
+        bits = dict(zip(rows["word"], rows["distinctiveness"], strict=True))
+        most = max((bits[word] for word in own), default=1.0)
+        sizes.append([1 + min(3, int(4 * max(bits[word], 0) / max(most, 1e-12))) for word in own])
+    return sizes
+
+
+def _typical(effects: NDArray[np.float64]) -> list[tuple[int, float]]:
+    order = np.argsort(-effects, kind="stable")[:_NEIGHBOURS]
+    return [(int(k), float(effects[k])) for k in order if effects[k] >= _NOTABLE]
+
+
+def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
+    """Return one telling message and where the reader finds it."""
+    corpus, shown = findings.corpus, findings.shown
+    conversation = int(np.searchsorted(corpus.conversation_offsets, row, side="right")) - 1
+    place = row - int(corpus.conversation_offsets[conversation])
+    at = int(np.searchsorted(shown.conversations, conversation))
+    is_there = at < len(shown.conversations) and shown.conversations[at] == conversation
+    is_there = is_there and place < shown.lengths[at]
+    text = corpus.table["text"][row]
+    speaker = corpus.table["speaker"][row]
+    return {
+        "text": visible(text, _EXCERPT) + ("…" if len(text) > _EXCERPT else ""),
+        "speaker": name(speaker) if speaker is not None else None,
+        "share": float(findings.shares[row, rank]),
+        "thread": at if is_there else None,
+        "message": place,
+    }
+
+
+def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
+    """Draw the act graph, for wide and for narrow screens, and put it in words."""
+    n_nodes = min(findings.n_classes, graph.MAX_NODES)
+    shares = findings.class_shares[:n_nodes]
+    rows = [*range(n_nodes), findings.n_classes]
+    following = findings.following[rows][:, :n_nodes]
+    effects = findings.effects[rows][:, :n_nodes]
+    edges = graph.find_edges(shares, following, effects, _weights(findings, n_nodes))
+    first = graph.first_step(edges, n_nodes)
+    telling = [" ".join(word for word, _ in act.words[:5]) for act in acts]
+    names = [act.name for act in acts]
+    pictures = [
+        graph.act_graph(shares, following, effects, names, telling, edges, tall=tall,
+                        least=graph.STEPS[first])
+        for tall in (False, True)
+    ]  # fmt: skip
+    strongest = sorted(edges, key=lambda e: -abs(np.log(max(e.effect, 1e-9))))
+    return {
+        "wide": pictures[0],
+        "tall": pictures[1],
+        "steps": graph.STEPS,
+        "first": first,
+        "n_nodes": n_nodes,
+        "observed": findings.observed,
+        "edges": strongest,
+        "weighted": any(edge.weight is not None for edge in edges),
+        "hides": sum(edge.effect > 1 for edge in edges),
+    }
+
+
+def _weights(findings: Findings, n_nodes: int) -> NDArray[np.float64] | None:
+    """Return the model's own weights by rank, the start last, of a model that has weights."""
+    summary = findings.summary
+    if summary.transition_kind != "weights" or summary.transitions is None:
+        return None
+    start = findings.n_classes + summary.transition_rows.index("start")
+    rows = [*findings.order[:n_nodes].tolist(), start]
+    return summary.transitions[rows][:, findings.order[:n_nodes]]
+
+
+def make_story(acts: list[Act], graph_data: dict[str, Any]) -> dict[str, Any]:
+    """Choose what the first lines say: the largest classes, how threads start, what follows."""
+    edges = graph_data["edges"]
+    threads = [e for e in edges if e.source >= 0 and e.source != e.target and e.effect > 1]
+    weight = {id(e): acts[e.source].share * e.probability * np.log2(e.effect) for e in threads}
+    starters = sorted(acts, key=lambda act: -act.start * act.share)
+    return {
+        "largest": acts[:3],
+        "starts": [act for act in starters[:2] if act.start >= _NOTABLE],
+        "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
+    }
+
+
+def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]]:
+    """Return a stacked bar for each place in a thread."""
+    names = [act.name for act in acts]
+    return [
+        {"label": label, "count": int(count), "bar": stacked_bar(row, names)}
+        for label, count, row in zip(
+            positions.labels, positions.counts, positions.shares, strict=True
+        )
+        if count
+    ]
+
+
+def positions_of(findings: Findings) -> Positions:
+    """Return shares by place in the thread."""
+    return by_position(findings.corpus, findings.shares, findings.speaking)

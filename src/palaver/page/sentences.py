@@ -1,0 +1,108 @@
+"""Sentences that stand for a class: short ones, made of its most telling words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.page.marks import Marks
+
+_FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
+_PURE = 0.8  # of the words that bear a class
+_CANDIDATES = 200
+_ENDS = frozenset(".!?…。！？؟।")
+_TRIMMED = " -–—*•>#\"'“”()[]:;,"
+
+
+def typical_sentences(
+    texts: Sequence[str], marks: Marks, n_classes: int, n_sentences: int = 3
+) -> list[list[str]]:
+    """Return short sentences for each class, the most typical first.
+
+    A sentence ends at ``.!?…``, at the end of a line or of a message. It counts for a class
+    if it has three to eight words, at least half of them bear a class, and four fifths of
+    these the same. It is the more typical the more telling its words are on average:
+    ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; more so if it is said often.
+    Sentences that address somebody (``@``) are left out, and those that share most words
+    with a better one.
+    """
+    found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
+    if marks.words:
+        for rank, score, sentence in _candidates(texts, marks, n_classes):
+            found[rank].append((score, sentence))
+    return [_different(_often(own), n_sentences) for own in found]
+
+
+def _candidates(
+    texts: Sequence[str], marks: Marks, n_classes: int
+) -> Iterator[tuple[int, float, str]]:
+    """Yield (rank, score, sentence) of the best sentences of each class."""
+    types, codes = np.unique(np.array(marks.words, dtype=str), return_inverse=True)
+    spoken = np.array([any(map(str.isalpha, word)) for word in types])[codes]
+    stops = np.array([not _ENDS.isdisjoint(w) and not any(map(str.isalnum, w)) for w in types])
+    ends = stops[codes]
+    begins = marks.breaks | np.concatenate(([True], ends[:-1]))
+    numbers = np.cumsum(begins) - 1
+    firsts = np.flatnonzero(begins)
+    lasts = np.concatenate((firsts[1:], [len(begins)])) - 1
+    n_words = np.bincount(numbers, weights=spoken)
+    bearing = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
+    telling = _telling(codes, marks.ranks, len(types), n_classes)
+    right_size = (n_words >= _FEWEST) & (n_words <= _MOST) & (2 * bearing >= n_words)
+    for rank in range(n_classes):
+        own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
+        chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * bearing))
+        score = np.bincount(numbers, weights=spoken * telling[codes, rank])[chosen]
+        score *= own[chosen] / np.maximum(bearing[chosen] * n_words[chosen], 1)
+        for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
+            sentence = _cut(texts, marks, int(firsts[chosen[i]]), int(lasts[chosen[i]]))
+            if sentence:
+                yield rank, float(score[i]), sentence
+
+
+def _telling(
+    codes: NDArray[np.int64], ranks: NDArray[np.int16], n_types: int, n_classes: int
+) -> NDArray[np.float64]:
+    """Return how telling each word is of each class, (n_types, n_classes), not below zero."""
+    counts = np.zeros((n_types, n_classes))
+    borne = ranks >= 0
+    np.add.at(counts, (codes[borne], ranks[borne]), 1)
+    within = counts / np.maximum(counts.sum(axis=0), 1)
+    overall = np.bincount(codes, minlength=n_types)[:, None] / len(codes)
+    ratio = np.maximum(within / overall, 1e-12)
+    return np.asarray(np.maximum(within * np.log2(ratio), 0))
+
+
+def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | None:
+    """Return a sentence as it was written, None if it is not fit to be shown."""
+    text = texts[int(marks.messages[first])]
+    start, end = int(marks.starts[first]), int(marks.starts[last]) + len(marks.words[last])
+    sentence = " ".join(text[start:end].split()).lstrip(_TRIMMED)
+    fits = 0 < len(sentence) <= _LONGEST and not _ENDS.issuperset(sentence)
+    return sentence if fits and "@" not in sentence and "<" not in sentence else None
+
+
+def _often(candidates: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Raise sentences that are said more often than once; order by score."""
+    counts = Counter(sentence.casefold() for _, sentence in candidates)
+    raised = [
+        (score * math.sqrt(1 + math.log2(counts[sentence.casefold()])), sentence)
+        for score, sentence in candidates
+    ]
+    return sorted(raised, key=lambda candidate: (-candidate[0], candidate[1]))
+
+
+def _different(candidates: Sequence[tuple[float, str]], n_sentences: int) -> list[str]:
+    """Keep the best sentences that share less than half of their words with a better one."""
+    kept: list[str] = []
+    for _, sentence in candidates:
+        own = set(sentence.casefold().split())
+        if all(len(own & set(other.casefold().split())) * 2 < len(own) for other in kept):
+            kept.append(sentence)
+        if len(kept) == n_sentences:
+            break
+    return kept

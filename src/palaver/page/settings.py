@@ -1,0 +1,43 @@
+"""How the page was made: settings, seed, versions, fingerprint, command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from palaver import __version__
+from palaver.page.findings import Findings
+from palaver.page.text import name
+from palaver.store.folder import versions
+
+
+def make_settings(findings: Findings, command: str | None, anonymized: bool) -> dict[str, Any]:
+    """Return names and values for the last section."""
+    summary, corpus = findings.summary, findings.corpus
+    facts = {
+        "model": summary.name,
+        **{key: value for key, value in summary.facts.items() if key != "fingerprint"},
+        "texts from": "anonymized" if anonymized else name(Path(corpus.source).name),
+        "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
+    }
+    same = anonymized or corpus.fingerprint == summary.facts.get("fingerprint")
+    return {
+        "facts": {key.replace("_", " "): _plain(value) for key, value in facts.items()},
+        "params": {key: _plain(value) for key, value in summary.params.items()},
+        "versions": {**versions(), "palaver": __version__},
+        "command": command or 'palaver.report(model, corpus, "report.html")',
+        "same_texts": same,
+        "anonymized": anonymized,
+    }
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return a command as it can be typed."""
+    return shlex.join(["palaver", *arguments])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return name(str(value), 200)

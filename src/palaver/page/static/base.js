@@ -1,0 +1,75 @@
+// Small helpers. Texts only ever become text nodes: nothing here parses HTML.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const acts = data.acts;
+
+function $(selector) {
+  return document.querySelector(selector);
+}
+
+function all(selector) {
+  return Array.from(document.querySelectorAll(selector));
+}
+
+// Make an element. Attributes are set by name; children are elements or strings.
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const DIGIT = new Map(Array.from(DIGITS, (digit, i) => [digit, i]));
+
+// Read whole numbers that marks.py packed: five bits a character, 32 and above go on.
+function unpack(text) {
+  const numbers = [];
+  let number = 0;
+  let shift = 0;
+  for (const character of text) {
+    const digit = DIGIT.get(character);
+    number += (digit & 31) * 2 ** shift;
+    shift += 5;
+    if (digit < 32) {
+      numbers.push(number);
+      number = 0;
+      shift = 0;
+    }
+  }
+  return numbers;
+}
+
+function percent(share) {
+  return share > 0 && share < 0.005 ? "under 1%" : Math.round(100 * share) + "%";
+}
+
+// "3.9 times as", or "less than half as", in words.
+function timesAs(effect) {
+  if (effect >= 1) return (effect < 9.95 ? effect.toFixed(1) : Math.round(effect)) + " times as";
+  const less = 1 / Math.max(effect, 1e-9);
+  return "only 1/" + (less < 9.95 ? less.toFixed(1) : Math.round(less)) + " as";
+}
+
+function badge(rank) {
+  return make("span", { class: "badge " + acts[rank].colour }, acts[rank].letter);
+}
+
+// A bar of pairs (rank, percent), as draw/bars.py makes it.
+function shareBar(pairs) {
+  const bar = make("span", { class: "bar", role: "img" });
+  const said = [];
+  for (let i = 0; i < pairs.length; i += 2) {
+    const act = acts[pairs[i]];
+    const piece = make("span", { class: act.colour, title: act.letter + " " + act.name + ": " + pairs[i + 1] + "%" });
+    piece.style.width = pairs[i + 1] + "%";
+    if (pairs[i + 1] >= 15) piece.textContent = act.letter;
+    bar.append(piece);
+    said.push(act.letter + " " + pairs[i + 1] + "%");
+  }
+  bar.setAttribute("aria-label", said.join(", ") || "no words of any class");
+  return bar;
+}

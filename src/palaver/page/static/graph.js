@@ -1,0 +1,96 @@
+// The act graph: a slider for the weakest arrow, and everything in words.
+
+function edgeInWords(from, to, effect, probability, weight) {
+  const target = acts[to].name;
+  const share = "expected share " + percent(probability) + (weight == null ? "" : ", weight " + (weight > 0 ? "+" : "") + weight.toFixed(2));
+  if (from < 0) return "Threads start with " + target + " " + timesAs(effect) + " often as it occurs on the whole (" + share + ").";
+  const self = from === to ? target + " again" : target;
+  return "After " + acts[from].name + ", " + self + " is " + timesAs(effect) + " likely as usual (" + share + ").";
+}
+
+function nodeInWords(rank) {
+  const act = acts[rank];
+  const lines = [act.letter + ", " + act.name + ": " + percent(act.share) + " of what is done here."];
+  if (act.start >= 1.2) lines.push("Threads start with it " + timesAs(act.start) + " often as it occurs on the whole.");
+  const strong = data.edges.filter((edge) => edge[2] >= 1.2).sort((a, b) => b[2] - a[2]);
+  const list = (edges, end) => edges.slice(0, 3).map((edge) => acts[edge[end]].name + " (" + timesAs(edge[2]).replace(" as", "") + ")").join(", ");
+  const next = strong.filter((edge) => edge[0] === rank);
+  const before = strong.filter((edge) => edge[1] === rank && edge[0] >= 0 && edge[0] !== rank);
+  if (next.length) lines.push("It leads to " + list(next, 1) + ".");
+  if (before.length) lines.push("It comes after " + list(before, 0) + ".");
+  return lines.join(" ");
+}
+
+function showEdges() {
+  const least = data.steps[Number($("#least").value)];
+  const less = $("#show-less").checked;
+  $("#least-said").textContent = String(least);
+  $("#least").setAttribute("aria-valuetext", least + " times as likely as usual");
+  for (const edge of all(".edge")) {
+    const effect = Number(edge.dataset.effect);
+    const weak = Math.max(effect, 1 / Math.max(effect, 1e-9)) < least;
+    edge.classList.toggle("hidden", weak || (effect < 1 && !less));
+  }
+}
+
+function light(picture, rank) {
+  picture.classList.add("busy");
+  for (const edge of picture.querySelectorAll(".edge")) {
+    const ends = [Number(edge.dataset.from), Number(edge.dataset.to)];
+    edge.classList.toggle("lit", ends.includes(rank));
+  }
+  const near = new Set([rank]);
+  for (const edge of picture.querySelectorAll(".edge.lit:not(.hidden)")) {
+    near.add(Number(edge.dataset.from)).add(Number(edge.dataset.to));
+  }
+  for (const node of picture.querySelectorAll(".node")) {
+    node.classList.toggle("lit", near.has(Number(node.dataset.node)));
+  }
+}
+
+function showTip(text, x, y) {
+  const tip = $("#tip");
+  tip.textContent = text;
+  tip.hidden = false;
+  const left = Math.min(x + 14, document.documentElement.clientWidth - tip.offsetWidth - 8);
+  tip.style.left = Math.max(8, left) + window.scrollX + "px";
+  tip.style.top = y + 18 + window.scrollY + "px";
+}
+
+function startGraph() {
+  $("#least").addEventListener("input", showEdges);
+  $("#show-less").addEventListener("change", showEdges);
+  showEdges();
+  const byEnds = new Map(data.edges.map((edge) => [edge[0] + " " + edge[1], edge]));
+  for (const picture of all(".act-graph")) {
+    const calm = () => {
+      picture.classList.remove("busy");
+      $("#tip").hidden = true;
+    };
+    for (const edge of picture.querySelectorAll(".edge")) {
+      const words = () => edgeInWords(...byEnds.get(edge.dataset.from + " " + edge.dataset.to));
+      edge.addEventListener("pointermove", (event) => showTip(words(), event.clientX, event.clientY));
+      edge.addEventListener("pointerenter", () => ($("#said").textContent = words()));
+      edge.addEventListener("pointerleave", calm);
+    }
+    for (const node of picture.querySelectorAll(".node")) {
+      const rank = Number(node.dataset.node);
+      const point = () => {
+        light(picture, rank);
+        $("#said").textContent = nodeInWords(rank);
+      };
+      const open = () => goTo("act-" + acts[rank].letter);
+      node.addEventListener("pointerenter", point);
+      node.addEventListener("focus", point);
+      node.addEventListener("pointerleave", calm);
+      node.addEventListener("blur", calm);
+      node.addEventListener("click", open);
+      node.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") {
+          event.preventDefault();
+          open();
+        }
+      });
+    }
+  }
+}

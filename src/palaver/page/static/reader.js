@@ -1,0 +1,191 @@
+// The reader: threads are unpacked only when they are looked at.
+
+const PAGE = 60; // threads or hits added to the list at a time
+const SCREEN = 150; // messages of a thread added at a time
+const MUCH = 40; // percent of a class that count as much
+
+const chunks = new Map();
+const threads = data.threads.of;
+
+function chunk(number) {
+  if (!chunks.has(number)) {
+    chunks.set(number, JSON.parse(document.getElementById("threads-" + number).textContent));
+  }
+  return chunks.get(number);
+}
+
+function message(thread, place) {
+  const [number, first] = threads[thread];
+  const part = chunk(number);
+  const row = first + place;
+  const speaker = part.s[row];
+  return {
+    text: part.t[row], runs: part.r[row], parent: part.p[row], time: part.m[row], bar: part.b[row],
+    speaker: speaker < 0 ? null : data.threads.speakers[speaker],
+  };
+}
+
+function day(seconds) {
+  return seconds == null ? "" : new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+}
+
+// The text with its coloured stretches, and with what was searched for on top.
+function tinted(text, runs, needle) {
+  const line = make("p", { dir: "auto" });
+  const numbers = unpack(runs);
+  let at = 0;
+  for (let i = 0; i < numbers.length; i += 3) {
+    const start = at + numbers[i];
+    const end = start + numbers[i + 1];
+    const act = acts[numbers[i + 2]];
+    put(line, text.slice(at, start), needle);
+    const mark = make("mark", { class: act.colour, "data-letter": act.letter, title: act.letter + " " + act.name });
+    put(mark, text.slice(start, end), needle);
+    line.append(mark);
+    at = end;
+  }
+  put(line, text.slice(at), needle);
+  return line;
+}
+
+function put(parent, text, needle) {
+  if (!needle) return parent.append(text);
+  const lower = text.toLowerCase();
+  let at = 0;
+  for (let hit = lower.indexOf(needle); hit >= 0; hit = lower.indexOf(needle, at)) {
+    parent.append(text.slice(at, hit), make("mark", { class: "found" }, text.slice(hit, hit + needle.length)));
+    at = hit + needle.length;
+  }
+  parent.append(text.slice(at));
+}
+
+// Messages in the order of reading: replies right below what they answer.
+function treeOrder(thread) {
+  const n = threads[thread][2];
+  const children = new Map();
+  for (let i = 0; i < n; i++) {
+    const parent = message(thread, i).parent;
+    if (!children.has(parent)) children.set(parent, []);
+    children.get(parent).push(i);
+  }
+  const order = [];
+  const waiting = (children.get(-1) || []).map((i) => [i, 0]).reverse();
+  while (waiting.length) {
+    const [i, depth] = waiting.pop();
+    order.push([i, depth]);
+    for (const child of (children.get(i) || []).slice().reverse()) waiting.push([child, depth + 1]);
+  }
+  return order;
+}
+
+function showMessage(thread, place, depth, needle) {
+  const m = message(thread, place);
+  const head = make("header", {}, make("b", {}, make("bdi", {}, m.speaker == null ? "somebody" : m.speaker)));
+  if (m.time != null) head.append(make("time", { datetime: new Date(m.time * 1000).toISOString() }, day(m.time)));
+  head.append(shareBar(unpack(m.bar)));
+  const view = make("article", { class: "message" + (depth > 8 ? " deeper" : ""), id: "m" + thread + "-" + place, "data-depth": depth, tabindex: -1 }, head, tinted(m.text, m.runs, needle));
+  view.style.setProperty("--depth", depth);
+  return view;
+}
+
+function openThread(thread, place, needle) {
+  const [, , shown, total] = threads[thread];
+  const order = treeOrder(thread);
+  const room = $("#thread");
+  const title = "Thread " + data.threads.ids[thread] + ", " + total + (total === 1 ? " message" : " messages");
+  room.replaceChildren(make("h3", {}, title));
+  room.setAttribute("aria-label", title);
+  let done = 0;
+  const more = make("button", { type: "button" }, "More messages");
+  const fill = (until) => {
+    const part = document.createDocumentFragment();
+    for (; done < Math.min(until, order.length); done++) part.append(showMessage(thread, order[done][0], order[done][1], needle));
+    more.before(part);
+    more.hidden = done >= order.length;
+  };
+  room.append(more);
+  more.addEventListener("click", () => fill(done + SCREEN));
+  fill(Math.max(SCREEN, order.findIndex(([i]) => i === place) + 20));
+  if (shown < total) room.append(make("p", { class: "note" }, "This page carries the first " + shown + " messages of it."));
+  for (const button of all("#threads button")) button.setAttribute("aria-current", String(Number(button.dataset.thread) === thread));
+  remember({ thread: thread, message: place == null ? null : place });
+  const target = place == null ? room : document.getElementById("m" + thread + "-" + place);
+  if (place != null) target.classList.add("hit");
+  target.scrollIntoView({ block: place == null ? "nearest" : "center" });
+  target.focus({ preventScroll: true });
+}
+
+function listItem(thread, place, needle) {
+  const m = message(thread, place);
+  let snippet = m.text;
+  if (needle) {
+    const hit = snippet.toLowerCase().indexOf(needle);
+    if (hit > 40) snippet = "…" + snippet.slice(hit - 30);
+  }
+  const text = make("span", { class: "snippet", dir: "auto" });
+  put(text, snippet.slice(0, 160), needle);
+  const n = threads[thread][3];
+  const facts = (m.speaker == null ? "" : m.speaker + " · ") + n + (n === 1 ? " message" : " messages") + (m.time == null ? "" : " · " + day(m.time).slice(0, 10));
+  const button = make("button", { type: "button", "data-thread": thread }, text, make("small", {}, make("bdi", {}, facts)));
+  button.addEventListener("click", () => openThread(thread, needle || place ? place : null, needle));
+  return make("li", {}, button);
+}
+
+// All [thread, message] that match; without a question, the first message of each thread.
+function find(needle, only) {
+  if (!needle && only === "") return threads.map((_, thread) => [thread, 0]);
+  const rank = only === "" ? -1 : Number(only);
+  const hits = [];
+  for (let thread = 0; thread < threads.length; thread++) {
+    for (let place = 0; place < threads[thread][2]; place++) {
+      const m = message(thread, place);
+      if (rank >= 0) {
+        const bar = unpack(m.bar);
+        const at = bar.findIndex((value, i) => i % 2 === 0 && value === rank);
+        if (at < 0 || bar[at + 1] < MUCH) continue;
+      }
+      if (needle && !m.text.toLowerCase().includes(needle) && !(m.speaker || "").toLowerCase().includes(needle)) continue;
+      hits.push([thread, place]);
+    }
+  }
+  return hits;
+}
+
+function showList() {
+  const needle = $("#search").value.trim().toLowerCase();
+  const only = $("#only").value;
+  const hits = find(needle, only);
+  const list = $("#threads");
+  const more = $("#more-threads");
+  const asked = needle || only !== "";
+  $("#found").textContent = hits.length.toLocaleString("en") + (asked ? (hits.length === 1 ? " message" : " messages") : (hits.length === 1 ? " thread" : " threads"));
+  list.replaceChildren();
+  const grow = () => {
+    const start = list.children.length;
+    list.append(...hits.slice(start, start + PAGE).map(([thread, place]) => listItem(thread, place, needle)));
+    more.hidden = list.children.length >= hits.length;
+  };
+  more.onclick = grow;
+  grow();
+}
+
+function startReader() {
+  let timer = 0;
+  $("#search").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(showList, 150);
+  });
+  $("#only").addEventListener("change", showList);
+  $("#letters").addEventListener("change", (event) => $("#thread").classList.toggle("show-letters", event.target.checked));
+  for (const button of all(".jump")) {
+    button.addEventListener("click", () => openThread(Number(button.dataset.thread), Number(button.dataset.message), ""));
+  }
+  // The list is filled when the reader comes near the screen.
+  const watcher = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) {
+      watcher.disconnect();
+      showList();
+    }
+  }, { rootMargin: "600px" });
+  watcher.observe($("#reader"));
+}
