@@ -100,7 +100,7 @@ def _untangle(ranks: list[list[int]], pull: NDArray[np.float64]) -> list[list[in
             total = weights.sum(axis=1)
             wanted = np.where(total > 0, weights @ height[near] / np.maximum(total, 1e-12),
                               height[column])  # fmt: skip
-            ranks[i] = [column[k] for k in np.lexsort((column, wanted))]
+            ranks[i] = [column[k] for k in np.lexsort((np.array(column), wanted))]
             height[ranks[i]] = _heights(len(column))
     return ranks
 

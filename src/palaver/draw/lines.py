@@ -29,7 +29,9 @@ def trace_chart(
     """
     width, height, left, bottom = 640.0, 220.0, 70.0, 24.0
     longest = max((len(chain) for chain in chains), default=0)
-    values = np.concatenate([chain[min(len(chain) // 20, 50) :] for chain in chains] or [np.zeros(1)])
+    values = np.concatenate(
+        [chain[min(len(chain) // 20, 50) :] for chain in chains] or [np.zeros(1)]
+    )
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     span = max(high - low, 1e-9)

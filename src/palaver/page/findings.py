@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
@@ -19,6 +20,9 @@ from palaver.models.summary import ModelSummary, relative
 from palaver.page.embed import Shown, choose
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.text import MAX_TEXT
+from palaver.ranking.exemplars import exemplars
+
+_EXAMPLES = 3
 
 
 class Annotator(Protocol):
@@ -28,9 +32,11 @@ class Annotator(Protocol):
 
     def summary(self) -> ModelSummary:
         """Return the plain record."""
+        ...
 
     def transform(self, corpus: Any) -> NDArray[np.float64]:
         """Return class shares of messages."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +99,13 @@ def gather(model: Annotator, corpus: Corpus, max_messages: int, max_characters: 
     speaking = lengths > 0
     shares = model.transform(encoded)[:, order] * speaking[:, None]
     following, observed = _following(summary, order, corpus, shares)
-    examples = telling_messages(corpus, shares, lengths)
-    conversation = np.searchsorted(corpus.conversation_offsets, np.concatenate(
-        [np.array(rows, np.int64) for rows in examples]), side="right") - 1  # fmt: skip
+    with threadpool_limits(1):  # small matrices: threads would only be in each other's way
+        telling = exemplars(model, corpus, _EXAMPLES, shares=shares)
+    examples = [
+        telling.filter(pl.col("class") == k)["message"].to_list() for k in range(len(order))
+    ]
+    offsets = corpus.conversation_offsets
+    conversation = np.searchsorted(offsets, telling["message"].to_numpy(), side="right") - 1
     shown = choose(corpus, conversation.tolist(), max_messages, max_characters)
     return Findings(
         summary, corpus, encoded, order, shares, speaking, following,
@@ -119,43 +129,6 @@ def _following(
     table = np.vstack((pairs, shares[corpus.parents < 0].sum(axis=0)))
     table = table + 1e-3 * summary.class_shares[order]  # classes without replies are as usual
     return table / table.sum(axis=1, keepdims=True), True
-
-
-def telling_messages(
-    corpus: Corpus,
-    shares: NDArray[np.float64],
-    lengths: NDArray[np.int64],
-    n_messages: int = 3,
-) -> list[list[int]]:
-    """Return the rows of the messages with the largest share of each class.
-
-    Shares of short messages are drawn towards zero, ``share * n / (n + 8)`` with n words, for
-    two words are no example; the longest are left to the reader. Only one message of a
-    conversation is taken, and no text twice.
-    """
-    certainty = np.where(lengths <= 120, lengths / (lengths + 8.0), 0.01)
-    texts = corpus.table["text"]
-    chosen = []
-    for rank in range(shares.shape[1]):
-        order = np.argsort(-shares[:, rank] * certainty, kind="stable")[:500]
-        chosen.append(_different(corpus, texts, order[shares[order, rank] > 0], n_messages))
-    return chosen
-
-
-def _different(
-    corpus: Corpus, texts: pl.Series, rows: NDArray[np.int64], n_messages: int
-) -> list[int]:
-    conversations = np.searchsorted(corpus.conversation_offsets, rows, side="right")
-    kept: list[int] = []
-    seen: set[Any] = set()
-    for row, conversation in zip(rows.tolist(), conversations.tolist(), strict=True):
-        text = texts[row].casefold()
-        if conversation not in seen and text not in seen:
-            kept.append(row)
-            seen |= {conversation, text}
-        if len(kept) == n_messages:
-            break
-    return kept
 
 
 def _marks(

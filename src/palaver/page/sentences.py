@@ -41,7 +41,9 @@ def _candidates(
     texts: Sequence[str], marks: Marks, n_classes: int
 ) -> Iterator[tuple[int, float, str]]:
     """Yield (rank, score, sentence) of the best sentences of each class."""
-    types, codes = np.unique(np.array(marks.words, dtype=str), return_inverse=True)
+    numbers_of = {word: number for number, word in enumerate(dict.fromkeys(marks.words))}
+    types = list(numbers_of)
+    codes = np.array([numbers_of[word] for word in marks.words])
     spoken = np.array([any(map(str.isalpha, word)) for word in types])[codes]
     stops = np.array([not _ENDS.isdisjoint(w) and not any(map(str.isalnum, w)) for w in types])
     ends = stops[codes]

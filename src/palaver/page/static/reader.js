@@ -29,34 +29,49 @@ function day(seconds) {
   return seconds == null ? "" : new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 
+// Where a needle stands in a text, as [start, end]; letter case does not count.
+function places(text, needle) {
+  const found = [];
+  if (!needle) return found;
+  const lower = text.toLowerCase();
+  if (lower.length !== text.length) return found; // places would be off
+  for (let at = lower.indexOf(needle); at >= 0; at = lower.indexOf(needle, at + needle.length)) {
+    found.push([at, at + needle.length]);
+  }
+  return found;
+}
+
+// Put a piece of a text into an element, with what was searched for marked.
+function put(parent, text, start, end, found) {
+  let at = start;
+  for (const [from, to] of found) {
+    if (to <= at || from >= end) continue;
+    parent.append(text.slice(at, Math.max(at, from)));
+    const until = Math.min(to, end);
+    parent.append(make("mark", { class: "found" }, text.slice(Math.max(at, from), until)));
+    at = until;
+  }
+  parent.append(text.slice(at, end));
+}
+
 // The text with its coloured stretches, and with what was searched for on top.
 function tinted(text, runs, needle) {
   const line = make("p", { dir: "auto" });
   const numbers = unpack(runs);
+  const found = places(text, needle);
   let at = 0;
   for (let i = 0; i < numbers.length; i += 3) {
     const start = at + numbers[i];
     const end = start + numbers[i + 1];
     const act = acts[numbers[i + 2]];
-    put(line, text.slice(at, start), needle);
+    put(line, text, at, start, found);
     const mark = make("mark", { class: act.colour, "data-letter": act.letter, title: act.letter + " " + act.name });
-    put(mark, text.slice(start, end), needle);
+    put(mark, text, start, end, found);
     line.append(mark);
     at = end;
   }
-  put(line, text.slice(at), needle);
+  put(line, text, at, text.length, found);
   return line;
-}
-
-function put(parent, text, needle) {
-  if (!needle) return parent.append(text);
-  const lower = text.toLowerCase();
-  let at = 0;
-  for (let hit = lower.indexOf(needle); hit >= 0; hit = lower.indexOf(needle, at)) {
-    parent.append(text.slice(at, hit), make("mark", { class: "found" }, text.slice(hit, hit + needle.length)));
-    at = hit + needle.length;
-  }
-  parent.append(text.slice(at));
 }
 
 // Messages in the order of reading: replies right below what they answer.
@@ -123,7 +138,8 @@ function listItem(thread, place, needle) {
     if (hit > 40) snippet = "…" + snippet.slice(hit - 30);
   }
   const text = make("span", { class: "snippet", dir: "auto" });
-  put(text, snippet.slice(0, 160), needle);
+  snippet = snippet.slice(0, 160);
+  put(text, snippet, 0, snippet.length, places(snippet, needle));
   const n = threads[thread][3];
   const facts = (m.speaker == null ? "" : m.speaker + " · ") + n + (n === 1 ? " message" : " messages") + (m.time == null ? "" : " · " + day(m.time).slice(0, 10));
   const button = make("button", { type: "button", "data-thread": thread }, text, make("small", {}, make("bdi", {}, facts)));

@@ -1,0 +1,225 @@
+"""The page in a browser: everything a reader can do with it."""
+
+import json
+import re
+from itertools import pairwise
+from urllib.parse import quote
+
+import pytest
+
+
+def shown_edges(page):
+    return page.locator(".act-graph.wide .edge:not(.hidden)").count()
+
+
+def test_slider_hides_weak_arrows_and_says_so(visit, path):
+    page = visit(path)
+    page.locator("#least").fill("0")
+    many = shown_edges(page)
+    page.locator("#least").fill("5")
+    few = shown_edges(page)
+    assert 0 < few < many
+    said = page.locator("#least-said").inner_text()
+    assert said == "4"
+    for edge in page.locator(".act-graph.wide .edge:not(.hidden)").all():
+        assert float(edge.get_attribute("data-effect")) >= 4
+    page.locator("#show-less").check()
+    assert shown_edges(page) > few
+
+
+def test_pointing_explains_in_words(visit, path):
+    page = visit(path)
+    page.locator("#least").fill("0")
+    page.locator(".act-graph.wide .node").first.hover()
+    assert re.search(r"\d+% of what is done here", page.locator("#said").inner_text())
+    edge = page.locator(".act-graph.wide .edge:not(.start):not(.hidden)").last
+    edge.locator(".hit").dispatch_event("pointermove", {"clientX": 300, "clientY": 300})
+    tip = page.locator("#tip")
+    assert tip.is_visible()
+    assert re.search(r"After “.+”, .+ is [\d.]+ times as likely as usual", tip.inner_text())
+
+
+def test_example_leads_to_its_thread(visit, path):
+    page = visit(path)
+    quote_ = page.locator("blockquote").first
+    text = quote_.locator("p").inner_text()[:60]
+    quote_.locator(".jump").click()
+    hit = page.locator("#thread .message.hit")
+    assert hit.count() == 1
+    assert text.split("\n")[0][:40] in hit.inner_text()
+    assert hit.is_visible()
+    assert hit.locator("mark").count() > 0
+    assert page.evaluate("document.activeElement.classList.contains('hit')")
+    assert "thread=" in page.url
+
+
+def test_replies_are_indented_below_what_they_answer(visit, path):
+    page = visit(path)
+    page.locator("#reader-title").scroll_into_view_if_needed()
+    page.locator("#threads button").nth(1).click()
+    depths = page.locator("#thread .message").evaluate_all("all => all.map(m => +m.dataset.depth)")
+    lefts = page.locator("#thread .message").evaluate_all(
+        "all => all.map(m => m.getBoundingClientRect().left)"
+    )
+    assert depths[0] == 0
+    assert all(after <= before + 1 for before, after in pairwise(depths))
+    by_depth = sorted(zip(depths, lefts, strict=True))
+    assert [left for _, left in by_depth] == sorted(lefts)
+
+
+def test_search_finds_every_message_with_the_words(visit, path, corpus):
+    page = visit(path)
+    page.locator("#search").fill("THANK you")
+    expected = corpus.table["text"].str.to_lowercase().str.contains("thank you", literal=True).sum()
+    page.get_by_text(f"{expected} messages", exact=True).wait_for()
+    page.locator("#threads button").first.click()
+    pieces = page.locator("#thread .message.hit mark.found").all_text_contents()
+    assert "".join(pieces).lower().startswith("thank you"[: len(pieces[0])])
+    assert "thank" in "".join(pieces).lower()
+    page.locator("#search").fill("no such words anywhere")
+    page.get_by_text("0 messages", exact=True).wait_for()
+
+
+def test_filter_by_class(visit, path):
+    page = visit(path)
+    page.locator("#only").select_option("0")
+    assert page.locator("#found").inner_text().endswith("messages")
+    assert page.locator("#threads button").count() > 0
+
+
+def test_dark_and_light(visit, path):
+    def background(page):
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light, dark = visit(path), visit(path, color_scheme="dark")
+    assert background(light) == "rgb(252, 252, 250)"
+    assert background(dark) == "rgb(21, 23, 27)"
+    light.locator("#theme").click()
+    assert background(light) == background(dark)
+    dark.locator("#theme").click()
+    assert background(dark) == "rgb(252, 252, 250)"
+
+
+def test_names_show_everywhere_stay_in_the_address_and_are_exported(visit, path, tmp_path):
+    page = visit(path)
+    page.locator('[data-rename="0"]').fill("asks for help")
+    places = page.locator('[data-name="0"]').all_text_contents()
+    assert len(places) >= 3
+    assert set(places) == {"asks for help"}
+    assert "asks for help" in page.locator(".act-graph.wide .node").first.text_content()
+    with page.expect_download() as download:
+        page.locator("#export-names").click()
+    exported = tmp_path / "names.json"
+    download.value.save_as(exported)
+    content = json.loads(exported.read_text())
+    assert list(content["names"].values()) == ["asks for help"]
+    again = visit(path, "#" + page.url.partition("#")[2])
+    assert again.locator("#name-0").inner_text() == "asks for help"
+    page.locator('[data-rename="0"]').fill("")
+    assert page.locator("#name-0").inner_text() != "asks for help"
+
+
+@pytest.mark.parametrize(
+    "anchor", ["#names=%7B", "#names=5", "#thread=99999", "#names=" + quote('{"0":{"a":1}}')]
+)
+def test_broken_addresses_do_no_harm(visit, path, anchor):
+    page = visit(path, anchor)
+    assert page.locator("h1").is_visible()
+
+
+def test_everything_can_be_reached_by_keyboard(visit, path):
+    page = visit(path)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("""() => {
+            const e = document.activeElement;
+            return e.id || e.getAttribute('class') || e.tagName;
+        }"""))  # fmt: skip
+    assert {"theme", "least", "show-less", "export-names"} <= seen
+    node = page.locator(".act-graph.wide .node").nth(1)
+    node.focus()
+    assert "of what is done here" in page.locator("#said").inner_text()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "act-B"
+    page.locator("#least").focus()
+    before = page.locator("#least").input_value()
+    page.keyboard.press("ArrowRight")
+    assert int(page.locator("#least").input_value()) == int(before) + 1
+
+
+@pytest.mark.parametrize("width", [360, 400, 768, 1400, 1920])
+def test_nothing_sticks_out_at_any_width(visit, path, width):
+    page = visit(path, viewport={"width": width, "height": 800})
+    page.locator(".jump").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = page.locator(".act-graph.wide").is_visible()
+    assert wide == (width > 700)
+    assert page.locator(".act-graph.tall").is_visible() != wide
+
+
+def test_roles_and_names_for_those_who_listen(visit, path):
+    page = visit(path)
+    unnamed = page.evaluate("""() => Array.from(
+        document.querySelectorAll("button, input, select, svg, [role=img], [role=link]")
+    ).filter(e => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length))
+     .map(e => e.outerHTML.slice(0, 80))""")
+    assert unnamed == []
+    levels = page.locator("h1, h2, h3").evaluate_all("all => all.map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    ids = page.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(visit, path, scheme):
+    page = visit(path, color_scheme=scheme)
+    page.locator(".jump").first.click()
+    poor = page.evaluate("""() => {
+        const canvas = document.createElement("canvas").getContext(
+            "2d", { willReadFrequently: true }
+        );
+        const rgba = (colour) => {
+            canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+            const d = canvas.getImageData(0, 0, 1, 1).data;
+            return [d[0], d[1], d[2], d[3] / 255];
+        };
+        const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+        const behind = (e) => {
+            const layers = [];
+            for (; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+            return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+        };
+        const light = (c) => {
+            const [r, g, b] = c.map(v => v / 255).map(
+                v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4
+            );
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const poor = [];
+        for (const e of document.querySelectorAll("main *, .top *")) {
+            const texts = Array.from(e.childNodes).filter(n => n.nodeType === 3);
+            const own = texts.some(n => n.textContent.trim());
+            if (!own || e.closest("svg") || !e.getClientRects().length) continue;
+            const back = behind(e);
+            const ink = over(rgba(getComputedStyle(e).color), back);
+            const [low, high] = [light(back), light(ink)].sort((a, b) => a - b);
+            const ratio = (high + 0.05) / (low + 0.05);
+            if (ratio < 4.5) poor.push(ratio.toFixed(2) + " " + e.outerHTML.slice(0, 90));
+        }
+        return poor;
+    }""")
+    assert poor == []
+
+
+def test_prints_without_what_paper_cannot_do(visit, path):
+    page = visit(path)
+    page.emulate_media(media="print")
+    assert not page.locator(".top").is_visible()
+    assert not page.locator("#least").is_visible()
+    assert page.locator(".card").first.is_visible()
+    assert len(page.pdf(format="A4")) > 10_000

@@ -1,0 +1,87 @@
+"""Coloured stretches point at the very words that bear the class."""
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palaver.encode.tokenizer import split_words, tokenize
+from palaver.page.marks import mark, pack
+
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def unpack(text):
+    numbers, number, shift = [], 0, 0
+    for character in text:
+        digit = DIGITS.index(character)
+        number += (digit & 31) << shift
+        shift += 5
+        if digit < 32:
+            numbers.append(number)
+            number = shift = 0
+    return numbers
+
+
+def stretches(text, runs):
+    """Cut a text as the script does, in UTF-16 units."""
+    units = text.encode("utf-16-le")
+    numbers, at, found = unpack(runs), 0, []
+    for gap, length, rank in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        at += gap
+        found.append((units[2 * at : 2 * (at + length)].decode("utf-16-le"), rank))
+        at += length
+    return found
+
+
+def mark_one(text, ranks, known, limit=10_000):
+    return mark(
+        pl.Series([text]), np.array(ranks, np.int16), np.array([len(ranks)]), set(known), limit
+    )
+
+
+@given(st.lists(st.integers(0, 10**9)))
+def test_packed_numbers_come_back(numbers):
+    assert unpack(pack(numbers)) == numbers
+
+
+def test_stretches_cover_words_of_a_class_and_skip_background_and_unknown():
+    text = "Thanks a lot, Ann!  It works."
+    words = tokenize(text)
+    assert words == ["thanks", "a", "lot", ",", "ann", "!", "it", "works", "."]
+    known = set(words) - {"ann"}
+    marks = mark_one(text, [0, 0, 0, -1, 2, 1, 1, -1], known)
+    found = stretches(text, marks.runs[0])
+    assert found == [("Thanks a lot", 0), ("!", 2), ("It works", 1)]
+    assert marks.ranks.tolist() == [0, 0, 0, -1, -2, 2, 1, 1, -1]
+
+
+def test_places_hold_for_wide_characters_and_for_letters_that_grow_when_lowered():
+    text = "İstanbul 👩‍👧 𝒳 thanks İİ ok"
+    words = split_words(pl.Series([text]))[0].to_list()
+    marks = mark_one(text, list(range(len(words))), words)
+    found = stretches(text, marks.runs[0])
+    assert [piece for piece, _ in found] == ["İstanbul", "👩‍👧", "𝒳", "thanks", "İİ", "ok"]
+
+
+@given(st.text(max_size=60))
+def test_every_word_of_any_text_is_found_where_it_stands(text):
+    words = tokenize(text)
+    marks = mark_one(text, list(range(len(words))), words)
+    found = stretches(text, marks.runs[0])
+    assert len(found) == len(words)
+    for (piece, _), word in zip(found, split_words(pl.Series([text]))[0], strict=True):
+        assert piece.lower().casefold() == word.casefold()
+
+
+def test_what_is_not_shown_is_not_marked_and_other_splits_are_left_alone():
+    marks = mark_one("thanks a lot", [0, 1, 0], ["thanks", "a", "lot"], limit=8)
+    assert stretches("thanks a lot", marks.runs[0]) == [("thanks", 0), ("a", 1)]
+    other = mark_one("thanks a lot", [0], ["thanks", "a", "lot"])
+    assert other.runs == [""]
+    assert (other.ranks == -2).all()
+
+
+def test_lines_begin_sentences():
+    marks = mark_one("one two\n- three\nfour", [0] * 5, ["one", "two", "-", "three", "four"])
+    assert marks.breaks.tolist() == [True, False, True, False, True]

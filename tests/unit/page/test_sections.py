@@ -1,0 +1,247 @@
+"""Numbers and words of the page, on data where the answer is known."""
+
+import html
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from support.pages import small_model
+
+import palaver as pv
+from palaver.draw import graph
+from palaver.draw.bars import percents, stacked_bar
+from palaver.draw.layout import place, typical_places
+from palaver.draw.palette import COLOURS, contrast, ink_on, letters
+from palaver.errors import InputError, ParameterError
+from palaver.models.summary import ModelSummary
+from palaver.page.embed import choose
+from palaver.page.findings import gather
+from palaver.page.marks import mark
+from palaver.page.names import read_names, run_id
+from palaver.page.positions import by_position
+from palaver.page.sentences import typical_sentences
+from palaver.page.text import name, to_json, visible
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return pv.sample(60)
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return small_model(corpus)
+
+
+def summary(transitions, kind, rows, shares):
+    empty = pl.DataFrame({"class": [], "rank": [], "word": [], "distinctiveness": []})
+    return ModelSummary("x", {}, np.array(shares), empty, np.array(transitions), rows, kind, 0.0,
+                        pl.DataFrame(), {}, {})  # fmt: skip
+
+
+def test_effects_of_weights_by_hand():
+    found = summary([[2.0, 0.0], [0.0, 0.0], [0.0, 3.0], [0.5, 0.0]], "weights",
+                    ["start", "bias"], [0.25, 0.75])  # fmt: skip
+    after_a = np.exp([2.5, 0]) / np.exp([2.5, 0]).sum()
+    after_b = np.exp([0.5, 0]) / np.exp([0.5, 0]).sum()
+    start = np.exp([0.5, 3]) / np.exp([0.5, 3]).sum()
+    usual = 0.25 * after_a + 0.75 * after_b
+    np.testing.assert_allclose(found.next_shares(), [after_a, after_b, start])
+    np.testing.assert_allclose(found.effects()[:2], [after_a / usual, after_b / usual])
+    np.testing.assert_allclose(found.effects()[2], start / [0.25, 0.75])
+
+
+def test_effects_of_probabilities_and_of_no_transitions():
+    found = summary([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]], "probabilities", ["start"], [0.5, 0.5])
+    np.testing.assert_allclose(found.effects()[0], [0.9 / 0.6, 0.1 / 0.4])
+    assert summary([[0.0]], "none", [], [1.0]).effects() is None
+    without_start = summary([[0.9, 0.1], [0.3, 0.7]], "probabilities", [], [0.4, 0.6])
+    np.testing.assert_allclose(without_start.next_shares()[-1], [0.4, 0.6])
+
+
+def test_transitions_are_counted_where_the_model_has_none(corpus):
+    lda = pv.LDA(n_classes=3, n_sweeps=20).fit(corpus)
+    found = gather(lda, corpus, 1000, 10**6)
+    assert found.observed
+    np.testing.assert_allclose(found.following.sum(axis=1), 1)
+    first = found.shares[corpus.parents < 0].mean(axis=0)
+    np.testing.assert_allclose(found.following[-1], first / first.sum(), atol=1e-3)
+
+
+def test_ranks_are_by_share_and_findings_follow(corpus, model):
+    found = gather(model, corpus, 1000, 10**6)
+    assert (np.diff(found.class_shares) <= 0).all()
+    k = int(found.order[0])
+    np.testing.assert_array_equal(
+        found.shares[found.speaking, 0], model.transform(corpus)[found.speaking, k]
+    )
+    weights = model.transitions_
+    expected = np.exp(weights[k] + weights[-1])
+    np.testing.assert_allclose(
+        found.following[0], (expected / expected.sum())[found.order], rtol=1e-12
+    )
+
+
+def test_edges_are_strong_carry_traffic_and_the_slider_starts_where_some_show():
+    shares = np.array([0.5, 0.3, 0.2])
+    following = np.array([[0.1, 0.8, 0.1], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4], [0.9, 0.05, 0.05]])
+    effects = np.vstack((following[:3] / (shares @ following[:3]), following[3] / shares))
+    edges = graph.find_edges(shares, following, effects)
+    ends = {(edge.source, edge.target) for edge in edges if edge.effect > 1}
+    assert ends == {(0, 1), (1, 0), (2, 2), (-1, 0)}
+    assert all(edge.source >= 0 for edge in edges if edge.effect < 1)
+    strongest = [edge.effect for edge in edges if edge.effect > 1]
+    assert strongest == sorted(strongest)
+    assert graph.STEPS[graph.first_step(edges, 3)] <= min(e.effect for e in edges if e.effect > 1)
+
+
+@pytest.mark.parametrize("tall", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 30])
+def test_layout_is_deterministic_inside_and_without_overlap(n, tall):
+    generator = np.random.default_rng(3)
+    shares = generator.dirichlet(np.ones(n))
+    following = generator.dirichlet(np.ones(n), n + 1)
+    effects = following / shares
+    one = place(shares, effects, typical_places(following), tall=tall)
+    other = place(shares, effects, typical_places(following), tall=tall)
+    np.testing.assert_array_equal(one.x, other.x)
+    assert ((one.x > 0) & (one.x < one.width) & (one.y > 0) & (one.y < one.height)).all()
+    for i in range(n):
+        for j in range(i):
+            apart = np.hypot(one.x[i] - one.x[j], one.y[i] - one.y[j])
+            assert apart > one.radius[i] + one.radius[j]
+
+
+def test_flow_goes_from_what_starts_to_what_ends():
+    following = np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 1], [1, 0, 0]])
+    assert np.argsort(typical_places(following)).tolist() == [0, 1, 2]
+
+
+def test_letters_can_be_read_on_every_colour():
+    for colour in COLOURS:
+        assert contrast(ink_on(colour), colour) >= 4.5
+    assert [letters(i) for i in (0, 25, 26, 27, 701, 702)] == ["A", "Z", "AA", "AB", "ZZ", "AAA"]
+
+
+def test_percents_sum_to_a_hundred():
+    assert percents([1 / 3, 1 / 3, 1 / 3]) == [34, 33, 33]
+    assert sum(percents(np.random.default_rng(0).dirichlet(np.ones(17)))) == 100
+    assert percents([0, 0]) == [0, 0]
+    assert "<b>" not in stacked_bar([1.0], ["<b>"])
+
+
+def test_positions_are_counted_from_the_first_message():
+    table = {"conversation": ["a"] * 10 + ["b"], "text": ["x"] * 11, "id": list("0123456789z")}
+    corpus = pv.Corpus.from_polars(pl.DataFrame(table))
+    shares = np.zeros((11, 2))
+    shares[:, 0] = 1
+    shares[0] = shares[10] = [0, 1]
+    found = by_position(corpus, shares, np.ones(11, bool))
+    assert found.labels == ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "later"]
+    assert found.counts.tolist() == [2, 1, 1, 1, 1, 1, 1, 1, 2]
+    assert found.shares[:, 1].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_typical_sentences_are_short_pure_and_different():
+    texts = ["Thanks so much! The printer is broken again and again and again and again.",
+             "Thanks so much! Does it work now?", "thanks so much @ann. Ok.",
+             "Does it work now? Does it work at all?"]  # fmt: skip
+    series = pl.Series(texts)
+    from palaver.encode.tokenizer import tokenize
+
+    words = [tokenize(text) for text in texts]
+    flat = [w for own in words for w in own]
+    thanks, asks = {"thanks", "so", "much", "!"}, {"does", "it", "work", "now", "?", "at", "all"}
+    ranks = [0 if w in thanks else 1 if w in asks else -1 for w in flat]
+    marks = mark(series, np.array(ranks, np.int16), np.array([len(own) for own in words]),
+                 set(flat), 1000)  # fmt: skip
+    found = typical_sentences(texts, marks, 2)
+    assert found[0] == ["Thanks so much!"]
+    assert found[1][0] in ("Does it work now?", "Does it work at all?")
+
+
+def test_sample_of_threads_is_deterministic_whole_and_holds_what_is_quoted(corpus):
+    one = choose(corpus, [7, 3], 40, 10**6)
+    other = choose(corpus, [7, 3], 40, 10**6)
+    np.testing.assert_array_equal(one.conversations, other.conversations)
+    assert {7, 3} <= set(one.conversations.tolist())
+    assert one.lengths.sum() <= 40
+    lengths = np.diff(corpus.conversation_offsets)
+    np.testing.assert_array_equal(one.lengths, lengths[one.conversations])
+    everything = choose(corpus, [], 10**6, 10**9)
+    assert len(everything.conversations) == corpus.n_conversations
+    long = int(np.argmax(lengths))
+    cut = choose(corpus, [long], 3, 10**6)
+    assert (cut.conversations.tolist(), cut.lengths.tolist()) == ([long], [3])
+
+
+def test_names_come_from_mappings_and_files_and_mistakes_are_explained(model, tmp_path):
+    record = model.summary()
+    assert read_names({2: " asks  for help "}, record) == {2: "asks for help"}
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps({"run": run_id(record), "names": {"0": "thanks"}}))
+    assert read_names(path, record) == {0: "thanks"}
+    path.write_text(json.dumps({"run": "another", "names": {"0": "thanks"}}))
+    with pytest.raises(InputError, match="another run"):
+        read_names(path, record)
+    for content, message in [("[1]", "must be an object"), ("{", "is not JSON"),
+                             ('{"9": "x"}', "there is no class '9'"),
+                             ('{"0": ""}', "is not a text")]:  # fmt: skip
+        path.write_text(content)
+        with pytest.raises(InputError, match=message):
+            read_names(path, record)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_names(tmp_path / "gone.json", record)
+
+
+def test_json_cannot_leave_its_script_element():
+    text = to_json({"a": "</script><!-- & \u2028 \u2029"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"a": "</script><!-- & \u2028 \u2029"}
+
+
+def test_what_would_not_be_seen_is_marked():
+    assert visible("a\u202eb\x00c\x07\nd") == "a␦b␀c␇\nd"
+    assert visible("x" * 50, 10) == "x" * 10
+    assert name("two\nlines " + "y" * 100, 20) == "two lines " + "y" * 9 + "…"
+
+
+def test_page_is_the_same_each_time_and_without_foreign_addresses(corpus, model, tmp_path):
+    one = pv.report(model, corpus, tmp_path / "one.html").read_text()
+    other = pv.report(model, corpus, tmp_path / "other.html").read_text()
+    assert one == other
+    without_data = re.sub(r'<script type="application/json".*?</script>', "", one, flags=re.S)
+    assert not re.search(r"(src|href|action)=[\"']?(https?:|//)", without_data)
+    assert "default-src 'none'" in html.unescape(one)
+    assert re.search(r'style="', without_data) is None
+
+
+def test_anonymized_pages_name_nobody(corpus, model, tmp_path):
+    page = pv.report(model, corpus, tmp_path / "r.html", anonymize=True).read_text().casefold()
+    speakers = corpus.table["speaker"].unique().to_list()
+    named = [name for name in speakers if len(name) > 5 and f"@{name.casefold()}" in page]
+    assert named == []
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert all(re.fullmatch(r"p\d+", speaker) for speaker in data["threads"]["speakers"])
+
+
+def test_wrong_arguments_are_explained(corpus, model, tmp_path):
+    from palaver.encode import encode
+
+    with pytest.raises(ParameterError, match="takes a Corpus"):
+        pv.report(model, encode(corpus), tmp_path / "r.html")
+    with pytest.raises(ParameterError, match="max_messages"):
+        pv.report(model, corpus, tmp_path / "r.html", max_messages=0)
+    with pytest.raises(ParameterError, match="no messages"):
+        pv.report(model, corpus.take([]), tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["block-hmm", "lda"])
+def test_other_models_have_a_page_too(name, corpus, tmp_path):
+    from palaver.models import model_class
+
+    other = model_class(name)(n_classes=3, n_sweeps=10).fit(corpus)
+    assert pv.report(other, corpus, tmp_path / "r.html").stat().st_size > 50_000
