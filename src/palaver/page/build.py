@@ -16,7 +16,7 @@ from palaver.draw.palette import colour_class, letters, style_sheet
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
-from palaver.page.findings import Annotator, Findings, gather
+from palaver.page.findings import Annotator, Findings, gather, rows_of
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
@@ -108,7 +108,7 @@ def render(
     acts = sections.make_acts(findings, names, hidden, positions)
     graph = sections.make_graph(findings, acts)
     part = findings.corpus.take(findings.shown.conversations)
-    rows = _rows(findings)
+    rows = rows_of(findings.corpus, findings.shown)
     chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
     style, script = _style(), _script()
     return _environment().get_template("page.html.j2").render(
@@ -181,16 +181,6 @@ def _gone(findings: Findings) -> frozenset[str]:
     vocabulary = findings.encoded.vocabulary.words
     there = set(findings.encoded.tokens.tolist())
     return frozenset(word for i, word in enumerate(vocabulary) if i not in there)
-
-
-def _rows(findings: Findings) -> list[int]:
-    """Return the rows of the conversations that the reader carries."""
-    offsets = findings.corpus.conversation_offsets
-    return [
-        row
-        for conversation in findings.shown.conversations.tolist()
-        for row in range(offsets[conversation], offsets[conversation + 1])
-    ]
 
 
 def _corpus_facts(findings: Findings) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def choose(
 
 
 def pack_threads(
-    corpus: Corpus, shown: Shown, shares: NDArray[np.float64], marks: Marks | None
+    corpus: Corpus, shown: Shown, shares: NDArray[np.float64], marks: Marks
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the conversations as blocks of JSON, and an index of them.
 
@@ -80,7 +80,7 @@ def pack_threads(
     shown : Shown
     shares : array of float64, shape (n_messages, n_classes)
         Of these messages, in order of rank; rows of messages without words are zero.
-    marks : Marks or None
+    marks : Marks
 
     Returns
     -------
@@ -138,7 +138,7 @@ class _Rows:
 
 
 def _columns(
-    corpus: Corpus, names: pl.Series, shares: NDArray[np.float64], marks: Marks | None
+    corpus: Corpus, names: pl.Series, shares: NDArray[np.float64], marks: Marks
 ) -> dict[str, Sequence[Any]]:
     table = corpus.table
     numbers = pl.int_range(len(names), dtype=pl.Int32, eager=True)
@@ -149,7 +149,7 @@ def _columns(
         texts[row] += f" … [{len(table['text'][row]) - MAX_TEXT:,} more characters are not shown]"
     return {
         "t": texts,
-        "r": marks.runs if marks else [""] * len(texts),
+        "r": marks.runs,
         "p": corpus.parents.tolist(),
         "s": speakers.to_list(),
         "m": table["time"].dt.epoch("s").to_list(),

@@ -62,7 +62,7 @@ class Findings:
         Rows of the telling messages of each rank.
     shown : Shown
         What the reader carries.
-    marks : Marks or None
+    marks : Marks
         Token classes of the messages that are shown.
     """
 
@@ -77,7 +77,7 @@ class Findings:
     observed: bool
     examples: list[list[int]]
     shown: Shown
-    marks: Marks | None
+    marks: Marks
 
     @property
     def n_classes(self) -> int:
@@ -110,7 +110,7 @@ def gather(model: Annotator, corpus: Corpus, max_messages: int, max_characters: 
     return Findings(
         summary, corpus, encoded, order, shares, speaking, following,
         relative(following, summary.class_shares[order]), observed, examples, shown,
-        _marks(model, corpus, shown, order),
+        _marks(model, corpus, shown, order, shares),
     )  # fmt: skip
 
 
@@ -132,20 +132,36 @@ def _following(
 
 
 def _marks(
-    model: Annotator, corpus: Corpus, shown: Shown, order: NDArray[np.int64]
-) -> Marks | None:
-    """Ask for the classes of the tokens that are shown, of a model that has them."""
+    model: Annotator,
+    corpus: Corpus,
+    shown: Shown,
+    order: NDArray[np.int64],
+    shares: NDArray[np.float64],
+) -> Marks:
+    """Ask for the classes of the tokens that are shown.
+
+    The words of a model that has no classes for tokens get that of their message.
+    """
+    part = corpus.take(shown.conversations)
     token_classes = getattr(model, "token_classes", None)
     if token_classes is None:
-        return None
-    part = corpus.take(shown.conversations)
-    table = token_classes(part)
-    ranks = np.empty(len(order) + 1, np.int16)
-    ranks[order], ranks[-1] = np.arange(len(order)), BACKGROUND
-    classes = table["class"].fill_null(len(order)).to_numpy()
-    lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
-    known = set(model.vocabulary_.words)
-    return mark(part.table["text"], ranks[classes], lengths, known, MAX_TEXT)
+        lengths = np.diff(encode(part, model.vocabulary_).message_offsets)
+        rows = rows_of(corpus, shown)
+        ranks = np.repeat(shares[rows].argmax(axis=1), lengths).astype(np.int16)
+    else:
+        table = token_classes(part)
+        rank_of = np.empty(len(order) + 1, np.int16)
+        rank_of[order], rank_of[-1] = np.arange(len(order)), BACKGROUND
+        ranks = rank_of[table["class"].fill_null(len(order)).to_numpy()]
+        lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
+    return mark(part.table["text"], ranks, lengths, set(model.vocabulary_.words), MAX_TEXT)
+
+
+def rows_of(corpus: Corpus, shown: Shown) -> NDArray[np.int64]:
+    """Return the rows of the conversations that the reader carries, whole."""
+    offsets = corpus.conversation_offsets
+    parts = [np.arange(offsets[c], offsets[c + 1]) for c in shown.conversations]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def telling_words(findings: Findings, n_words: int, hidden: frozenset[str]) -> list[list[str]]:

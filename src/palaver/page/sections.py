@@ -71,10 +71,8 @@ def make_acts(
 ) -> list[Act]:
     """Describe each class, the largest first."""
     n_classes = findings.n_classes
-    sentences: list[list[str]] = [[] for _ in range(n_classes)]
-    if findings.marks is not None:
-        texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
-        sentences = typical_sentences(texts, findings.marks, n_classes)
+    texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
+    sentences = typical_sentences(texts, findings.marks, n_classes)
     words = telling_words(findings, _WORDS, hidden)
     given = [names.get(int(number)) for number in findings.order]
     sizes = _sizes(findings, words)

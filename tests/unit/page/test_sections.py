@@ -15,6 +15,7 @@ from palaver.draw.bars import percents, stacked_bar
 from palaver.draw.layout import place, typical_places
 from palaver.draw.palette import COLOURS, contrast, ink_on, letters
 from palaver.errors import InputError, ParameterError
+from palaver.models import MODELS, model_class
 from palaver.models.summary import ModelSummary
 from palaver.page.embed import choose
 from palaver.page.findings import gather
@@ -239,9 +240,9 @@ def test_wrong_arguments_are_explained(corpus, model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["block-hmm", "lda"])
-def test_other_models_have_a_page_too(name, corpus, tmp_path):
-    from palaver.models import model_class
-
-    other = model_class(name)(n_classes=3, n_sweeps=10).fit(corpus)
-    assert pv.report(other, corpus, tmp_path / "r.html").stat().st_size > 50_000
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_page(name, corpus, tmp_path):
+    kind = model_class(name)
+    model = kind(n_sweeps=12, random_state=1, **kind.sized(3))
+    page = pv.report(model.fit(corpus), corpus, tmp_path / "r.html").read_text()
+    assert page.count('<article class="card') == len(model.class_shares_)
