@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.names import ALIASES, PLACE, name_columns
+from palaver.corpus.names import ALIASES, CELLS, PLACE, name_columns, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS, empty_table
 from palaver.corpus.times import parse_times
@@ -57,6 +57,7 @@ def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = No
     columns : mapping, optional
         Our name to the file's name, such as ``{"text": "body"}``.
     """
+    raw = _without_short_rows(raw, notes, columns)
     table = name_columns(raw, columns or {})
     places = _Places(table)
     table = plain_types(table.drop(places.column, strict=False))
@@ -72,6 +73,22 @@ def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = No
     parents = _resolve_parents(table, notes, places)
     table, parents = _parents_first(table, parents, notes, places)
     return _finish(table, parents)
+
+
+def _without_short_rows(
+    raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None
+) -> pl.DataFrame:
+    """Leave out rows of a CSV file that end before their text, which was cut off or never was."""
+    if CELLS not in raw.columns:
+        return raw
+    cells, table = raw[CELLS], raw.drop(CELLS)
+    names = [name for name in table.columns if name != PLACE]
+    text = text_column(names, columns)
+    if text not in names:
+        return table
+    short = cells <= names.index(text)
+    notes.add("bad_line", *_Places(table).of(short))
+    return table.filter(~short)
 
 
 class _Places:

@@ -25,7 +25,18 @@ ALIASES: dict[str, tuple[str, ...]] = {
 #: of such tables use this one, and leave a column called ``place`` to its owner.
 PLACE = "\0place"
 
+#: How many cells a row of a CSV file has, where some rows end early.
+CELLS = "\0cells"
+
 _OURS = tuple(ALIASES)
+
+
+def text_column(names: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
+    """Return which of a file's columns holds the texts, None where none is known to."""
+    if columns and "text" in columns:
+        return columns["text"]
+    by_lower = {name.strip().lower(): name for name in reversed(list(names))}
+    return next((by_lower[a] for a in ("text", *ALIASES["text"]) if a in by_lower), None)
 
 
 def names_for_ours(columns: Iterable[str]) -> set[str]:
@@ -81,4 +92,4 @@ def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
 
 
 def _listed(raw: pl.DataFrame) -> str:
-    return ", ".join(repr(name) for name in raw.columns if name != PLACE) or "none"
+    return ", ".join(repr(name) for name in raw.columns if name not in (PLACE, CELLS)) or "none"

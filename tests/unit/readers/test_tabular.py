@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from support.fuzz import mutations, read_or_refuse
 
 import palaver as pv
-from palaver.corpus.names import PLACE
+from palaver.corpus.names import CELLS, PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import tabular
 from palaver.corpus.readers.source import Source
@@ -34,7 +34,7 @@ def raw(tmp_path):
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
         notes = Notes()
         table = tabular.read_csv(Source(path), notes)
-        return table.drop(PLACE, strict=False), notes
+        return table.drop(PLACE, CELLS, strict=False), notes
 
     return read
 
@@ -165,9 +165,41 @@ def test_ragged_and_blank_rows(raw, tmp_path):
     assert table.rows() == [("2", "x", None), ("3", None, None), ("4", "y", "z")]
     assert notes.places == {"bad_line": ["row 1"]}
     (tmp_path / "y.csv").write_text(data)
-    assert pv.read(tmp_path / "y.csv").notes.places["empty_text"] == ["row 5"]
+    corpus = pv.read(tmp_path / "y.csv")
+    assert corpus.table["id"].to_list() == ["2", "4"]
+    assert corpus.notes.places["bad_line"] == ["row 1", "row 5"]
     table, notes = raw(data.replace(",c", ""))  # without the long row, polars reads it
     assert table.rows() == [("1", "a", "b"), ("2", "x", None), ("3", None, None), ("4", "y", "z")]
+
+
+@pytest.mark.parametrize("quote", ["", '"x""y"'])  # by polars, and row by row
+def test_rows_that_end_before_their_text_are_lost_and_counted(tmp_path, quote):
+    path = tmp_path / "x.csv"
+    rows = ["id,reply_to,text,act", "1,,hello,a", "2,1", "2,1,the real one,b", "3,1,,", "4,1,", "5"]
+    path.write_text("\n".join([*rows, f'6,1,"two\nlines",{quote}', "7,6,short"]))
+    corpus = pv.read(path)
+    assert corpus.table["id"].to_list() == ["1", "2", "3", "4", "6", "7"]
+    assert corpus.table["text"].to_list() == [
+        "hello",
+        "the real one",
+        "",
+        "",
+        "two\nlines",
+        "short",
+    ]
+    assert corpus.notes.places["bad_line"] == ["row 2", "row 6"]
+    assert corpus.notes.places["empty_text"] == ["row 4", "row 5"]
+    with pytest.raises(CorpusError, match="row 2"):
+        pv.read(path, on_bad="error")
+
+
+def test_the_text_that_a_row_lacks_is_the_mapped_one(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("id,said,text\n1,hello\n2\n3,hi,x\n")
+    mapped = pv.read(path, columns={"text": "said"})
+    assert mapped.table["text"].to_list() == ["hello", "hi"]
+    assert mapped.notes.of("loss") == {"bad_line": 1}
+    assert pv.read(path).table["id"].to_list() == ["3"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from palaver.corpus.names import CELLS
 from palaver.corpus.notes import Notes
 
 _LONGEST_CELL = 2**31 - 1
@@ -31,23 +32,37 @@ def read_header(text: str, separator: str) -> tuple[list[str], int]:
 def read_rows(body: str, separator: str, width: int, notes: Notes) -> pl.DataFrame:
     """Read row by row, counting what is mended and leaving out rows with too many cells.
 
+    The last column has the number of cells of each row.
+
     A quote that is never closed would swallow the rest of the file. A record of several
     lines that comes out wrong is therefore taken for what it was on its first line alone.
     """
     columns: list[list[str | None]] = [[] for _ in range(width)]
+    counts: list[int] = []
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         for number, (cells, kind) in enumerate(_records(body, separator, width), 1):
             if kind:
                 notes.add(kind, [f"row {number}"])
             kept = [] if kind == "bad_line" else cells
+            counts.append(len(kept))
             for index, column in enumerate(columns):
                 column.append((kept[index] or None) if index < len(kept) else None)
     finally:
         csv.field_size_limit(limit)
     return pl.DataFrame(
         [pl.Series(str(i), column, dtype=pl.String) for i, column in enumerate(columns)]
-    )
+    ).with_columns(pl.Series(CELLS, counts, dtype=pl.Int64))
+
+
+def count_cells(body: str, separator: str) -> list[int]:
+    """Return the number of cells of each row of a body without stray quotes."""
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        return [len(cells) for cells in csv.reader(io.StringIO(body, newline=""),
+                                                   delimiter=separator)]  # fmt: skip
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _records(body: str, separator: str, width: int) -> Iterator[tuple[list[str], str]]:

@@ -7,10 +7,10 @@ import re
 
 import polars as pl
 
-from palaver.corpus.names import PLACE, names_for_ours
+from palaver.corpus.names import CELLS, PLACE, names_for_ours, text_column
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format
-from palaver.corpus.readers.csv_rows import read_header, read_rows
+from palaver.corpus.readers.csv_rows import count_cells, read_header, read_rows
 from palaver.corpus.readers.source import Source, decode
 from palaver.errors import FormatError
 
@@ -45,7 +45,8 @@ def read_csv(source: Source, notes: Notes) -> pl.DataFrame:
     """Read a table with a header line; rows with too many cells are counted and left out.
 
     Missing cells at the end of a row are null, an empty cell is null, and ``""`` an empty
-    string. Blank rows are no messages. A column beyond our six becomes numbers only if all
+    string. Blank rows are no messages. Where rows may end before their text, a column
+    :data:`CELLS` tells by how many cells. A column beyond our six becomes numbers only if all
     its cells are numbers whose writing loses nothing, so ``007`` stays as it is.
     """
     text, separator = _named_separator(_text(source, notes))
@@ -57,6 +58,10 @@ def read_csv(source: Source, notes: Notes) -> pl.DataFrame:
     table = _compiled(body, separator, len(header))
     if table is None:
         table = read_rows(body, separator, len(header), notes)
+    elif _may_be_short(table, header):
+        counts = count_cells(body, separator)
+        if len(counts) == table.height:
+            table = table.with_columns(pl.Series(CELLS, counts, dtype=pl.Int64))
     return _finish(table, header)
 
 
@@ -123,13 +128,23 @@ def _has_stray_quote(body: str, separator: str) -> bool:
     return body.count('"') % 2 == 1 or re.search(stray, body) is not None
 
 
+def _may_be_short(table: pl.DataFrame, header: list[str]) -> bool:
+    """Whether some row has neither a text nor anything behind it."""
+    names = _distinct(header)
+    text = text_column(names)
+    behind = table.columns[names.index(text) if text else -1 :]
+    empty = table.select(pl.all_horizontal(pl.col(behind).is_null()).any())
+    return table.height > 0 and bool(empty.item())
+
+
 def _finish(table: pl.DataFrame, header: list[str]) -> pl.DataFrame:
     """Name the columns, number the rows, drop blank ones, and find the numbers."""
-    table = table.rename(dict(zip(table.columns, _distinct(header), strict=True)))
-    blank = pl.all_horizontal(pl.all().is_null())
+    table = table.rename(dict(zip(table.columns[: len(header)], _distinct(header), strict=True)))
+    blank = pl.all_horizontal(pl.exclude(CELLS).is_null())
     table = table.with_columns(_row_numbers(), ~blank.alias("\0kept"))
     table = table.filter("\0kept").drop("\0kept")
     ours = names_for_ours(table.columns)
+    ours |= {CELLS}
     return table.with_columns(_typed(column) for column in table if column.name not in ours)
 
 
