@@ -88,8 +88,9 @@ def choose(
     settings = [{**DEFAULTS, "random_state": seed, **params, "n_classes": k} for k in classes]
     if not settings:
         raise ParameterError("choose: give at least one number of classes")
-    for setting in settings:
-        make_model(model, setting).set_params(**params)  # mistakes before work
+    for setting in settings:  # mistakes before work
+        if not hasattr(make_model(model, setting).set_params(**params), "log_likelihoods"):
+            raise ParameterError(f"choose: {model} has no likelihood of unseen words")
     parts = hold_out(corpus, test, seed)
     trials = [
         try_model(model, setting, parts, paper=False, show_progress=show_progress)

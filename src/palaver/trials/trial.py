@@ -68,8 +68,9 @@ class Trial:
     model : Model
     seconds : float
         Of the fit.
-    held_out, held_out_paper : array of float64, shape (n_conversations, 2)
-        Log likelihood and words, by the sequential and the paper's protocol.
+    held_out, held_out_paper : array of float64, shape (n_conversations, 2), or None
+        Log likelihood and words, by the sequential and the paper's protocol; None for a model
+        without a likelihood of words.
     coherence : float
         Mean NPMI of the classes' ten most probable words, in all messages: a held-out part
         would be too small to see rare words together.
@@ -84,7 +85,7 @@ class Trial:
 
     model: Model
     seconds: float
-    held_out: NDArray[np.float64]
+    held_out: NDArray[np.float64] | None
     held_out_paper: NDArray[np.float64] | None
     coherence: float
     stability: float
@@ -131,19 +132,24 @@ def try_model(
     show_progress : bool or "auto"
     """
     model = make_model(name, params)
+    likelihood = hasattr(model, "log_likelihoods")
     started = time.perf_counter()
     model.fit(parts.train, show_progress=show_progress)
     seconds = time.perf_counter() - started
     test = parts.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
-    sequential = model.log_likelihoods(test, n_particles=PARTICLES)
-    scored = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS) if paper else None
+    sequential = scored = None
+    if likelihood:
+        sequential = np.column_stack([model.log_likelihoods(test, n_particles=PARTICLES), words])
+    if likelihood and paper:
+        logs = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS)
+        scored = np.column_stack([logs, words])
     cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
     return Trial(
         model,
         seconds,
-        np.column_stack([sequential, words]),
-        None if scored is None else np.column_stack([scored, words]),
+        sequential,
+        scored,
         mean_coherence(model, parts.both),
         stability(model),
         rebuilt(model, parts) if replies and hasattr(model, "reconstruct") else None,
@@ -153,13 +159,12 @@ def try_model(
 
 
 def make_model(name: str, params: Mapping[str, Any]) -> Any:
-    """Return a model that can be held to unseen words, with those parameters that it has."""
+    """Return a model with those parameters that it has; ``n_classes`` is known to all."""
     kind = model_class(name)
-    if not hasattr(kind, "log_likelihoods"):
-        raise ParameterError(f"{name}: has no held-out likelihood, by which models are compared")
     model = kind()
     known = model.get_params()
-    model.set_params(**{key: value for key, value in params.items() if key in known})
+    named = {kind.size_parameter if key == "n_classes" else key: params[key] for key in params}
+    model.set_params(**{key: value for key, value in named.items() if key in known})
     model.check_params()
     return model
 
@@ -184,9 +189,11 @@ def stability(model: Model) -> float:
 
     Classes of the best chain are matched one to one with those of each other chain, so that
     as many of their ten most telling words as possible are the same; the mean over
-    classes and chains, NaN for a single chain.
+    classes and chains, NaN for a single chain or a model of other things than words.
     """
     chains = model.chains_
+    if len(chains) < 2 or "class_words" not in chains[0]:
+        return float("nan")
     tops = [_telling(chain) for chain in chains]
     agreements = []
     for number, other in enumerate(tops):
@@ -194,7 +201,7 @@ def stability(model: Model) -> float:
             common = tops[model.best_chain_] @ other.T
             rows, columns = linear_sum_assignment(common, maximize=True)
             agreements.append(common[rows, columns].mean())
-    return float(np.mean(agreements)) if agreements else float("nan")
+    return float(np.mean(agreements))
 
 
 def _telling(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -211,8 +218,15 @@ def _telling(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _label_cells(model: Any, test: Encoded, labels: pl.Series) -> tuple[csr_array, tuple[int, int]]:
-    """Count the words of each conversation by class and label."""
-    classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
+    """Count the words of each conversation by class and label.
+
+    Words of a model that gives classes to messages only have their message's.
+    """
+    if hasattr(model, "token_classes"):
+        classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
+    else:
+        largest = model.transform(test, FOLD_SWEEPS).argmax(axis=1)
+        classes = np.repeat(largest, np.diff(test.message_offsets))
     tokens = evaluate.labelled_tokens(classes, test.message_offsets, labels)
     lengths = np.diff(test.conversation_offsets)
     conversation = np.repeat(np.arange(test.n_conversations), lengths)

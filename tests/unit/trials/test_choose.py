@@ -81,6 +81,7 @@ def test_differences_to_the_best_run():
 def test_mistakes_come_before_the_work(threads):
     for arguments, params, message in (
         (("m5",), {}, "there is no model 'm5'"),
+        (("gaussian-hmm",), {}, "no likelihood of unseen words"),
         (("m4", []), {}, "at least one number"),
         (("m4", [0]), {}, "n_classes must be"),
         (("m4", [3]), {"speed": 1}, "there is no parameter 'speed'"),
