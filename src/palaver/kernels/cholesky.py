@@ -88,19 +88,29 @@ def squared_distance(factor, vector):  # type: ignore[no-untyped-def]
     return total
 
 
-def factorise(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.NDArray[np.float64]:
     """Return the upper factor of a matrix that is positive definite up to rounding.
 
-    Where rounding has left it indefinite, the smallest power of ten times the mean of its
-    diagonal that mends it is added to the diagonal; never fails for finite numbers.
+    Where rounding has left it indefinite, the smallest power of ten that mends it is added to
+    the diagonal, from 1e-15 of the largest number that the matrix was made from.
+
+    Parameters
+    ----------
+    matrix : array of float64, shape (M, M)
+    magnitude : float
+        The largest number that went into the matrix, if it is the difference of larger ones.
+
+    Returns
+    -------
+    array of float64, shape (M, M), upper triangular
     """
     ridge = 0.0
-    mean = max(float(np.trace(matrix)) / len(matrix), np.finfo(float).tiny)
+    largest = max(magnitude, float(np.abs(matrix).max()), np.finfo(float).tiny)
     while True:
         try:
             mended = matrix + ridge * np.eye(len(matrix)) if ridge else matrix
             return np.ascontiguousarray(np.linalg.cholesky(mended).T)
         except np.linalg.LinAlgError:
-            ridge = 10 * ridge if ridge else mean * 1e-15
-            if not ridge < mean:  # not a matter of rounding
+            ridge = 10 * ridge if ridge else largest * 1e-15
+            if not ridge < largest * 1e-3:  # not a matter of rounding
                 raise

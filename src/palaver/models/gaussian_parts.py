@@ -108,6 +108,16 @@ class GaussianEmissions:
         spread = np.einsum("k,ki,kj->ij", strengths, means, means)
         return np.asarray(prior + (squares + len(means) * centre - spread))
 
+    def _factors(self, scatters: Floats, statistics: Arrays) -> list[Floats]:
+        """Return the factors of Lambda_k; of the one Lambda if tied."""
+        squares = statistics["state_squares"]
+        if self.covariance == "tied":
+            scatters, squares = scatters[None], squares[None]
+        return [
+            factorise(scatter, float(np.diagonal(part).max()))
+            for scatter, part in zip(scatters, squares, strict=True)
+        ]
+
     def draw(self, statistics: Arrays, generator: np.random.Generator) -> Arrays:
         """Draw the parameters of all states from their posterior.
 
@@ -127,12 +137,13 @@ class GaussianEmissions:
             factors = np.sqrt(2 * precisions / scatters)
             noise /= factors
         elif self.covariance == "tied":
-            factors = self._draw_factor(scatters, float(dofs[0]), generator)
+            factor = self._factors(scatters, statistics)[0]
+            factors = self._draw_factor(factor, float(dofs[0]), generator)
             noise = solve_triangular(factors, noise.T, trans="T").T
         else:
             factors = np.stack([
-                self._draw_factor(scatter, float(dof), generator)
-                for scatter, dof in zip(scatters, dofs, strict=True)
+                self._draw_factor(factor, float(dof), generator)
+                for factor, dof in zip(self._factors(scatters, statistics), dofs, strict=True)
             ])  # fmt: skip
             noise = np.stack([
                 solve_triangular(factor, part, trans="T")
@@ -140,13 +151,13 @@ class GaussianEmissions:
             ])  # fmt: skip
         return self._parameters(means + noise, factors, strengths > 0)
 
-    def _draw_factor(self, scatter: Floats, dof: float, generator: np.random.Generator) -> Floats:
+    def _draw_factor(self, factor: Floats, dof: float, generator: np.random.Generator) -> Floats:
         """Draw the upper factor of a Wishart precision, by Bartlett's decomposition reversed."""
         upper = np.triu(generator.standard_normal((self.size, self.size)), 1)
         degrees = dof - self.size + 1 + np.arange(self.size)
         chi = np.maximum(generator.chisquare(degrees), np.finfo(float).tiny)
         upper[np.diag_indices(self.size)] = np.sqrt(chi)
-        return np.asarray(solve_triangular(factorise(scatter), upper))
+        return np.asarray(solve_triangular(factor, upper))
 
     def expected(self, statistics: Arrays) -> tuple[Floats, Floats, Arrays]:
         """Return means (K, M), covariances and parameters that predict.
@@ -158,16 +169,17 @@ class GaussianEmissions:
         if self.covariance == "diag":
             covariances = scatters / dofs[:, None]
             factors = 1 / np.sqrt(covariances)
-        elif self.covariance == "tied":
-            covariances = scatters / dofs[0]
-            factors = self._precision_factor(covariances)
         else:
-            covariances = scatters / dofs[:, None, None]
-            factors = np.stack([self._precision_factor(part) for part in covariances])
+            roots = [
+                factor / np.sqrt(dof)
+                for factor, dof in zip(self._factors(scatters, statistics), dofs, strict=False)
+            ]
+            covariances = np.stack([root.T @ root for root in roots])
+            identity = np.eye(self.size)
+            factors = np.stack([solve_triangular(root, identity) for root in roots])
+            if self.covariance == "tied":
+                covariances, factors = covariances[0], factors[0]
         return means, covariances, self._parameters(means, factors, strengths > 0)
-
-    def _precision_factor(self, covariance: Floats) -> Floats:
-        return np.asarray(solve_triangular(factorise(covariance), np.eye(self.size)))
 
     def _parameters(self, means: Floats, factors: Floats, alive: NDArray[np.bool_]) -> Arrays:
         diagonal = factors if self.covariance == "diag" else np.diagonal(factors, 0, -2, -1)
@@ -196,9 +208,8 @@ class GaussianEmissions:
             result += 0.5 * (prior_dof * log_scale * len(dofs))
             result -= 0.5 * (dofs[:, None] * np.log(scatters)).sum()
             return float(result)
-        if self.covariance == "tied":
-            dofs, scatters = dofs[:1], scatters[None]
-        diagonals = np.stack([np.diagonal(factorise(scatter)) for scatter in scatters])
+        dofs = dofs[:1] if self.covariance == "tied" else dofs
+        diagonals = np.stack([np.diagonal(part) for part in self._factors(scatters, statistics)])
         result += multigammaln(dofs / 2, self.size).sum()
         result -= len(dofs) * multigammaln(self.dof / 2, self.size)
         result += 0.5 * self.dof * log_scale * len(dofs)
