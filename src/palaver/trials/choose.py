@@ -10,6 +10,8 @@ import polars as pl
 
 from palaver import evaluate
 from palaver.corpus.table import Corpus
+from palaver.draw.panels import Panel, panel_chart
+from palaver.draw.svg import Svg
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
 from palaver.params import check, real, text, whole
@@ -30,6 +32,8 @@ class Choice:
         One row a number of classes: classes, perplexity (sequential, of held-out words), low,
         high, p_value (of the difference to the best row, by :func:`evaluate.paired_bootstrap`,
         adjusted by Holm's method), coherence, stability, seconds.
+    picture : Svg
+        The same as a picture.
     suggested : int
         The fewest classes that are not beyond noise worse than the best.
     model : str
@@ -38,6 +42,26 @@ class Choice:
     table: pl.DataFrame
     suggested: int
     model: str
+
+    @property
+    def picture(self) -> Svg:
+        """The table as a picture; notebooks show it, ``picture.save("x.svg")`` writes it."""
+        table = self.table
+        perplexity = "held-out perplexity, lower is better"
+        panels = [Panel(perplexity, table["perplexity"], table["low"], table["high"])]
+        panels += [
+            Panel(name, table[name])
+            for name in ("coherence", "stability")
+            if table[name].null_count() < table.height
+        ]
+        chart = panel_chart(
+            panels, table["classes"].to_list(), axis="classes", marked=self.suggested
+        )
+        return chart.standalone()
+
+    def _repr_html_(self) -> str:
+        words = f"{self.model}: {self.suggested} classes suggested"
+        return f"<p>{words}</p>{self.picture}{self.table._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"Choice({self.model}: {self.suggested} classes suggested)\n{self.table}"
@@ -81,7 +105,8 @@ def choose(
     Examples
     --------
     >>> choice = pv.choose(corpus, "m4", classes=[5, 10, 15, 20])   # doctest: +SKIP
-    >>> choice.table, choice.suggested                              # doctest: +SKIP
+    >>> choice.suggested, choice.table                              # doctest: +SKIP
+    >>> choice.picture.save("classes.svg")                          # doctest: +SKIP
     """
     limits = {"model": text(), "test": real(0.01, 0.9), "seed": whole(0)}
     check("choose", limits, {"model": model, "test": test, "seed": seed})

@@ -1,5 +1,7 @@
 """Choosing the number of classes."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import polars as pl
 import pytest
@@ -32,6 +34,11 @@ def test_the_planted_number_is_suggested(threads):
     assert table["coherence"].is_between(-1, 1).all()
     assert table["stability"].is_between(0, 1).all()
     assert "4 classes suggested" in repr(choice)
+    assert choice.picture in choice._repr_html_()
+    drawn = ElementTree.fromstring(choice.picture)
+    assert len(drawn.findall(".//{*}polyline")) == 3
+    marked = [c for c in drawn.findall(".//{*}circle") if c.get("r") == "6"]
+    assert [c[0].text[:9] for c in marked] == ["4 classes"] * 3
     parts = hold_out(threads, 0.25, 0)
     model = pv.LDA(n_classes=4, n_sweeps=60, n_chains=2).fit(parts.train)
     assert table["perplexity"][1] == pytest.approx(model.perplexity(parts.test, n_particles=200))
