@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from palaver.ranking.baselines import rank
     from palaver.ranking.exemplars import exemplars
     from palaver.ranking.grasshopper import grasshopper
+    from palaver.ranking.people import people
+    from palaver.ranking.summarize import summarize
     from palaver.trials.choose import choose
 
 __version__ = "0.1.0.dev0"
@@ -42,10 +44,12 @@ __all__ = [
     "exemplars",
     "grasshopper",
     "load",
+    "people",
     "rank",
     "read",
     "report",
     "sample",
+    "summarize",
     "utterance_vectors",
 ]
 
@@ -65,10 +69,12 @@ _HOMES = {
     "exemplars": "palaver.ranking.exemplars",
     "grasshopper": "palaver.ranking.grasshopper",
     "load": "palaver.models.registry",
+    "people": "palaver.ranking.people",
     "rank": "palaver.ranking.baselines",
     "read": "palaver.corpus.table",
     "report": "palaver.page",
     "sample": "palaver.corpus.sample",
+    "summarize": "palaver.ranking.summarize",
     "utterance_vectors": "palaver.encode",
 }
 

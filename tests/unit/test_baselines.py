@@ -28,6 +28,20 @@ def test_pagerank_equals_networkx():
     assert np.all(np.diff(ours.scores) <= 0)
 
 
+@pytest.mark.parametrize("weight", [0.3, 0.85, 1.0])
+def test_large_graphs_have_the_same_stationary_distribution(weight, monkeypatch):
+    W, prior = graph(), np.random.default_rng(1).random(40)
+    W[7] = 0
+    small = pv.rank(W, method="pagerank", prior=prior, weight=weight)
+    even = pv.rank(W, method="pagerank", weight=weight)
+    monkeypatch.setattr("palaver.ranking.grasshopper._SMALL", 0)
+    large = pv.rank(W, method="pagerank", prior=prior, weight=weight)
+    np.testing.assert_array_equal(large.order, small.order)
+    np.testing.assert_allclose(large.scores, small.scores, rtol=1e-8)
+    again = pv.rank(W, method="pagerank", weight=weight)
+    np.testing.assert_allclose(again.scores, even.scores, rtol=1e-8)
+
+
 def test_lexrank_passes_over_what_is_similar():
     similar = np.array([[1, 0.9, 0.2, 0.2], [0.9, 1, 0.2, 0.2], [0.2, 0.2, 1, 0.1],
                         [0.2, 0.2, 0.1, 1]])  # fmt: skip

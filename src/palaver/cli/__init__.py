@@ -6,7 +6,19 @@ import sys
 
 import typer
 
-from palaver.cli import annotate, check, convert, demo, evaluate, fit, report, shares, topics
+from palaver.cli import (
+    annotate,
+    check,
+    convert,
+    demo,
+    evaluate,
+    fit,
+    people,
+    report,
+    shares,
+    summarize,
+    topics,
+)
 
 app = typer.Typer(
     name="palaver",
@@ -17,7 +29,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, check, convert, fit, topics, shares, evaluate, annotate, report):
+for verb in (
+    demo,
+    check,
+    convert,
+    fit,
+    topics,
+    shares,
+    evaluate,
+    annotate,
+    summarize,
+    people,
+    report,
+):
     app.command(name=verb.NAME)(verb.run)
 
 

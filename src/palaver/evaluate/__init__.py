@@ -40,6 +40,7 @@ from palaver.evaluate.labels import (
     message_labels,
     random_classes,
 )
+from palaver.evaluate.rouge import Rouge, mean_rouge, rouge_scores
 from palaver.evaluate.threads import (
     first_parents,
     previous_parents,
@@ -56,6 +57,7 @@ __all__ = [
     "Interval",
     "LabelledTokens",
     "MessageLabels",
+    "Rouge",
     "Statistic",
     "accuracy",
     "assignment",
@@ -73,6 +75,7 @@ __all__ = [
     "homogeneity",
     "labelled_tokens",
     "many_to_one",
+    "mean_rouge",
     "message_labels",
     "npmi",
     "npmi_pairs",
@@ -86,6 +89,7 @@ __all__ = [
     "random_parents_accuracy",
     "ratio",
     "right_parents",
+    "rouge_scores",
     "thread_accuracy",
     "thread_baselines",
     "v_beta",

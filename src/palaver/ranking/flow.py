@@ -78,7 +78,7 @@ class Flow:
         self.visits = np.zeros_like(starts)
         self._residuals = starts.copy()
         self.is_open = starts[:, 0] > 0
-        self.limit = 1.0
+        self._extents: list[Extent] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -87,6 +87,7 @@ class Flow:
 
     def absorb(self, item: int) -> None:
         """Turn an item into an absorbing state; what follows from it becomes residual."""
+        self._extents = None
         row = slice(self._offsets[item], self._offsets[item + 1])
         lost = (self._passes[item] - self._escape) * self.visits[item]
         self._passes[item] = self._escape
@@ -104,6 +105,7 @@ class Flow:
         limit, jump_limit : float
             Largest residual of open items in y and in z. The others' stay below it in sum.
         """
+        self._extents = None
         limits = np.array([limit, jump_limit])[: self.n_columns]
         for _ in range(_ROUNDS):
             if self._push(limits):
@@ -167,6 +169,8 @@ class Flow:
 
     def extents(self) -> list[Extent]:
         """Return the extent of the residuals of each column."""
+        if self._extents is not None:
+            return self._extents
         slack = 1.0 / (1.0 - self._escape)
         extents = []
         for column in range(self.n_columns):
@@ -176,6 +180,7 @@ class Flow:
             extents.append(
                 Extent(up + up_closed, down + down_closed, slack * up_closed, slack * down_closed)
             )
+        self._extents = extents
         return extents
 
     def limits(self, item: int) -> NDArray[np.float64]:

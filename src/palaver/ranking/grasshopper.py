@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palaver.params import Limit, check, one_of, real
 from palaver.ranking.exact import rank_exactly, stationary
-from palaver.ranking.iterative import rank_iteratively
+from palaver.ranking.iterative import rank_iteratively, stationary_iteratively
 from palaver.ranking.result import Ranking, sorted_ranking
 from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
 
@@ -91,7 +91,7 @@ def stationary_scores(walk: Walk) -> NDArray[np.float64]:
         return walk.prior
     if walk.weight == 1:
         walk.check_one_destiny()
-    return stationary(walk)
+    return stationary(walk) if walk.n_items <= _SMALL else stationary_iteratively(walk)
 
 
 def _by_prior(walk: Walk, top: int, escape: float) -> Ranking:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +56,7 @@ def rank_iteratively(walk: Walk, top: int, escape: float) -> Ranking:
 
 
 def _rank_jumping(walk: Walk, top: int, escape: float) -> list[Choice]:
-    n = walk.n_items
-    moves = walk.steps * walk.weight
-    is_even = np.ptp(walk.prior) == 0 and escape == 0  # then z is y / n among the unranked
-    starts = np.ones((n, 1)) if is_even else np.column_stack((np.ones(n), walk.prior))
-    flow = Flow(moves, starts, escape)
-    chooser = Chooser(flow, np.ones(n, bool), escape)
+    chooser = _jumping(walk, escape)
     choices = [chooser.choose(chooser.by_share)]
     while len(choices) < top:
         chooser.absorb(choices[-1].item)
@@ -68,32 +64,59 @@ def _rank_jumping(walk: Walk, top: int, escape: float) -> list[Choice]:
     return choices
 
 
+def _jumping(walk: Walk, escape: float) -> Chooser:
+    n = walk.n_items
+    is_even = np.ptp(walk.prior) == 0 and escape == 0  # then z is y / n among the unranked
+    starts = np.ones((n, 1)) if is_even else np.column_stack((np.ones(n), walk.prior))
+    return Chooser(Flow(walk.steps * walk.weight, starts, escape), np.ones(n, bool), escape)
+
+
 def _rank_without_jumps(walk: Walk, top: int, escape: float) -> list[Choice]:
-    """Rank with weight 1: jumps from items without edges pass through a node of their own."""
-    anchor = walk.check_one_destiny()
+    """Rank with weight 1."""
+    around = _around(walk)
+    choices = [around.choose(around.by_share)]
+    if top > 1:
+        moves, is_item = _moves_with_hub(walk)
+        starts = is_item[:, None].astype(np.float64)
+        chooser = Chooser(Flow(moves, starts, escape), is_item, escape)
+        while len(choices) < top:
+            chooser.absorb(choices[-1].item)
+            choices.append(chooser.choose(chooser.by_visits_alone))
+    return choices
+
+
+def _moves_with_hub(walk: Walk) -> tuple[Any, NDArray[np.bool_]]:
+    """Return the moves for weight 1, and which nodes are items.
+
+    Jumps from items without edges, if there are any, pass through a node of their own.
+    """
     n = walk.n_items
     moves = walk.steps
     if walk.ends.any():
         hub = sparse.csr_matrix(np.append(walk.prior, 0.0))
         ends = sparse.csr_matrix(walk.ends[:, None].astype(np.float64))
         moves = sparse.vstack((sparse.hstack((moves, ends)), hub), format="csr")
-    is_item = np.arange(moves.shape[0]) < n
-    ones = is_item[:, None].astype(np.float64)
-    # visits between two of the anchor are in proportion to the stationary distribution
+    return moves, np.arange(moves.shape[0]) < n
+
+
+def _around(walk: Walk) -> Chooser:
+    """Return visits between two to an anchor: in proportion to the stationary distribution."""
+    anchor = walk.check_one_destiny()
+    moves, is_item = _moves_with_hub(walk)
     leaving = np.asarray(moves[[anchor]].todense()).ravel()
-    around = Chooser(Flow(moves, np.column_stack((ones, leaving)), 0.0), is_item, 0.0)
-    around.absorb(anchor)
-    around.is_candidate[anchor] = True
-    choices = [around.choose(around.by_share)]
-    if top > 1:
-        chooser = Chooser(Flow(moves, ones, escape), is_item.copy(), escape)
-        chooser.absorb(choices[0].item)
-        while True:
-            choices.append(chooser.choose(chooser.by_visits_alone))
-            if len(choices) == top:
-                break
-            chooser.absorb(choices[-1].item)
-    return choices
+    chooser = Chooser(Flow(moves, np.column_stack((is_item, leaving)), 0.0), is_item, 0.0)
+    chooser.absorb(anchor)
+    chooser.is_candidate[anchor] = True
+    return chooser
+
+
+def stationary_iteratively(walk: Walk) -> NDArray[np.float64]:
+    """Return the stationary distribution to about ten digits, (n_items,)."""
+    with threadpool_limits(1):
+        chooser = _around(walk) if walk.weight == 1 else _jumping(walk, 0.0)
+        chooser.flow.settle(_FINE, _FINE / walk.n_items)
+    visits = np.maximum(chooser.flow.visits[: walk.n_items, -1], 0.0)
+    return np.asarray(visits / visits.sum())
 
 
 @dataclass(frozen=True)

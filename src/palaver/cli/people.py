@@ -1,0 +1,51 @@
+"""``palaver people``: prominent and diverse participants."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from palaver.cli.options import Column, File, Format, Json
+
+NAME = "people"
+
+
+def run(
+    file: File,
+    top: Annotated[int, typer.Option(min=1, help="How many people.")] = 20,
+    weight: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Replies against numbers of messages.")
+    ] = 0.95,
+    direction: Annotated[
+        str, typer.Option(help="both; answered: who gets replies; answering: who gives them.")
+    ] = "both",
+    chain: Annotated[
+        bool,
+        typer.Option("--chain", help="Let each message without a parent answer the one before."),
+    ] = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Rank the people of FILE by who replies to whom: prominent, and from all corners.
+
+    *around* is how many people are nearer to this person than to any other in the list.
+
+    Example: `palaver people threads.jsonl --top 20`
+
+    Example: `palaver people meeting.vtt --chain --json`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import print_json, print_table, working
+    from palaver.ranking.people import people
+
+    corpus = read_corpus(file, format, column)
+    if chain:
+        corpus = corpus.chained()
+    with working("ranking people"):
+        table = people(corpus, top, weight, direction)
+    if json:
+        print_json(table.to_dicts())
+    else:
+        print_table(table)

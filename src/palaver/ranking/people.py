@@ -1,0 +1,125 @@
+"""Prominent and diverse people: GRASSHOPPER over who replies to whom (Zhu et al. 2007, 3.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from palaver.corpus.table import Corpus
+from palaver.errors import InputError
+from palaver.params import check, one_of, real, whole
+from palaver.ranking.grasshopper import grasshopper
+
+_LIMITS = {
+    "top": whole(1),
+    "weight": real(0, 1),
+    "direction": one_of("both", "answered", "answering"),
+}
+
+
+def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]]:
+    """Return how often people reply to each other, and their names.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Messages without a speaker are left out.
+    direction : {"both", "answered", "answering"}
+        Edges go both ways, from who replies to who is answered, or the other way round.
+
+    Returns
+    -------
+    graph : csr matrix, shape (n_people, n_people)
+        Numbers of replies; everybody has an edge of weight one to themselves.
+    names : list of str
+        In order of first appearance.
+    """
+    speakers = corpus.table["speaker"]
+    names = speakers.drop_nulls().unique(maintain_order=True)
+    if not len(names):
+        raise InputError(
+            "people: the messages have no speakers; if the file has them under another name, "
+            'read it with columns={"speaker": "that name"} (--column speaker=...)'
+        )
+    codes = speakers.replace_strict(
+        names, pl.int_range(len(names), eager=True), default=-1, return_dtype=pl.Int64
+    ).to_numpy()
+    if not (corpus.parents >= 0).any():
+        raise InputError(
+            "people: no message replies to another; for talk without reply links let each message "
+            "answer the one before: corpus.chained() (--chain)"
+        )
+    rows = np.flatnonzero(corpus.parents >= 0)
+    source, target = codes[rows], codes[corpus.parents[rows]]
+    kept = (source >= 0) & (target >= 0) & (source != target)
+    source, target = source[kept], target[kept]
+    shape = (len(names), len(names))
+    replies = sparse.csr_matrix((np.ones(len(source)), (source, target)), shape=shape)
+    if direction != "answered":
+        replies = replies.T if direction == "answering" else replies + replies.T
+    return sparse.csr_matrix(replies + sparse.eye(len(names))), names.to_list()
+
+
+def people(
+    corpus: Corpus, top: int = 20, weight: float = 0.95, direction: str = "both"
+) -> pl.DataFrame:
+    """Rank the people of a corpus by prominence and diversity.
+
+    Prominent are those who write much and are in touch with others who are; each one ranked
+    makes those around them less likely to follow, so the list reaches into all corners.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    top : int
+    weight : float
+        Weight of the reply graph against the number of messages.
+    direction : {"both", "answered", "answering"}
+        See :func:`reply_graph`. "answered" looks for people whom others reply to, "answering"
+        for those who reply.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns rank, speaker, score, messages, conversations, replies_received, replies_given
+        (without those to oneself), and around: how many people are nearest to this one, by
+        where walks end.
+    """
+    check("people", _LIMITS, {"top": top, "weight": weight, "direction": direction})
+    graph, names = reply_graph(corpus, direction)
+    facts = _facts(corpus, names)
+    ranking = grasshopper(graph, facts["messages"].to_numpy(), weight, top)
+    around = np.bincount(ranking.absorbed_by, minlength=len(names)) - 1
+    return facts[ranking.order].select(
+        pl.int_range(1, pl.len() + 1).alias("rank"),
+        "speaker",
+        pl.Series("score", ranking.scores),
+        "messages",
+        "conversations",
+        "replies_received",
+        "replies_given",
+        pl.Series("around", around[ranking.order]),
+    )
+
+
+def _facts(corpus: Corpus, names: list[str]) -> pl.DataFrame:
+    """Return counts of each person's messages, conversations and replies."""
+    table = corpus.table.select("speaker", "conversation")
+    answered = table["speaker"].gather(np.maximum(corpus.parents, 0))
+    is_reply = pl.Series(corpus.parents >= 0) & (answered != table["speaker"]).fill_null(False)
+    given = table["speaker"].filter(is_reply)
+    counts = (
+        table.drop_nulls("speaker")
+        .group_by("speaker")
+        .agg(pl.len().alias("messages"), pl.col("conversation").n_unique().alias("conversations"))
+    )
+    facts = pl.DataFrame({"speaker": pl.Series(names, dtype=pl.String)})
+    facts = facts.join(counts, on="speaker", how="left", maintain_order="left")
+    for name, column in (("replies_received", answered.filter(is_reply)), ("replies_given", given)):
+        numbers = column.value_counts(name=name)
+        numbers = numbers.rename({column.name: "speaker"})
+        facts = facts.join(numbers, on="speaker", how="left", maintain_order="left")
+    return facts.fill_null(0)

@@ -1,0 +1,63 @@
+"""``summarize`` and ``people``."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def threads(tmp_path_factory):
+    return pv.sample(20).write(tmp_path_factory.mktemp("data") / "threads.jsonl")
+
+
+def test_summarize(threads):
+    corpus = pv.read(threads)
+    expected = pv.summarize(corpus, sentences=3)
+    assert call("summarize", threads, "--sentences", 3).strip() == str(expected)
+    found = json.loads(call("summarize", threads, "--sentences", 3, "--json"))
+    assert [row["text"] for row in found["summary"]] == expected.sentences
+    assert found["n_sentences"] == expected.n_sentences
+    row = found["summary"][0]
+    assert corpus.table["conversation"][row["message"]] == row["conversation"]
+    assert len(json.loads(call("summarize", threads, "--json"))["summary"]) == 5
+
+
+def test_summarize_one_conversation(threads):
+    name = pv.read(threads).table["conversation"][-1]
+    rows = json.loads(call("summarize", threads, "--conversation", name, "--json"))["summary"]
+    assert {row["conversation"] for row in rows} == {name}
+    result = CliRunner().invoke(app, ["summarize", str(threads), "--conversation", "nope"])
+    assert "there is no conversation 'nope'" in str(result.exception)
+
+
+def test_summarize_a_plain_text(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("Cats sleep all day. [b]Cats sleep[/b] and eat. Dogs bark at the moon.")
+    assert call("summarize", path, "--words", 4).split() == ["Cats", "sleep", "all", "day."]
+    assert len(call("summarize", path, "--bytes", 10).strip().encode()) <= 10
+    other = tmp_path / "note.bin"
+    other.write_bytes(b"\x00\x01\x02")
+    assert CliRunner().invoke(app, ["summarize", str(other)]).exit_code == 1
+
+
+def test_people(threads):
+    table = pv.people(pv.read(threads), top=4)
+    assert json.loads(call("people", threads, "--top", 4, "--json")) == table.to_dicts()
+    assert table["speaker"][0] in call("people", threads, "--top", 4)
+    chained = json.loads(call("people", threads, "--chain", "--direction", "answered", "--json"))
+    assert len(chained) > 4
+
+
+@pytest.mark.parametrize("verb", ["summarize", "people"])
+def test_help_has_examples(verb):
+    assert f"palaver {verb} threads.jsonl" in " ".join(call(verb, "--help").split())
