@@ -72,10 +72,10 @@ PLANS: dict[Size, Plan] = {
         {
             "sample": Source(None),
             "rumoureval2017": _RUMOURS,
-            "ubuntu-irc": Source(_IRC),
-            "r-help": Source(_MAIL),
+            "r-help": Source(_MAIL, 2400),
+            "ubuntu-irc": Source(_IRC, 4000),
+            "swda": Source(_TALK, 150, is_talk=True),
             "4forums": Source(_FORUM, 500),
-            "swda": Source(_TALK, 300, is_talk=True),
         },
         classes=(5, 15, 25), n_chains=2, n_sweeps=1000, n_samples=10,
     ),
@@ -142,7 +142,7 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
 
 
 #: Rough sizes of the corpora, for the estimate of the time left.
-_SIZES = {"sample": 0.05, "rumoureval2017": 0.08, "ubuntu-irc": 0.7, "r-help": 1.0, "4forums": 0.9}
+_SIZES = {"sample": 0.05, "rumoureval2017": 0.08, "ubuntu-irc": 0.3, "swda": 0.2, "r-help": 0.5}
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
