@@ -19,9 +19,11 @@ from palaver.encode.shards import Shard
 from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
+from palaver.kernels.reconstruct import draw_block_classes, draw_parents_block
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
 from palaver.models.parts import ThreadEngine
+from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
@@ -32,7 +34,7 @@ _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
 _WORDS_A_SLICE = 2048
 
 
-class BlockHMM(ThreadModel):
+class BlockHMM(Reconstructs, ThreadModel):
     """Hidden Markov model on reply trees, one class a message.
 
     Parameters
@@ -279,10 +281,16 @@ class BlockHMMEngine(ThreadEngine):
         self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
     ) -> None:
         """Add the log probability of all words of a message together, given its parent's class."""
-        if "emissions" not in state:  # they stay the same while parameters are frozen
-            state["emissions"] = self.emissions(shared, shard)
         shares = self.expected_shares(shared, shard, state)
-        heldout.add_block_scores(shares, state["emissions"], scores)
+        heldout.add_block_scores(shares, self._kept_emissions(shared, shard, state), scores)
+
+    def _kept_emissions(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
+        """Return the emissions, which stay the same while parameters are frozen."""
+        if "emissions" not in state:
+            state["emissions"] = self.emissions(shared, shard)
+        return state["emissions"]
+
+    add_rebuilt_scores = add_block_scores
 
     def log_likelihoods(
         self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
@@ -294,3 +302,23 @@ class BlockHMMEngine(ThreadEngine):
             self.emissions(shared, shard), result,
         )  # fmt: skip
         return result
+
+    def rebuild(
+        self,
+        shared: Globals,
+        shard: Shard,
+        state: Arrays,
+        key: NDArray[np.uint64],
+        temperature: float,
+        order: Order,
+    ) -> None:
+        """Draw all classes given the shard's parents, then the parents."""
+        rows = shared.arrays["rows"]
+        draw_block_classes(
+            shard.conversation_offsets, shard.first_conversation, shard.parents, rows,
+            self._kept_emissions(shared, shard, state), key, state["message_classes"],
+        )  # fmt: skip
+        draw_parents_block(
+            shard.conversation_offsets, shard.first_conversation, state["message_classes"], rows,
+            temperature, order.is_given, order.ranks, key[::-1].copy(), shard.parents,
+        )  # fmt: skip

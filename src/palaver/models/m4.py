@@ -17,18 +17,23 @@ from numpy.typing import NDArray
 from palaver.encode import Encoded, Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
+from palaver.kernels.heldout import add_mixture_scores
 from palaver.kernels.heldout_m4 import m4_log_likelihoods
+from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import count_classes
+from palaver.models.heldout import class_probabilities
 from palaver.models.parts import TokenEngine
+from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, one_of, real
 
 _NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
+_NOT_COUNTED = np.empty((0, 0), np.int32)
 
 
-class M4(ThreadModel):
+class M4(Reconstructs, ThreadModel):
     """Mixed membership Markov model of reply trees.
 
     Parameters
@@ -290,3 +295,31 @@ class M4Engine(TokenEngine):
             n_particles, key, result,
         )  # fmt: skip
         return result
+
+    def rebuild(
+        self,
+        shared: Globals,
+        shard: Shard,
+        state: Arrays,
+        key: NDArray[np.uint64],
+        temperature: float,
+        order: Order,
+    ) -> None:
+        """Resample all tokens given the shard's parents, then the parents."""
+        self._resample(shared, shard, state, _NOT_COUNTED, key)
+        draw_parents_m4(
+            shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
+            state["classes"], shared.arrays["weights"], temperature, order.is_given, order.ranks,
+            MOST_CANDIDATES, key[::-1].copy(), shard.parents,
+        )  # fmt: skip
+
+    def add_rebuilt_scores(
+        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add each message's log probability given its parent's classes."""
+        shares = self.expected_shares(shared, shard, state)
+        chances = class_probabilities(self, shared, shard, state)
+        add_mixture_scores(
+            shard.tokens, shard.message_offsets, shares, chances, shared.arrays["word_weights"],
+            scores,
+        )  # fmt: skip
