@@ -222,3 +222,15 @@ def test_corpora_without_messages_or_speakers():
     table = corpus(["@a x@example.com"], [None]).anonymized().table
     assert table["text"].to_list() == ["@someone <email>"]
     assert table["speaker"].to_list() == [None]
+
+
+def test_names_of_files_and_titles_do_not_survive(tmp_path):
+    path = tmp_path / "Familie.txt"
+    path.write_text("13/01/2024, 09:15 - Ann Miller: hello\n13/01/2024, 09:16 - Bob: hi\n")
+    corpus = pv.read(path)
+    assert corpus.format == "whatsapp"
+    assert corpus.table["conversation"].unique().to_list() == ["Familie"]
+    assert corpus.anonymized().table["conversation"].to_list() == ["c1", "c1"]
+    path = tmp_path / "x.jsonl"  # a title also where the file does not say what it was
+    path.write_text('{"conversation": "Chat with Annie", "speaker": "Ann Miller", "text": "x"}\n')
+    assert pv.read(path).anonymized().table["conversation"].to_list() == ["c1"]

@@ -4,8 +4,9 @@ What is replaced, everywhere alike: speakers become ``p1``, ``p2``... in the ord
 first appear; mail addresses ``<email>``; phone numbers ``<phone>``; the handle of a speaker
 (``@ann``) and a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) become
 the new name, other handles ``@someone``. Columns of contact data (mail, phone, IP address,
-avatar...) are dropped, columns that name persons get new names, and conversations and ids that
-have an address, a number or a speaker's name in them are numbered anew.
+avatar...) are dropped, columns that name persons get new names. Conversations and ids that have
+an address, a number or a speaker's name in them are numbered anew, and so are conversations
+whose names are titles of several words or those of files (WhatsApp, recordings).
 
 What is **not** found: names inside running text and signatures, nicknames of nicknames,
 postal addresses, addresses in disguise ("ann at example dot org"), numbers without any mark
@@ -67,6 +68,7 @@ _VOCATIVE = (
     rf"([^:,\n@{_MARK}]{{1,63}}[^:,\n@{_MARK}\s])(\s*(?:,(?:\s|$)|:(?:\D|$)))"
 )
 _VOCATIVES = 3  # names that one message may begin with
+_TITLE = r"\S\s+\S"  # words, such as "Chat with Ann", and no id
 _SHORTEST_NAME = 3  # of a speaker, to be looked for inside of ids
 
 _CONTACT = frozenset({
@@ -89,14 +91,20 @@ _AFTERTHOUGHTS = frozenset({
 })  # fmt: skip
 
 
-def anonymize(table: pl.DataFrame) -> pl.DataFrame:
+def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
     """Return a tidy table without names, addresses and numbers; see the module's docstring.
 
     Rows keep their order.
+
+    Parameters
+    ----------
+    table : DataFrame
+    titled : bool
+        Whether conversations are called as people called their files.
     """
     people = _People(table["speaker"])
     table = table.drop(name for name in table.columns[len(COLUMNS) :] if _meaning(name) in _CONTACT)
-    renamed = _rename_places(table, people)
+    renamed = _rename_places(table, people, titled)
     if not renamed["id"].equals(table["id"]):
         renamed = _follow_ids(renamed, table["id"])
     others = [_clean_column(renamed[name], people) for name in table.columns[len(COLUMNS) :]]
@@ -206,10 +214,11 @@ def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
     return text
 
 
-def _rename_places(table: pl.DataFrame, people: _People) -> pl.DataFrame:
+def _rename_places(table: pl.DataFrame, people: _People, titled: bool) -> pl.DataFrame:
     """Give numbers to conversations and messages whose names give somebody away."""
     changes: list[pl.Expr | pl.Series] = []
-    if _tells(table["conversation"], people):  # messages of a conversation are adjacent
+    titled = titled or bool(table["conversation"].str.contains(_TITLE).any())
+    if titled or _tells(table["conversation"], people):  # messages of a conversation are adjacent
         changes.append(pl.format("c{}", pl.col("conversation").rle_id() + 1).alias("conversation"))
     if _tells(table["id"], people):
         key = ["conversation", "id"]

@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[Severity, str]] = {
     "no_conversation": ("note", "message without a conversation; taken from its replies"),
     "system_message": ("note", "line of the system, not of a person; left out"),
     "quote_cut": ("note", "quoted or forwarded text; cut from the message"),
+    "signature_cut": ("note", "signature under a mail; cut from the message"),
     "media_omitted": ("note", "attachment without text; kept as an empty message"),
     "continuation": ("note", "continuation of a speaker's earlier unit; joined to it"),
     "repeated_line": ("note", "caption that repeats the one before as it rolls up; left out"),

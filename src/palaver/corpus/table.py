@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OnBad = Literal["repair", "error"]
+_NAMED_BY_FILES = ("whatsapp", "webvtt", "whisperx")  # files that people give names to
 _HASHED_BYTES = 1 << 20  # texts hashed at a time: few calls, little memory
 
 
@@ -211,7 +212,8 @@ class Corpus:
         """Return the corpus without names; see :func:`palaver.corpus.anonymize.anonymize`."""
         from palaver.corpus.anonymize import anonymize
 
-        return replace(self, table=anonymize(self.table), source="anonymized")
+        table = anonymize(self.table, titled=self.format in _NAMED_BY_FILES)
+        return replace(self, table=table, source="anonymized")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas DataFrame (extra ``notebook``: pandas and pyarrow)."""

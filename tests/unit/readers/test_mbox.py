@@ -57,7 +57,9 @@ def test_times_subjects_and_notes() -> None:
     assert times == ["02 09:00", "02 10:30", "02 12:00", "03 09:00", None, "03 11:00"]
     assert corpus.labels == ["subject", "email"]
     assert corpus.table["subject"][0] == "[list] Who is coming?"
-    assert corpus.notes.counts == {"quote_cut": 5, "bad_time": 1, "missing_parent": 2}
+    assert corpus.notes.counts == {
+        "quote_cut": 4, "signature_cut": 1, "bad_time": 1, "missing_parent": 2,
+    }  # fmt: skip
     assert corpus.notes.places["bad_time"] == ["line 69"]
 
 
@@ -100,6 +102,29 @@ def test_subjects_connect_only_without_headers() -> None:
     assert corpus.n_conversations == 4
 
 
+def test_a_mail_that_answers_itself_is_counted_and_starts_a_thread() -> None:
+    corpus = mails(
+        "Subject: Tea\nMessage-ID: <1@x>\n\na",
+        "Subject: Re: Tea\nMessage-ID: <2@x>\nIn-Reply-To: <2@x>\n\nb",
+        "Subject: Re: Tea\nMessage-ID: <3@x>\nReferences: <1@x> <3@x>\n\nc",
+    )
+    assert corpus.table.select("id", "reply_to").rows() == [
+        ("1@x", None), ("3@x", "1@x"), ("2@x", None),
+    ]  # fmt: skip
+    assert corpus.notes.counts == {"self_parent": 1}
+
+
+def test_signatures_are_counted_apart_from_quotes() -> None:
+    corpus = mails(
+        "Message-ID: <1@x>\n\na\n-- \nAnn",
+        "Message-ID: <2@x>\n\nb\n> a",
+        "Message-ID: <3@x>\n\nc\n-- \nAnn\n\nBob wrote:\n> a",
+        "Message-ID: <4@x>\n\n> a\nd\n-- \nAnn",
+    )
+    assert corpus.table["text"].to_list() == ["a", "b", "c", "d"]
+    assert corpus.notes.counts == {"signature_cut": 3, "quote_cut": 3}
+
+
 def test_addresses_in_reply_to_are_no_ids() -> None:
     corpus = mails(
         "From: a@example.com\nMessage-ID: <1@x>\n\na",
@@ -125,7 +150,7 @@ def test_cycles_and_self_references() -> None:
         "Message-ID: <3@x>\nReferences: <2@x>\n\nc",
     )
     assert corpus.n_conversations == 2
-    assert corpus.notes.counts == {"cyclic_parent": 1}
+    assert corpus.notes.counts == {"cyclic_parent": 1, "self_parent": 1}
 
 
 def test_attachments_are_counted() -> None:
@@ -193,13 +218,16 @@ def test_html_as_text() -> None:
 
 
 def test_cut_quotes() -> None:
-    assert cut_quotes("plain\n\ntext") == ("plain\n\ntext", False)
-    assert cut_quotes("a\n\nX (2001-02-03) said this:\n> b\nc") == ("a\n\nc", True)
-    assert cut_quotes("yes:\n> b") == ("yes:", True)
-    assert cut_quotes("fine\n\nFrom: A\nSent: today\nTo: B\nSubject: C\n\nold") == ("fine", True)
-    assert cut_quotes("From: here on\nit is mine") == ("From: here on\nit is mine", False)
-    assert cut_quotes("top\n\nBegin forwarded message:\n\nold") == ("top", True)
-    assert cut_quotes("> only quotes\n> here") == ("", True)
+    assert cut_quotes("plain\n\ntext") == ("plain\n\ntext", set())
+    assert cut_quotes("a\n\nX (2001-02-03) said this:\n> b\nc") == ("a\n\nc", {"quote_cut"})
+    assert cut_quotes("yes:\n> b") == ("yes:", {"quote_cut"})
+    assert cut_quotes("fine\n\nFrom: A\nSent: today\nTo: B\nSubject: C\n\nold") == (
+        "fine",
+        {"quote_cut"},
+    )
+    assert cut_quotes("From: here on\nit is mine") == ("From: here on\nit is mine", set())
+    assert cut_quotes("top\n\nBegin forwarded message:\n\nold") == ("top", {"quote_cut"})
+    assert cut_quotes("> only quotes\n> here") == ("", {"quote_cut"})
     cut_quotes(("On 1 " * 50 + "\n") * 2000 + "> q")
     cut_quotes(" " * 2_000_000 + "\n" + "wrote " * 300_000 + ":\n> q")
 

@@ -174,14 +174,22 @@ def _without_comments(source: str) -> str:
     return "".join([*parts, source[at:]])
 
 
-def cut_quotes(text: str) -> tuple[str, bool]:
-    """Cut quoted lines with the line that introduces them, forwarded mails and the signature."""
+def cut_quotes(text: str) -> tuple[str, set[str]]:
+    """Cut quoted lines with the line that introduces them, forwarded mails and the signature.
+
+    Returns
+    -------
+    text : str
+    cut : set of str
+        The kinds of notes that it deserves: quote_cut, signature_cut.
+    """
     lines = text.split("\n")
     kept: list[str] = []
-    in_quote = was_cut = False
+    in_quote = was_cut = has_signature = False
     for number, line in enumerate(lines):
-        if _ends_mail(lines, number):
-            was_cut = True
+        has_signature = _starts_signature(lines, number)
+        if has_signature or _starts_forwarded(lines, number):
+            was_cut |= not has_signature or _holds_quotes(lines[number:])
             break
         if line.startswith(">From ") and not in_quote and not _is_quoted(lines, number + 1):
             line = line[1:]  # as mbox files escape it
@@ -193,18 +201,27 @@ def cut_quotes(text: str) -> tuple[str, bool]:
         was_cut |= is_quote
         in_quote = is_quote
     was_cut |= _drop_introduction(kept, before_quote=False)
-    return "\n".join(kept).strip(), was_cut
+    kinds = {"quote_cut"} if was_cut else set()
+    return "\n".join(kept).strip(), kinds | ({"signature_cut"} if has_signature else set())
 
 
 def _is_quoted(lines: list[str], number: int) -> bool:
     return number < len(lines) and _QUOTED.match(lines[number]) is not None
 
 
-def _ends_mail(lines: list[str], number: int) -> bool:
-    """Whether a signature or a forwarded mail starts at a line."""
+def _holds_quotes(lines: list[str]) -> bool:
+    """Whether a signature is followed by a mail that it answers."""
+    return any(_QUOTED.match(line) or _starts_forwarded(lines, i) for i, line in enumerate(lines))
+
+
+def _starts_signature(lines: list[str], number: int) -> bool:
     line = lines[number]
-    if line == "-- " or (line == "--" and len(lines) - number <= 10):
-        return True
+    return line == "-- " or (line == "--" and len(lines) - number <= 10)
+
+
+def _starts_forwarded(lines: list[str], number: int) -> bool:
+    """Whether a forwarded mail starts at a line."""
+    line = lines[number]
     if line[:1] in "-B \t" and _FORWARDED.fullmatch(line):
         return True
     if _SENDER.match(line):

@@ -111,10 +111,12 @@ def _add(rows: Rows, mail: Message, place: str, notes: Notes) -> str:
     raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
     headers = {name: header_text(raw.get(name, ""), notes, place) for name in ("subject", "from")}
     text, quotes_left_out = body_text(mail, notes, place)
-    said, was_cut = cut_quotes(text)
-    if was_cut or quotes_left_out:
-        notes.add("quote_cut", [place])
-    elif not said and mail.is_multipart():
+    said, cut = cut_quotes(text)
+    if quotes_left_out:
+        cut.add("quote_cut")
+    for kind in sorted(cut):
+        notes.add(kind, [place])
+    if not cut and not said and mail.is_multipart():
         notes.add("media_omitted", [place])
     name, address = _sender(headers["from"])
     rows.add(
@@ -165,14 +167,16 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
     threads = _Threads()
     parents: list[str | None] = []
     for name, line, subject in zip(ids, references, table["subject"], strict=True):
-        chain = [ref for ref in line.split() if ref != name and ref not in addresses]
+        given = [ref for ref in line.split() if ref not in addresses]
+        chain = [ref for ref in given if ref != name]
         plain = " ".join(_TAG.sub(" ", subject or "").lower().split())
         prefix = _REPLY.match(plain)
         base = plain[prefix.end() :] if prefix else plain
-        if not chain and prefix and base in subjects:
+        if not given and prefix and base in subjects:
             chain = [subjects[base]]
         near = next((ref for ref in reversed(chain) if ref in known), None)
-        parents.append(near or (chain[-1] if chain else None))
+        itself = name if given else None  # counted and mended with all other formats' self-replies
+        parents.append(near or (chain[-1] if chain else itself))
         for older, newer in pairwise([*chain, name]):
             threads.join(older, newer)
         if base:
