@@ -87,6 +87,22 @@ def test_filter_by_class(visit, path):
     assert page.locator("#threads button").count() > 0
 
 
+def test_one_class_of_groups_with_intervals(visit, path):
+    page = visit(path)
+    table = page.locator("table.groups").first
+    assert table.locator(".bar").first.is_visible()
+    page.locator("#one").select_option("1")
+    assert not table.locator(".bar").first.is_visible()
+    assert re.search(r"\d+% \(.*\d+%–\d+%\)", table.locator(".one").first.inner_text())
+    edges = table.locator(".interval").evaluate_all(
+        "all => all.map(e => [parseFloat(e.style.left), parseFloat(e.style.width)])"
+    )
+    assert all(left >= 0 and left + width <= 100.01 for left, width in edges)
+    page.locator("#one").select_option("")
+    assert table.locator(".bar").first.is_visible()
+    assert table.locator(".one").count() == 0
+
+
 def test_dark_and_light(visit, path):
     def background(page):
         return page.evaluate("getComputedStyle(document.body).backgroundColor")

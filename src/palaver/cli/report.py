@@ -7,20 +7,16 @@ from typing import Annotated
 
 import typer
 
-from palaver.cli.options import Column, Format, Json
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
 from palaver.cli.topics import Run
 
 NAME = "report"
+_MAX_MESSAGES = 20_000
 
 
 def run(
     folder: Run,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Conversations to show; those of the run if not given.", show_default=False
-        ),
-    ] = None,
+    file: FileOfRun = None,
     out: Annotated[
         Path | None, typer.Option(help="The page; RUN/report.html if not given.")
     ] = None,
@@ -28,6 +24,9 @@ def run(
         Path | None, typer.Option(help="Names of the classes, as the page exports them.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Unseen conversations, to say how well it foretells.")
+    ] = None,
     anonymize: Annotated[
         bool,
         typer.Option(
@@ -36,11 +35,8 @@ def run(
     ] = False,
     max_messages: Annotated[
         int, typer.Option(min=1, help="Messages that the page's reader may carry.")
-    ] = 20_000,
-    chain: Annotated[
-        bool,
-        typer.Option("--chain", help="Let each message without a parent answer the one before."),
-    ] = False,
+    ] = _MAX_MESSAGES,
+    chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -58,12 +54,17 @@ def run(
     corpus = runs.corpus_of(folder, file, format, column, chain)
     same = corpus.fingerprint == model.fingerprint_
     target = out or folder / "report.html"
+    options: dict[str, str | Path | int | bool | None] = {
+        "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
+        "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
+        "chain": chain, "format": format,
+    }  # fmt: skip
     with working("reading every message with the model, and writing the page"):
         path = report(
             model, corpus, target, names=names, anonymize=anonymize, title=title,
+            test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
             max_messages=max_messages,
-            command=_command(folder, file, out, names, title, anonymize, max_messages, chain,
-                             format, column),
+            command=_command(folder, file, options, column, short=anonymize),
         )  # fmt: skip
     if json:
         print_json({"out": str(path), "bytes": path.stat().st_size, "same_texts": same})
@@ -76,30 +77,21 @@ def run(
 def _command(
     folder: Path,
     file: Path | None,
-    out: Path | None,
-    names: Path | None,
-    title: str | None,
-    anonymize: bool,
-    max_messages: int,
-    chain: bool,
-    format: str | None,
+    options: dict[str, str | Path | int | bool | None],
     column: list[str] | None,
+    *,
+    short: bool,
 ) -> str:
-    """Return the command as it can be typed again; no folders where people were taken out."""
+    """Return the command as it can be typed again; without folders where people were taken out."""
     from palaver.page.settings import command_line
 
-    def spelled(path: Path) -> str:
-        return path.name if anonymize else str(path)
-
-    arguments = ["report", spelled(folder)]
-    arguments += [spelled(file)] if file else []
-    for option, value in (("--out", out), ("--names", names)):
-        arguments += [option, spelled(value)] if value else []
-    arguments += ["--title", title] if title else []
-    arguments += ["--anonymize"] if anonymize else []
-    arguments += ["--max-messages", str(max_messages)] if max_messages != 20_000 else []
-    arguments += ["--chain"] if chain else []
-    arguments += ["--format", format] if format else []
+    arguments: list[str | Path] = ["report", folder, *([file] if file else [])]
+    for name, value in options.items():
+        if value is True:
+            arguments.append(f"--{name}")
+        elif value:
+            arguments += [f"--{name}", value if isinstance(value, Path) else str(value)]
     for pair in column or []:
         arguments += ["--column", pair]
-    return command_line(arguments)
+    spelled = [a.name if short and isinstance(a, Path) else str(a) for a in arguments]
+    return command_line(spelled)

@@ -46,5 +46,8 @@ def stacked_bar(shares: ArrayLike, names: Sequence[str] | None = None) -> str:
 
 
 def width_rules() -> str:
-    """Return the style rules of the widths."""
-    return "".join(f".w{i}{{width:{i}%}}" for i in range(1, 101))
+    """Return the style rules of the widths, and of the shades ``h1`` to ``h10`` of cells."""
+    widths = [f".w{i}{{width:{i}%}}" for i in range(1, 101)]
+    mixed = "background:color-mix(in srgb,var(--more) {}%,transparent)"
+    shades = [f".h{i}{{{mixed.format(5 * i)}}}" for i in range(1, 11)]
+    return "".join(widths + shades)

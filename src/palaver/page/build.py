@@ -17,6 +17,7 @@ from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
 from palaver.page.findings import Annotator, Findings, gather, rows_of
+from palaver.page.groups import make_groups
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
@@ -26,7 +27,7 @@ from palaver.store.atomic import replace_file
 
 _HERE = Path(__file__).parent
 #: In the order in which they are joined.
-_SCRIPTS = ("base.js", "names.js", "graph.js", "reader.js", "main.js")
+_SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "reader.js", "main.js")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
 _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
@@ -42,6 +43,7 @@ def report(
     names: Names | str | Path | None = None,
     anonymize: bool = False,
     title: str | None = None,
+    test: Corpus | None = None,
     max_messages: int = MAX_MESSAGES,
     max_characters: int = MAX_CHARACTERS,
     command: str | None = None,
@@ -62,6 +64,9 @@ def report(
         Take people out first, as ``corpus.anonymized()`` does, and leave out the model's
         words that are then in no text any more.
     title : str, optional
+    test : Corpus, optional
+        Conversations that the model has not seen, to say how well it foretells words; without,
+        it is tried on the texts it knows, and the page says so.
     max_messages, max_characters : int
         How much the page's reader may carry; see :mod:`palaver.page.embed`.
     command : str, optional
@@ -85,7 +90,7 @@ def report(
         raise ParameterError("report: the corpus holds no messages")
     if anonymize:
         corpus = corpus.anonymized()
-    findings = gather(model, corpus, max_messages, max_characters)
+    findings = gather(model, corpus, max_messages, max_characters, test)
     given = read_names(names, findings.summary)
     html = render(findings, given, anonymized=anonymize, title=title, command=command)
     path = Path(path)
@@ -107,6 +112,7 @@ def render(
     positions = sections.positions_of(findings)
     acts = sections.make_acts(findings, names, hidden, positions)
     graph = sections.make_graph(findings, acts)
+    groups = make_groups(findings, acts)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
     chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
@@ -123,10 +129,11 @@ def render(
         overview=stacked_bar(findings.class_shares, [act.name for act in acts]),
         positions=sections.make_positions(positions, acts),
         axis=positions.axis,
-        quality=make_quality(findings, acts),
+        quality=make_quality(findings),
+        groups=groups,
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),
-        data=Markup(to_json(_data(findings, acts, graph, index))),
+        data=Markup(to_json(_data(findings, acts, graph, index) | _group_data(groups))),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
 
@@ -218,3 +225,13 @@ def _data(
         "steps": graph["steps"],
         "threads": index,
     }  # fmt: skip
+
+
+def _group_data(groups: dict[str, Any]) -> dict[str, Any]:
+    """Return shares and intervals of groups for the script, class by class."""
+    return {
+        "groups": [
+            {"rows": [row["values"] for row in table["rows"]], "overall": table["overall"]}
+            for table in groups["tables"]
+        ]
+    }

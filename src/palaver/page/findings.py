@@ -18,6 +18,7 @@ from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
 from palaver.models.summary import ModelSummary, relative
 from palaver.page.embed import Shown, choose
+from palaver.page.guess import Guess, guess_words
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.text import MAX_TEXT
 from palaver.ranking.exemplars import exemplars
@@ -62,6 +63,8 @@ class Findings:
         Rows of the telling messages of each rank.
     shown : Shown
         What the reader carries.
+    guess : Guess or None
+        How well the model foretells words, of a model that can say it.
     marks : Marks
         Token classes of the messages that are shown.
     """
@@ -77,6 +80,7 @@ class Findings:
     observed: bool
     examples: list[list[int]]
     shown: Shown
+    guess: Guess | None
     marks: Marks
 
     @property
@@ -90,8 +94,14 @@ class Findings:
         return self.summary.class_shares[self.order]
 
 
-def gather(model: Annotator, corpus: Corpus, max_messages: int, max_characters: int) -> Findings:
-    """Let a model annotate a corpus."""
+def gather(
+    model: Annotator,
+    corpus: Corpus,
+    max_messages: int,
+    max_characters: int,
+    test: Corpus | None = None,
+) -> Findings:
+    """Let a model annotate a corpus, and foretell the words of another one if it is given."""
     summary = model.summary()
     order = np.argsort(-summary.class_shares, kind="stable")
     encoded = encode(corpus, model.vocabulary_)
@@ -110,6 +120,7 @@ def gather(model: Annotator, corpus: Corpus, max_messages: int, max_characters: 
     return Findings(
         summary, corpus, encoded, order, shares, speaking, following,
         relative(following, summary.class_shares[order]), observed, examples, shown,
+        guess_words(model, test if test is not None else corpus, seen=test is None),
         _marks(model, corpus, shown, order, shares),
     )  # fmt: skip
 

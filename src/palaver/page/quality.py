@@ -5,16 +5,66 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from palaver.corpus.notes import KINDS
 from palaver.draw.lines import trace_chart
+from palaver.evaluate import message_labels, v_measure
 from palaver.page.findings import Findings
-from palaver.page.sections import Act
+from palaver.page.groups import label_columns
+from palaver.page.text import name
 
 
-def make_quality(findings: Findings, acts: list[Act]) -> dict[str, Any]:
+def make_quality(findings: Findings) -> dict[str, Any]:
     """Return the parts of the section that there are data for."""
-    return {"trace": _trace(findings), "dropped": _dropped(findings)}
+    gold = [_gold(findings, column) for column in label_columns(findings)]
+    return {
+        "trace": _trace(findings),
+        "guess": findings.guess,
+        "gold": sorted(filter(None, gold), key=lambda table: -table["v_measure"]),
+        "dropped": _dropped(findings),
+    }
+
+
+def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
+    """Return how a column of labels and the classes of messages go together.
+
+    A message with several labels counts once for each. The V-measure is of the messages'
+    main classes; cells are mean shares, so rows sum to one.
+    """
+    values = findings.corpus.table[column]
+    values = values.cast(pl.String) if values.dtype == pl.Boolean else values
+    pairs = message_labels(values)
+    speaking = findings.speaking[pairs.message]
+    message, label = pairs.message[speaking], pairs.label[speaking]
+    counts = np.bincount(label, minlength=len(pairs.names))
+    if (counts > 0).sum() < 2:
+        return None
+    sums = np.zeros((len(pairs.names), findings.n_classes))
+    np.add.at(sums, label, findings.shares[message])
+    shares = sums / np.maximum(counts, 1)[:, None]
+    order = _diagonal(shares, counts)
+    return {
+        "column": name(column),
+        "v_measure": float(v_measure(findings.shares[message].argmax(axis=1), label)),
+        "n_messages": len(np.unique(message)),
+        "rows": [
+            {"label": name(str(pairs.names[i]), 40), "count": int(counts[i]),
+             "cells": [(round(100 * x), _shade(x)) for x in shares[i]]}
+            for i in order if counts[i]
+        ],
+    }  # fmt: skip
+
+
+def _shade(share: float) -> int:
+    """Return the step of a cell's shade, 0 to 10."""
+    return min(10, int(np.ceil(share * 12.5 - 0.25))) if share > 0.02 else 0
+
+
+def _diagonal(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Order labels by the class they are strongest in, the more frequent first."""
+    return np.lexsort((-counts, shares.argmax(axis=1)))
 
 
 def _trace(findings: Findings) -> dict[str, Any] | None:
@@ -54,7 +104,7 @@ def _dropped(findings: Findings) -> dict[str, Any]:
         "background": findings.summary.background_share,
         "notes": [
             {"severity": KINDS[kind][0], "count": count, "what": KINDS[kind][1],
-             "places": notes.places.get(kind, [])[:3]}
+             "places": [name(place) for place in notes.places.get(kind, [])[:3]]}
             for kind, count in sorted(notes.counts.items(), key=lambda item: -item[1])
         ],
     }  # fmt: skip

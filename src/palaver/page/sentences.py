@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
 _PURE = 0.8  # of the words that bear a class
 _CANDIDATES = 200
 _ENDS = frozenset(".!?…。！？؟।")
-_TRIMMED = " -–—*•>#\"'“”()[]:;,"
+_BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
 
 
 def typical_sentences(
@@ -26,15 +25,14 @@ def typical_sentences(
     A sentence ends at ``.!?…``, at the end of a line or of a message. It counts for a class
     if it has three to eight words, at least half of them bear a class, and four fifths of
     these the same. It is the more typical the more telling its words are on average:
-    ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; more so if it is said often.
-    Sentences that address somebody (``@``) are left out, and those that share most words
-    with a better one.
+    ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown. Sentences that address
+    somebody (``@``) are left out, and those that share most words with a better one.
     """
     found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
     if marks.words:
         for rank, score, sentence in _candidates(texts, marks, n_classes):
             found[rank].append((score, sentence))
-    return [_different(_often(own), n_sentences) for own in found]
+    return [_different(sorted(own, key=lambda c: (-c[0], c[1])), n_sentences) for own in found]
 
 
 def _candidates(
@@ -83,19 +81,9 @@ def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | Non
     """Return a sentence as it was written, None if it is not fit to be shown."""
     text = texts[int(marks.messages[first])]
     start, end = int(marks.starts[first]), int(marks.starts[last]) + len(marks.words[last])
-    sentence = " ".join(text[start:end].split()).lstrip(_TRIMMED)
+    sentence = _BEFORE.sub("", " ".join(text[start:end].split()))
     fits = 0 < len(sentence) <= _LONGEST and not _ENDS.issuperset(sentence)
     return sentence if fits and "@" not in sentence and "<" not in sentence else None
-
-
-def _often(candidates: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Raise sentences that are said more often than once; order by score."""
-    counts = Counter(sentence.casefold() for _, sentence in candidates)
-    raised = [
-        (score * math.sqrt(1 + math.log2(counts[sentence.casefold()])), sentence)
-        for score, sentence in candidates
-    ]
-    return sorted(raised, key=lambda candidate: (-candidate[0], candidate[1]))
 
 
 def _different(candidates: Sequence[tuple[float, str]], n_sentences: int) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import v_measure_score
 from support.pages import small_model
 
 import palaver as pv
@@ -14,14 +15,20 @@ from palaver.draw import graph
 from palaver.draw.bars import percents, stacked_bar
 from palaver.draw.layout import place, typical_places
 from palaver.draw.palette import COLOURS, contrast, ink_on, letters
+from palaver.encode import encode
+from palaver.encode.tokenizer import tokenize
 from palaver.errors import InputError, ParameterError
 from palaver.models import MODELS, model_class
 from palaver.models.summary import ModelSummary
 from palaver.page.embed import choose
 from palaver.page.findings import gather
+from palaver.page.groups import make_groups
+from palaver.page.guess import guess_words
 from palaver.page.marks import mark
 from palaver.page.names import read_names, run_id
 from palaver.page.positions import by_position
+from palaver.page.quality import make_quality
+from palaver.page.sections import make_acts, positions_of
 from palaver.page.sentences import typical_sentences
 from palaver.page.text import name, to_json, visible
 
@@ -150,8 +157,6 @@ def test_typical_sentences_are_short_pure_and_different():
              "Thanks so much! Does it work now?", "thanks so much @ann. Ok.",
              "Does it work now? Does it work at all?"]  # fmt: skip
     series = pl.Series(texts)
-    from palaver.encode.tokenizer import tokenize
-
     words = [tokenize(text) for text in texts]
     flat = [w for own in words for w in own]
     thanks, asks = {"thanks", "so", "much", "!"}, {"does", "it", "work", "now", "?", "at", "all"}
@@ -229,8 +234,6 @@ def test_anonymized_pages_name_nobody(corpus, model, tmp_path):
 
 
 def test_wrong_arguments_are_explained(corpus, model, tmp_path):
-    from palaver.encode import encode
-
     with pytest.raises(ParameterError, match="takes a Corpus"):
         pv.report(model, encode(corpus), tmp_path / "r.html")
     with pytest.raises(ParameterError, match="max_messages"):
@@ -238,6 +241,49 @@ def test_wrong_arguments_are_explained(corpus, model, tmp_path):
     with pytest.raises(ParameterError, match="no messages"):
         pv.report(model, corpus.take([]), tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_groups_are_those_of_the_corpus_with_intervals(corpus, model):
+    found = gather(model, corpus, 1000, 10**6)
+    positions = positions_of(found)
+    groups = make_groups(found, make_acts(found, {}, frozenset(), positions))
+    assert [table["by"] for table in groups["tables"]] == ["speaker", "act", "acts", "topic"]
+    acts = groups["tables"][1]
+    row = next(row for row in acts["rows"] if row["name"] == "problem_report")
+    chosen = (corpus.table["act"] == "problem_report").to_numpy() & found.speaking
+    assert row["messages"] == chosen.sum()
+    shares = np.array([value[0] for value in row["values"]])
+    np.testing.assert_allclose(shares, found.shares[chosen].mean(axis=0), atol=6e-4)
+    assert all(low <= share <= high for share, low, high in row["values"])
+    best = row["stands_out"]
+    assert best["low"] > acts["overall"][best["rank"]]
+    assert groups["time"]["by"] == "month"
+    assert len(groups["time"]["curves"]) == found.n_classes
+
+
+def test_labels_against_classes_agree_with_scikit_learn(corpus, model):
+    found = gather(model, corpus, 1000, 10**6)
+    tables = {table["column"]: table for table in make_quality(found)["gold"]}
+    gold = corpus.table["act"].to_numpy()[found.speaking]
+    classes = found.shares[found.speaking].argmax(axis=1)
+    assert tables["act"]["v_measure"] == pytest.approx(v_measure_score(gold, classes))
+    assert list(tables) == sorted(tables, key=lambda name: -tables[name]["v_measure"])
+    for row in tables["act"]["rows"]:
+        assert sum(percent for percent, _ in row["cells"]) == pytest.approx(100, abs=2)
+
+
+def test_unigram_is_that_of_the_words_learned_from(corpus, model):
+    train, test = corpus.split(0.3, seed=1)
+    fitted = small_model(train)
+    guess = guess_words(fitted, test, seen=False)
+    encoded = encode(test, fitted.vocabulary_)
+    counts = fitted.vocabulary_.counts
+    logs = np.log(counts / counts.sum())[encoded.tokens]
+    assert guess.n_words == encoded.n_tokens
+    assert guess.unigram == pytest.approx(np.exp(-logs.mean()))
+    assert guess.model == fitted.perplexity(encoded, n_particles=50)
+    assert not guess.seen
+    assert guess_words(object(), test, seen=False) is None
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -44,6 +44,7 @@ function startWhereLinked() {
 
 startNames();
 startGraph();
+startGroups();
 startReader();
 startTheme();
 startLinks();

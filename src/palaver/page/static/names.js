@@ -55,8 +55,10 @@ function showName(rank) {
     place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + percent(act.share));
   }
   showVerb();
-  const option = $('#only option[value="' + rank + '"]');
-  if (option) option.textContent = act.letter + " " + act.name;
+  const only = $('#only option[value="' + rank + '"]');
+  if (only) only.textContent = act.letter + " " + act.name;
+  const one = $('#one option[value="' + rank + '"]');
+  if (one) one.textContent = act.letter + " " + act.name + ", with intervals";
 }
 
 function rename(rank, text) {

@@ -1,0 +1,133 @@
+"""Who and when: class shares by speaker, over time and by any column of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from palaver.draw.bars import stacked_bar
+from palaver.draw.lines import band_chart
+from palaver.models.shares import NO_GROUP, OTHERS, PERIODS, shares_table
+from palaver.page.findings import Findings
+from palaver.page.sections import Act
+from palaver.page.text import name
+
+_TOP, _LEVEL = 15, 0.95
+_MOST_COLUMNS, _MOST_LABELS = 6, 40
+_MOST_PERIODS, _MESSAGES_A_PERIOD = 36, 15
+_NOTABLE = 1.3  # times the share in all messages, to be said
+
+
+def label_columns(findings: Findings) -> list[str]:
+    """Return the columns whose values are few enough to be labels, in the corpus' order.
+
+    Lists count by their values; a column that says the same as an earlier one is left out.
+    """
+    table = findings.corpus.table
+    chosen: dict[str, pl.Series] = {}
+    for column in findings.corpus.labels:
+        values = table[column]
+        if values.dtype == pl.List(pl.String):
+            values = values.list.unique().list.sort()
+        elif values.dtype not in (pl.String, pl.Boolean):
+            continue
+        n_values = values.explode().drop_nulls().n_unique()
+        is_new = not any(values.equals(other) for other in chosen.values())
+        if 2 <= n_values <= _MOST_LABELS and is_new:
+            chosen[column] = values
+    return list(chosen)[:_MOST_COLUMNS]
+
+
+def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
+    """Return tables by speaker and labels, and curves over time, where there are such data."""
+    columns = label_columns(findings)
+    if findings.corpus.table["speaker"].n_unique() > 1:
+        columns = ["speaker", *columns]
+    tables = [_table(findings, acts, column) for column in columns]
+    return {"tables": [table for table in tables if table], "time": _time(findings, acts)}
+
+
+def _shares(findings: Findings, by: str, top: int | None) -> pl.DataFrame:
+    return shares_table(
+        findings.shares, findings.corpus, findings.speaking, by=by, top=top, unit="auto",
+        level=_LEVEL, seed=0,
+    )  # fmt: skip
+
+
+def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | None:
+    """Return the groups of a column, the largest first, and where each stands out."""
+    table = _shares(findings, by, _TOP if by == "speaker" else _MOST_LABELS)
+    names = [act.name for act in acts]
+    rows = []
+    for (group,), part in table.group_by("group", maintain_order=True):
+        shares = part["share"].to_numpy()
+        rows.append(
+            {
+                "name": _spelled(str(group)),
+                "messages": int(part["messages"][0]),
+                "bar": stacked_bar(shares, names),
+                "stands_out": _standout(part, group in (OTHERS, NO_GROUP)),
+                "values": [
+                    [round(float(value), 3) if value is not None else None for value in row]
+                    for row in part.select("share", "low", "high").iter_rows()
+                ],
+            }
+        )
+    if len(rows) < 2:
+        return None
+    return {
+        "by": name(by),
+        "rows": rows,
+        "unit": str(table["unit"][0]),
+        "overall": [round(float(x), 3) for x in part["overall"]],
+    }
+
+
+def _standout(part: pl.DataFrame, rest: bool) -> dict[str, Any] | None:
+    """Return the class in which a group is most clearly above all messages."""
+    above = part.filter(
+        (pl.col("low") > pl.col("overall")) & (pl.col("share") > _NOTABLE * pl.col("overall"))
+    )
+    if rest or not above.height:
+        return None
+    best = above.sort(pl.col("low") - pl.col("overall"), descending=True).row(0, named=True)
+    return {"rank": best["class"], **{key: best[key] for key in ("share", "low", "high")}}
+
+
+def _spelled(group: str) -> str:
+    return {OTHERS: "all others", NO_GROUP: "none"}.get(group, name(group, 40))
+
+
+def period(findings: Findings) -> str | None:
+    """Return the finest period of which there are not too many nor too empty ones."""
+    times = findings.corpus.table["time"].filter(pl.Series(findings.speaking)).drop_nulls()
+    for one in ("day", "week", "month", "year"):
+        n_periods = times.dt.to_string(PERIODS[one]).n_unique() if len(times) else 0
+        if 3 <= n_periods <= _MOST_PERIODS and len(times) >= _MESSAGES_A_PERIOD * n_periods:
+            return one
+    return None
+
+
+def _time(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
+    """Return one small curve a class, with intervals as bands."""
+    by = period(findings)
+    if by is None:
+        return None
+    table = _shares(findings, by, None).filter(pl.col("group") != NO_GROUP)
+    labels = table["group"].unique(maintain_order=True).to_list()
+    low, centre, high = (
+        table[column].fill_null(float("nan")).to_numpy().reshape(len(labels), -1)
+        for column in ("low", "share", "high")
+    )
+    low, high = np.where(np.isnan(low), centre, low), np.where(np.isnan(high), centre, high)
+    top = float(np.nanmax(high))
+    curves = [
+        band_chart(
+            centre[:, act.rank], low[:, act.rank], high[:, act.rank], labels, act.rank, top,
+            label=f"Share of {act.letter} from {labels[0]} to {labels[-1]}",
+        )
+        for act in acts
+    ]  # fmt: skip
+    return {"by": by, "curves": curves, "first": labels[0], "last": labels[-1]}
