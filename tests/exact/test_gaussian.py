@@ -12,6 +12,7 @@ from support.gaussian_reference import (
     all_states,
     conditional,
     draw,
+    log_chain,
     log_joint,
     log_predictive,
     log_vectors,
@@ -203,6 +204,26 @@ def test_collapsed_conditional_is_the_enumerated_one(kind):
             exact = conditional(prior, vectors, states, OFFSETS, alpha, 2, i)
             np.testing.assert_allclose(normalise(logs), exact, atol=1e-10)
     assert same > 10
+
+
+def test_forgetting_the_edge_from_a_state_to_itself_is_far_off():
+    """A planted bug, the common one of spec 2: [a = k] is left out of the denominator."""
+    transitions = np.array([[2, 0], [1, 0], [1, 1]])
+    right = [
+        gaussian_collapsed.log_transition(k, 0, 1, 0.3, transitions, transitions.sum(axis=1))
+        for k in range(2)
+    ]
+    states = np.array([0, 0, 0, 1, 0, 0, 1], np.int16)  # the fifth position is the one
+    offsets = np.array([0, 3, 7])
+    logs = []
+    for k in range(2):
+        states[5] = k
+        logs.append(log_chain(states, offsets, 0.3, 2))
+    np.testing.assert_allclose(normalise(right), normalise(logs), atol=1e-12)
+    wrong = (
+        (transitions[0] + 0.3) * (transitions[:2, 1] + 0.3) / (transitions[:2].sum(axis=1) + 0.6)
+    )
+    assert np.abs(wrong / wrong.sum() - normalise(logs)).max() > 0.05
 
 
 @pytest.mark.parametrize("kind", KINDS)
