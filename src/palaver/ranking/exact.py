@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from palaver.errors import InputError
 from palaver.ranking.result import Ranking, pick
 from palaver.ranking.walk import Walk
 
@@ -13,6 +18,20 @@ from palaver.ranking.walk import Walk
 _PENDING = 64
 #: When visits fell by this much since the last inversion, rounding asks for a new one.
 _FALL = 1e6
+
+
+@contextmanager
+def _well_conditioned() -> Iterator[None]:
+    """Refuse a walk that numbers of 16 digits cannot tell from one in separate groups."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", linalg.LinAlgWarning)
+            yield
+    except (linalg.LinAlgWarning, linalg.LinAlgError) as error:
+        raise InputError(
+            "grasshopper: some groups of items are linked so weakly that the walk practically "
+            "never changes between them; take a smaller weight, say 0.95"
+        ) from error
 
 
 def stationary(walk: Walk) -> NDArray[np.float64]:
@@ -24,7 +43,9 @@ def stationary(walk: Walk) -> NDArray[np.float64]:
     system = -walk.dense().T
     system[np.diag_indices(n)] += 1.0
     system += 1.0 / n
-    solution = np.maximum(linalg.solve(system, np.full(n, 1.0 / n), overwrite_a=True), 0.0)
+    with _well_conditioned():
+        solution = linalg.solve(system, np.full(n, 1.0 / n), overwrite_a=True)
+    solution = np.maximum(solution, 0.0)
     return np.asarray(solution / solution.sum())
 
 
@@ -78,7 +99,8 @@ class Visits:
         system = -self._transitions
         system[ranked] *= self._escape
         system[np.diag_indices(n)] += 1.0
-        self._inverse: NDArray[np.float64] = linalg.inv(system, overwrite_a=True)
+        with _well_conditioned():
+            self._inverse: NDArray[np.float64] = linalg.inv(system, overwrite_a=True)
         self._left = np.empty((n, _PENDING))
         self._right = np.empty((_PENDING, n))
         self._n_pending = 0

@@ -1,0 +1,67 @@
+"""Reading a folder in the layout of DUC, for those who have its data from NIST.
+
+::
+
+    duc2004/docs/d30001t/APW19981016.0240     documents of a set: SGML with <TEXT>, or plain text
+    duc2004/models/D30001.M.100.T.A           summaries of people, in any subfolder; the number
+                                              says of which set
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+_TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.S | re.I)
+_PARAGRAPH = re.compile(r"</?P>", re.I)
+_TAG = re.compile(r"<[^>\n]+>")
+_NUMBER = re.compile(r"d(\d+)", re.I)
+
+
+@dataclass(frozen=True)
+class DocumentSet:
+    """Documents on one event, and summaries that people wrote of them."""
+
+    name: str
+    documents: list[str]
+    references: list[str]
+
+
+def read_duc(folder: Path) -> list[DocumentSet]:
+    """Read all document sets of a folder, in the order of their names.
+
+    Raises
+    ------
+    ValueError
+        There are no document sets, or one has no summaries.
+    """
+    sets = sorted(path for path in (folder / "docs").glob("*") if path.is_dir())
+    if not sets:
+        raise ValueError(f"{folder}: no folders docs/SET with documents")
+    models: dict[str, list[str]] = {}
+    for path in sorted((folder / "models").rglob("*")):
+        number = _NUMBER.match(path.name)
+        if path.is_file() and number:
+            models.setdefault(number[1], []).append(document_text(_read(path)))
+    found = []
+    for path in sets:
+        number = _NUMBER.match(path.name)
+        references = models.get(number[1], []) if number else []
+        if not references:
+            raise ValueError(f"{folder}: no summaries models/.../{path.name[:6].upper()}.*")
+        texts = [document_text(_read(file)) for file in sorted(path.iterdir()) if file.is_file()]
+        found.append(DocumentSet(path.name, [text for text in texts if text], references))
+    return found
+
+
+def _read(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace")
+
+
+def document_text(source: str) -> str:
+    """Return the running text of a document: what is in <TEXT>, paragraphs apart, no tags."""
+    bodies = _TEXT.findall(source) or [source]
+    text = "\n\n".join(_TAG.sub(" ", _PARAGRAPH.sub("\n\n", body)) for body in bodies)
+    return unescape(text).strip()

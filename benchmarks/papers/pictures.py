@@ -1,0 +1,103 @@
+"""Pictures for pages of results: curves over ranks, and points sized by what they weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.draw.palette import COLOURS
+from palaver.draw.svg import Svg, tag, words
+
+WIDTH, HEIGHT = 360.0, 250.0
+_LEFT, _TOP, _BOTTOM = 46.0, 28.0, 36.0
+
+
+def _text(text: str, x: float, y: float, anchor: str = "start", size: float = 11.0) -> str:
+    return tag("text", words(text), x=x, y=y, text_anchor=anchor, font_size=size, fill="#333")
+
+
+def _svg(panels: Sequence[str], label: str) -> Svg:
+    placed = [tag("g", panel, transform=f"translate({i * WIDTH:.0f} 0)")
+              for i, panel in enumerate(panels)]  # fmt: skip
+    return Svg(
+        tag("svg", *placed, xmlns="http://www.w3.org/2000/svg", role="img", aria_label=label,
+            viewBox=f"0 0 {WIDTH * len(panels):.0f} {HEIGHT:.0f}",
+            width=f"{WIDTH * len(panels):.0f}", font_family="system-ui, sans-serif",
+            style="background:#fff")
+    )  # fmt: skip
+
+
+def curves(panels: Mapping[str, Mapping[str, NDArray[np.float64]]], axis: str, label: str) -> Svg:
+    """Draw named curves over ranks 1, 2, ..., one panel a measure."""
+    return _svg([_curve_panel(title, lines, axis) for title, lines in panels.items()], label)
+
+
+def _curve_panel(title: str, lines: Mapping[str, NDArray[np.float64]], axis: str) -> str:
+    n_ranks = max(len(values) for values in lines.values())
+    highest = max(float(np.max(values)) for values in lines.values())
+    step = _round_step(highest / 4)
+    top = step * np.ceil(highest / step)
+
+    def x(rank: float) -> float:
+        return _LEFT + rank / n_ranks * (WIDTH - _LEFT - 12)
+
+    def y(value: float) -> float:
+        return HEIGHT - _BOTTOM - value / top * (HEIGHT - _TOP - _BOTTOM)
+
+    parts = [_text(title, _LEFT, 16.0, size=13.0)]
+    for value in np.arange(0, top + step / 2, step):
+        parts.append(tag("line", x1=_LEFT, x2=WIDTH - 12, y1=y(value), y2=y(value), stroke="#ddd"))
+        parts.append(_text(f"{value:g}", _LEFT - 6, y(value) + 4, "end"))
+    for rank in np.linspace(0, n_ranks, 6):
+        parts.append(_text(f"{rank:g}", x(rank), HEIGHT - 20, "middle"))
+    parts.append(_text(axis, (WIDTH + _LEFT) / 2, HEIGHT - 5, "middle"))
+    for number, (name, values) in enumerate(lines.items()):
+        points = " ".join(f"{x(k + 1):.1f},{y(v):.1f}" for k, v in enumerate(values))
+        colour = COLOURS[number]
+        parts.append(tag("polyline", points=points, fill="none", stroke=colour, stroke_width=2.0))
+        row = HEIGHT - _BOTTOM - 14.0 * (len(lines) - number) + 6
+        parts.append(tag("line", x1=WIDTH - 128, x2=WIDTH - 108, y1=row - 4, y2=row - 4,
+                         stroke=colour, stroke_width=3.0))  # fmt: skip
+        parts.append(_text(name, WIDTH - 102, row))
+    return "".join(parts)
+
+
+def _round_step(size: float) -> float:
+    power = 10.0 ** np.floor(np.log10(size))
+    return float(power * min(m for m in (1, 2, 5, 10) if m * power >= size))
+
+
+def weighted_points(
+    points: NDArray[np.float64],
+    panels: Mapping[str, tuple[NDArray[np.float64], Sequence[int]]],
+    label: str,
+) -> Svg:
+    """Draw the same points once a panel, their areas by weights, some of them numbered.
+
+    Parameters
+    ----------
+    points : array of float64, shape (n_points, 2)
+    panels : mapping
+        Title to (weights of the points, numbers of the points to mark, in order).
+    label : str
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    scale = (np.array([WIDTH, HEIGHT]) - (30, 60)) / (high - low)
+    places = (points - low) * scale * (1, -1) + (15, HEIGHT - 15)
+    drawn = []
+    for title, (weights, marked) in panels.items():
+        radii = 9 * np.sqrt(weights / weights.max())
+        parts = [_text(title, 12.0, 16.0, size=13.0)]
+        parts += [
+            tag("circle", cx=x, cy=y, r=max(r, 0.6), fill=COLOURS[0], fill_opacity=0.35)
+            for (x, y), r in zip(places, radii, strict=True)
+        ]
+        for number, item in enumerate(marked, 1):
+            x, y = places[item]
+            parts.append(tag("circle", cx=x, cy=y, r=8.0, fill="#fff", stroke=COLOURS[5],
+                             stroke_width=2.0))  # fmt: skip
+            parts.append(_text(str(number), x, y + 4, "middle"))
+        drawn.append("".join(parts))
+    return _svg(drawn, label)
