@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from palaver.ranking.people import people
     from palaver.ranking.summarize import summarize
     from palaver.trials.choose import choose
+    from palaver.trials.compare import compare
 
 __version__ = "0.1.0.dev0"
 
@@ -40,6 +41,7 @@ __all__ = [
     "Vocabulary",
     "WordVectors",
     "choose",
+    "compare",
     "evaluate",
     "exemplars",
     "grasshopper",
@@ -64,6 +66,7 @@ _HOMES = {
     "M4": "palaver.models.m4",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
+    "compare": "palaver.trials.compare",
     "WordVectors": "palaver.encode",
     "evaluate": "palaver.evaluate",  # a room as it is
     "exemplars": "palaver.ranking.exemplars",

@@ -1,4 +1,4 @@
-"""``shares`` and ``evaluate``."""
+"""``shares``, ``evaluate`` and ``compare``."""
 
 import json
 
@@ -82,3 +82,19 @@ def test_evaluate(threads, run, monkeypatch):
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
     assert report["scores"][0]["value"] < report["scores"][0]["random"]
     assert "no column of labels 'mood'; there are act" in fails("evaluate", run, "--gold", "mood")
+
+
+def test_compare(threads, tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", 110)
+    settings = ("--column", "text=body", "--sweeps", 8, "--chains", 1, "--classes", "2,3")
+    output = call("compare", threads, "--models", "m4,lda", *settings, "--out", tmp_path / "x.csv")
+    assert "10 held-out conversations" in output
+    assert "VI in bits against the column act" in output
+    written = pl.read_csv(tmp_path / "x.csv")
+    assert written["model"].to_list()[:4] == ["m4", "m4", "lda", "lda"]
+    report = json.loads(call("compare", threads, "--models", "lda", *settings, "--json"))
+    assert report["gold"] == "act"
+    assert report["rows"][0]["perplexity"] == pytest.approx(written["perplexity"][2])
+    assert "takes numbers with commas" in fails("compare", threads, "--classes", "many")
+    assert "there is no model 'm5'" in fails("compare", threads, "--models", "m5", *settings)
+    assert "x.csv or x.parquet" in fails("compare", threads, "--out", tmp_path / "x.xls")

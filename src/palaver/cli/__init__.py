@@ -9,6 +9,7 @@ import typer
 from palaver.cli import (
     annotate,
     check,
+    compare,
     convert,
     demo,
     evaluate,
@@ -37,6 +38,7 @@ for verb in (
     topics,
     shares,
     evaluate,
+    compare,
     annotate,
     summarize,
     people,

@@ -68,6 +68,8 @@ class Trial:
     model : Model
     seconds : float
         Of the fit.
+    words_per_second : float
+        Of the sweeps after the first, all chains counted.
     held_out, held_out_paper : array of float64, shape (n_conversations, 2), or None
         Log likelihood and words, by the sequential and the paper's protocol; None for a model
         without a likelihood of words.
@@ -85,6 +87,7 @@ class Trial:
 
     model: Model
     seconds: float
+    words_per_second: float
     held_out: NDArray[np.float64] | None
     held_out_paper: NDArray[np.float64] | None
     coherence: float
@@ -133,9 +136,14 @@ def try_model(
     """
     model = make_model(name, params)
     likelihood = hasattr(model, "log_likelihoods")
-    started = time.perf_counter()
-    model.fit(parts.train, show_progress=show_progress)
-    seconds = time.perf_counter() - started
+    clock = [time.perf_counter()]
+    model.fit(
+        parts.train,
+        show_progress=show_progress,
+        callbacks=[lambda sweep, chains: clock.append(time.perf_counter())],
+    )
+    sweeping = max(clock[-1] - clock[1], 1e-9)  # the first sweep may have had to compile
+    speed = parts.train.n_tokens * len(model.chains_) * (len(clock) - 2) / sweeping
     test = parts.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
     sequential = scored = None
@@ -147,7 +155,8 @@ def try_model(
     cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
     return Trial(
         model,
-        seconds,
+        clock[-1] - clock[0],
+        speed,
         sequential,
         scored,
         mean_coherence(model, parts.both),

@@ -1,0 +1,165 @@
+"""``palaver compare``: models side by side on held-out conversations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli.options import Chain, Column, File, Format, Json
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from palaver.trials import Comparison
+
+NAME = "compare"
+
+_NAMES = {"perplexity": "perplexity", "perplexity_paper": "paper's", "replies": "replies %",
+          "vi": "VI", "coherence": "coherence", "stability": "stability", "seconds": "seconds",
+          "words_per_second": "words/s"}  # fmt: skip
+#: Terminals at least so wide show these columns.
+_LEAST_WIDTH = {"seconds": 110, "stability": 98, "coherence": 86, "perplexity_paper": 74,
+                "words_per_second": 64}  # fmt: skip
+
+
+def run(
+    file: File,
+    models: Annotated[str, typer.Option(help="Names of models, with commas.")] = "m4,block-hmm,lda",
+    classes: Annotated[str, typer.Option(help="Numbers of classes, with commas.")] = "5,10,15",
+    gold: Annotated[
+        str | None,
+        typer.Option(help="Column of labels; act if there is one.", show_default=False),
+    ] = None,
+    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps of each fit.")] = 300,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of each fit.")] = 2,
+    test: Annotated[float, typer.Option(help="Share of the conversations held out.")] = 0.25,
+    seed: Annotated[int, typer.Option(help="Seed of split, fits and resampling.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the whole table: x.csv or x.parquet.")
+    ] = None,
+    chain: Chain = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Fit several models to three quarters of the conversations, and judge them on the rest.
+
+    Perplexity of unseen words (without looking ahead, and by the protocol of the M4 paper,
+    which looks ahead) and VI are better if lower; the share of replies found, coherence and
+    stability if higher. A bold value is the best of its column; those marked ≈ differ from it
+    by no more than noise.
+
+    Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10,15`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import errors, print_json
+    from palaver.errors import ParameterError
+    from palaver.trials import compare
+
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise ParameterError(f"--out takes x.csv or x.parquet, got {out.name}")
+    numbers = _numbers(classes)
+    corpus = read_corpus(file, format, column)
+    if chain:
+        corpus = corpus.chained()
+    if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
+        gold = "act"
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    comparison = compare(
+        corpus, names, numbers, gold=gold, test=test, seed=seed, n_sweeps=sweeps, n_chains=chains,
+        n_jobs=jobs, tell=_tell if errors.is_terminal else None,
+    )  # fmt: skip
+    if out is not None:
+        table = comparison.table
+        table.write_csv(out) if out.suffix == ".csv" else table.write_parquet(out)
+    if json:
+        print_json(
+            {
+                "file": str(file),
+                "held_out": comparison.n_conversations,
+                "gold": comparison.gold,
+                "rows": comparison.table.to_dicts(),
+            }
+        )
+    else:
+        show(comparison)
+
+
+def _tell(what: str) -> None:
+    from palaver.cli.output import errors
+
+    errors.print(what, style="dim")
+
+
+def _numbers(classes: str) -> list[int]:
+    try:
+        return [int(number) for number in classes.split(",") if number.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"--classes takes numbers with commas, got {classes!r}") from None
+
+
+def show(comparison: Comparison) -> None:
+    """Print the table, and how to read it."""
+    from palaver.cli.output import console, print_table
+
+    print_table(_view(comparison.table, console.width), right=_NAMES.values(), markup=True)
+    console.print(
+        f"On {comparison.n_conversations:,} held-out conversations. Bold is best; ≈ differs from "
+        "it by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm). "
+        "Below: unigram, random, and every reply to the previous or first message."
+    )
+    if comparison.gold is not None:
+        console.print(f"VI in bits against the column {comparison.gold}, lower is better.")
+
+
+def _view(table: pl.DataFrame, width: int) -> pl.DataFrame:
+    """Return the table as it is shown: what has values, and intervals where there is room."""
+    import polars as pl
+
+    rows = table.to_dicts()
+    left_out = [name for name, least in _LEAST_WIDTH.items() if width < least]
+    columns = [
+        pl.Series(title, [_cell(row, name, width >= 140) for row in rows], dtype=pl.String)
+        for name, title in _NAMES.items()
+        if name not in left_out and table[name].null_count() < len(table)
+    ]
+    model = pl.col("model").str.strip_suffix(" message")
+    return table.select(model, "classes").with_columns(columns)
+
+
+def _cell(row: dict[str, Any], name: str, wide: bool) -> str | None:
+    value = row[name]
+    if value is None:
+        return None
+    spell = _SPELLED.get(name, _number)
+    shown = spell(value)
+    if row.get(f"{name}_low") is None:
+        return shown
+    if wide:
+        shown += f" ({spell(row[f'{name}_low'])}–{spell(row[f'{name}_high'])})"
+    p_value = row[f"{name}_p"]
+    if p_value is None:
+        return f"[bold]{shown}[/]  "
+    return f"{shown} {'≈' if p_value >= 0.05 else ' '}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _millions(value: float) -> str:
+    return f"{value / 1e6:.2f} M"
+
+
+_SPELLED = {"replies": _percent, "seconds": _seconds, "words_per_second": _millions}

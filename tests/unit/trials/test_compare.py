@@ -1,0 +1,105 @@
+"""Models side by side: every number equals what the model itself says."""
+
+import numpy as np
+import polars as pl
+import pytest
+from support.planted import plant
+
+import palaver as pv
+from palaver import evaluate
+from palaver.errors import ParameterError
+from palaver.trials.compare import compare, unigram_perplexity
+from palaver.trials.trial import hold_out
+
+
+@pytest.fixture(scope="module")
+def threads():
+    model = plant("m4", np.random.default_rng(2), background=0.2)
+    threads = model.simulate((100, 4, 15), seed=3)
+    classes = threads.table["token_classes"].list.eval(pl.element().filter(pl.element() >= 0))
+    main = classes.list.eval(pl.element().mode().first()).list.first()
+    return threads.with_columns(act=main.cast(pl.String))
+
+
+@pytest.fixture(scope="module")
+def comparison(threads):
+    said = []
+    result = compare(threads, ["m4", "lda", "gaussian-hmm"], [1, 4], gold="act", n_sweeps=40,
+                     whiten=None, tell=said.append, show_progress=False)  # fmt: skip
+    assert said[1] == "m4, 4 classes (2 of 6)"
+    return result
+
+
+def test_every_model_and_what_needs_none_has_a_row(comparison):
+    rows = comparison.table.select("model", "classes").rows()
+    models = [(name, k) for name in ("m4", "lda", "gaussian-hmm") for k in (1, 4)]
+    assert rows == [*models, ("unigram", None), ("random", 1), ("random", 4),
+                    ("previous message", None), ("first message", None)]  # fmt: skip
+    assert comparison.n_conversations == 25
+    assert "25 held-out" in repr(comparison)
+
+
+def test_numbers_are_those_of_the_models(comparison, threads):
+    parts = hold_out(threads, 0.25, 0)
+    model = pv.M4(n_classes=4, n_sweeps=40, n_chains=2, random_state=0).fit(parts.train)
+    row = comparison.table.row(1, named=True)
+    assert row["perplexity"] == pytest.approx(model.perplexity(parts.test, n_particles=200))
+    paper = model.perplexity(parts.test, "paper", n_sweeps=100)
+    assert row["perplexity_paper"] == pytest.approx(paper)
+    found = model.reconstruct(parts.test_corpus, n_sweeps=200, n_restarts=2)["parent"]
+    right = (found.eq_missing(parts.test_corpus.table["reply_to"])).mean()
+    assert row["replies"] == pytest.approx(right)
+    classes = model.token_classes(parts.test)["class"].fill_null(-1).to_numpy()
+    labels = parts.test_corpus.table["act"]
+    tokens = evaluate.labelled_tokens(classes, parts.test.message_offsets, labels)
+    assert row["vi"] == pytest.approx(evaluate.variation_of_information(tokens.found, tokens.gold))
+    assert row["coherence"] == pytest.approx(model.coherence(parts.both)["coherence"].mean())
+    assert row["seconds"] > 0
+    assert row["words_per_second"] > 1000
+
+
+def test_the_best_row_and_what_is_beyond_noise(comparison):
+    models = comparison.table.head(6)
+    for measure, pick in (("perplexity", "arg_min"), ("replies", "arg_max"), ("vi", "arg_min")):
+        best = getattr(models[measure], pick)()
+        assert models[f"{measure}_p"][best] is None
+        others = models.filter(pl.int_range(6) != best)
+        judged = others.filter(pl.col(measure).is_not_null())
+        assert judged[f"{measure}_p"].null_count() == 0
+    one, four = models["perplexity"][0], models["perplexity"][1]
+    assert four < one
+    assert models["perplexity_p"][0] < 0.05  # planted classes are no noise
+    assert models["vi"][1] < comparison.table.filter(model="random", classes=4)["vi"][0]
+
+
+def test_models_without_words_are_judged_by_labels_alone(comparison):
+    row = comparison.table.filter(model="gaussian-hmm", classes=4).row(0, named=True)
+    assert row["perplexity"] is row["replies"] is row["stability"] is None
+    assert 0 < row["vi"] < 4
+
+
+def test_baselines(comparison, threads):
+    parts = hold_out(threads, 0.25, 0)
+    table = comparison.table
+    expected = evaluate.thread_baselines(parts.test.parents, parts.test.conversation_offsets)
+    assert table.filter(model="random")["replies"][0] == pytest.approx(expected["random"])
+    assert table.filter(model="first message")["replies"][0] == pytest.approx(expected["first"])
+    unigram = table.filter(model="unigram")["perplexity"][0]
+    counts = np.bincount(parts.train.tokens)
+    logs = [np.log(counts[word] / counts.sum()) for word in parts.test.tokens]
+    assert unigram == unigram_perplexity(parts) == pytest.approx(np.exp(-np.mean(logs)))
+
+
+def test_without_labels_and_mistakes(threads):
+    result = compare(threads, ["lda"], [2], n_sweeps=6, n_chains=1, show_progress=False)
+    assert result.table["vi"].null_count() == result.table.height
+    assert result.table.filter(model="random").height == 1
+    for arguments, params, message in (
+        (([], [2]), {}, "at least one model"),
+        ((["m5"], [2]), {}, "there is no model 'm5'"),
+        ((["lda"], [0]), {}, "n_classes must be"),
+        ((["lda"], [2]), {"speed": 1}, "none of the models has a parameter 'speed'"),
+        ((["lda"], [2]), {"gold": "mood"}, "no column of labels 'mood'"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            compare(threads, *arguments, **params)
