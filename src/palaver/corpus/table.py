@@ -235,6 +235,23 @@ class Corpus:
 
         return write(self.table, Path(path))
 
+    def _repr_html_(self) -> str:
+        from palaver.draw.tables import notebook_table
+
+        facts = {
+            "conversations": f"{self.n_conversations:,}",
+            "messages": f"{self.n_messages:,}",
+            "speakers": f"{self.table['speaker'].drop_nulls().n_unique():,}",
+        }
+        if self.labels:
+            facts["other columns"] = ", ".join(self.labels[:8])
+        repaired = sum(self.notes.of("repair", "loss").values())
+        if repaired:
+            facts["repairs and losses"] = f"{repaired:,}"
+        shown = self.table.select("conversation", "reply_to", "speaker", "time", "text").head(5)
+        rows = [["" if cell is None else str(cell) for cell in row] for row in shown.iter_rows()]
+        return notebook_table(f"Corpus: {self.source}", facts, shown.columns, rows)
+
     def __repr__(self) -> str:
         return (
             f"Corpus({self.n_conversations:,} conversations, {self.n_messages:,} messages, "

@@ -20,6 +20,7 @@ from palaver.fit.loop import Callback, Fit, run
 from palaver.fit.progress import Show, progress
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import convergence, trace_table
+from palaver.models.looks import Looks
 from palaver.models.manners import Manners
 from palaver.parallel import Engine, Executor, LocalExecutor
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
@@ -42,7 +43,7 @@ RUN_LIMITS: dict[str, Limit] = {
 _NOT_IDENTITY = ("n_sweeps", "burn_in", "n_samples", "max_seconds", "n_jobs", "random_state")
 
 
-class Model(Manners):
+class Model(Manners, Looks):
     """A model of conversations whose classes are learned by Gibbs sampling.
 
     Subclasses name themselves (``name``), declare ``limits`` of their parameters, and say
