@@ -27,8 +27,13 @@ def automatic_name(words: Sequence[str], sentences: Sequence[str]) -> str:
     """Name a class by its most typical sentence, or by three telling words."""
     if sentences:
         return f"“{name(sentences[0])}”"
-    spoken = [word for word in words if any(map(str.isalnum, word))] or list(words)
-    return f"“{', '.join(name(word, 20) for word in spoken[:3])}”" if spoken else "no words"
+    told = [name(word, 20) for word in spoken(words)[:3]]
+    return f"“{', '.join(told)}”" if told else "no words"
+
+
+def spoken(words: Sequence[str]) -> list[str]:
+    """Return the words that have a letter or digit; all, if none has."""
+    return [word for word in words if any(map(str.isalnum, word))] or list(words)
 
 
 def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict[int, str]:

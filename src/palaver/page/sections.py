@@ -14,7 +14,7 @@ from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
 from palaver.draw.palette import colour_class, letters
 from palaver.page.findings import Findings, telling_words
-from palaver.page.names import automatic_name
+from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
 from palaver.page.text import MAX_WORD, name, visible
@@ -38,6 +38,8 @@ class Act:
     share : float
     words : list of (str, int)
         Telling words and how telling they are, 1 to 4.
+    told : list of str
+        The telling words that can be said, without marks and signs.
     sentences : list of str
         Short and typical ones.
     before, after : list of (int, float)
@@ -58,6 +60,7 @@ class Act:
     named: bool
     share: float
     words: list[tuple[str, int]]
+    told: list[str]
     sentences: list[str]
     before: list[tuple[int, float]]
     after: list[tuple[int, float]]
@@ -88,6 +91,7 @@ def make_acts(
             named=given[k] is not None,
             share=float(findings.class_shares[k]),
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
+            told=spoken([name(word, MAX_WORD) for word in words[k]]),
             sentences=[name(sentence) for sentence in sentences[k]],
             before=_typical(findings.effects[:-1, k]),
             after=_typical(findings.effects[k]),
@@ -153,7 +157,7 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     effects = findings.effects[rows][:, :n_nodes]
     edges = graph.find_edges(shares, following, effects, _weights(findings, n_nodes))
     first = graph.first_step(edges, n_nodes)
-    telling = [" ".join(word for word, _ in act.words[:5]) for act in acts]
+    telling = [" ".join(act.told[:5]) for act in acts]
     names = [act.name for act in acts]
     pictures = [
         graph.act_graph(shares, following, effects, names, telling, edges, tall=tall,

@@ -24,8 +24,9 @@ def typical_sentences(
 
     A sentence ends at ``.!?…``, at the end of a line or of a message. It counts for a class
     if it has three to eight words, at least half of them bear a class, and four fifths of
-    these the same. It is the more typical the more telling its words are on average:
-    ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown. Sentences that address
+    these the same. It is the more typical the more telling its words are: the mean of
+    the roots of ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; the root, so
+    that no single word decides. Sentences that address
     somebody (``@``) are left out, and those that share most words with a better one.
     """
     found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
@@ -44,7 +45,9 @@ def _candidates(
     codes = np.array([numbers_of[word] for word in marks.words])
     spoken = np.array([any(map(str.isalpha, word)) for word in types])[codes]
     stops = np.array([not _ENDS.isdisjoint(w) and not any(map(str.isalnum, w)) for w in types])
-    ends = stops[codes]
+    lengths = np.array([len(word) for word in types])[codes]
+    glued = marks.starts[1:] == marks.starts[:-1] + lengths[:-1]  # as in 2.4 or example.org
+    ends = stops[codes] & ~np.append(glued, False)
     begins = marks.breaks | np.concatenate(([True], ends[:-1]))
     numbers = np.cumsum(begins) - 1
     firsts = np.flatnonzero(begins)
@@ -56,7 +59,7 @@ def _candidates(
     for rank in range(n_classes):
         own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
         chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * bearing))
-        score = np.bincount(numbers, weights=spoken * telling[codes, rank])[chosen]
+        score = np.bincount(numbers, weights=spoken * np.sqrt(telling[codes, rank]))[chosen]
         score *= own[chosen] / np.maximum(bearing[chosen] * n_words[chosen], 1)
         for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
             sentence = _cut(texts, marks, int(firsts[chosen[i]]), int(lasts[chosen[i]]))
@@ -81,9 +84,10 @@ def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | Non
     """Return a sentence as it was written, None if it is not fit to be shown."""
     text = texts[int(marks.messages[first])]
     start, end = int(marks.starts[first]), int(marks.starts[last]) + len(marks.words[last])
-    sentence = _BEFORE.sub("", " ".join(text[start:end].split()))
+    written = " ".join(text[start:end].split())
+    sentence = _BEFORE.sub("", written)
     fits = 0 < len(sentence) <= _LONGEST and not _ENDS.issuperset(sentence)
-    return sentence if fits and "@" not in sentence and "<" not in sentence else None
+    return sentence if fits and "@" not in written and "<" not in written else None
 
 
 def _different(candidates: Sequence[tuple[float, str]], n_sentences: int) -> list[str]:

@@ -1,0 +1,81 @@
+"""``palaver report`` from a run folder."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.output if code == 0 else str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def threads(tmp_path_factory):
+    return pv.sample(50).write(tmp_path_factory.mktemp("data") / "threads.jsonl")
+
+
+@pytest.fixture(scope="module")
+def run(threads, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    output = call("fit", "lda", threads, "--classes", 3, "--sweeps", 20, "--out", folder)
+    assert f"palaver report {folder}" in output.replace("\n", "")
+    return folder
+
+
+def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):
+    output = call("report", run)
+    page = (run / "report.html").read_text()
+    assert str(run / "report.html") in output.replace("\n", "")
+    assert f"palaver report {run}" in page
+    assert "threads.jsonl" in page
+    assert str(threads.parent) not in page
+    assert "not those that the model learned from" not in page
+
+
+def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({"names": {"1": "asks & waits"}}))
+    out = tmp_path / "named.html"
+    facts = json.loads(call("report", run, "--out", out, "--names", names, "--json"))
+    assert facts["out"] == str(out)
+    assert facts["bytes"] == out.stat().st_size
+    assert "asks &amp; waits" in out.read_text()
+    names.write_text(json.dumps({"run": "other", "names": {"1": "x"}}))
+    assert "another run" in call("report", run, "--names", names, code=1)
+
+
+def test_other_texts_held_out_texts_and_titles(run, tmp_path):
+    other = pv.sample(12, seed=5).write(tmp_path / "other.jsonl")
+    out = tmp_path / "other.html"
+    output = call("report", run, other, "--out", out, "--test", other, "--title", "Two <b>")
+    assert "not those that the run was fitted on" in output
+    page = out.read_text()
+    assert "Two &lt;b&gt;" in page
+    assert "that it has never seen" in page
+    assert "not those that the model learned from" in page
+
+
+def test_anonymized_page_has_neither_speakers_nor_folders(run, threads, tmp_path):
+    out = tmp_path / "anonymous.html"
+    call("report", run, "--out", out, "--anonymize")
+    page = out.read_text()
+    assert str(tmp_path) not in page
+    assert str(run.parent) not in page
+    for speaker in pv.read(threads).table["speaker"].unique():
+        assert f">{speaker}<" not in page
+        assert f'"{speaker}"' not in page
+
+
+def test_texts_that_are_gone_can_be_given(tmp_path):
+    data = pv.sample(12).write(tmp_path / "threads.jsonl")
+    call("fit", "lda", data, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "run")
+    moved = data.rename(tmp_path / "moved.jsonl")
+    assert "give a FILE" in call("report", tmp_path / "run", code=1)
+    call("report", tmp_path / "run", moved)
+    assert (tmp_path / "run" / "report.html").is_file()
