@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from palaver.models.gaussian_mixture import GaussianMixture
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
+    from palaver.models.maxent import MaxEntTagger
     from palaver.models.registry import load
     from palaver.page import report
     from palaver.ranking.baselines import rank
@@ -38,6 +39,7 @@ __all__ = [
     "Encoded",
     "GaussianHMM",
     "GaussianMixture",
+    "MaxEntTagger",
     "Vocabulary",
     "WordVectors",
     "choose",
@@ -64,6 +66,7 @@ _HOMES = {
     "GaussianMixture": "palaver.models.gaussian_mixture",
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
+    "MaxEntTagger": "palaver.models.maxent",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
     "compare": "palaver.trials.compare",
