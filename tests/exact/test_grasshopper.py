@@ -241,6 +241,12 @@ def test_absorbed_by_is_the_likeliest_end(kind, monkeypatch):
         np.testing.assert_array_equal(ranking.absorption(k), found)
 
 
+def test_with_escape_a_chosen_item_is_still_its_own_end():
+    W = np.array([[0, 1.0], [0.01, 1]])  # walks that escape from 0 stay at 1
+    ranking = pv.grasshopper(W, weight=0.99, escape=0.9)
+    assert ranking.absorbed_by.tolist() == [0, 1]
+
+
 def three_groups(seed=0):
     """The toy of the paper's figure 1: 300 points in three groups of different density."""
     draw = np.random.default_rng(seed)

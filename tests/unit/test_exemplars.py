@@ -32,7 +32,8 @@ def corpus_of(*texts):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_of_the_registry(name):
     corpus = pv.sample(40)
-    model = model_class(name)(n_classes=3, n_sweeps=12, random_state=1).fit(corpus)
+    kind = model_class(name)
+    model = kind(**kind.sized(3), n_sweeps=12, random_state=1).fit(corpus)
     table = pv.exemplars(model, corpus, k=4)
     assert table.columns == COLUMNS
     assert table["rank"].to_list() == [1, 2, 3, 4] * 3
