@@ -278,6 +278,26 @@ class Model(Manners, Looks):
         """Return the probabilities of words over all classes, (W,)."""
         raise NotImplementedError
 
+    def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
+        """Return which class follows which, with intervals from the samples of the chain.
+
+        Parameters
+        ----------
+        level : float
+            Share of the samples within the interval; ``n_samples`` says how many there are.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns source (a class, "start" or "bias"), target, value (mean over samples: a
+            probability, or M4's weight), low, high. Weights that are optimised rather than
+            sampled (all but ``M4(weights="sample")``) vary less than they are uncertain.
+        """
+        from palaver.models.transitions import transitions_table
+
+        self._check_fitted()
+        return transitions_table(self, level)
+
     def summary(self) -> ModelSummary:
         """Return the plain record that the command line and the page are made from."""
         from palaver.models.summary import summarize_model

@@ -1,0 +1,41 @@
+"""Transitions as a table with intervals."""
+
+import numpy as np
+import pytest
+
+import palaver as pv
+from palaver.errors import NotFittedError, ParameterError
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [(pv.M4, ["0", "1", "start", "bias"]), (pv.BlockHMM, ["0", "1", "start"])]
+)
+def test_every_transition_has_an_interval(kind, rows):
+    params = {"weights": "sample"} if kind is pv.M4 else {}
+    model = kind(n_classes=2, n_sweeps=60, n_samples=25, **params).fit(pv.sample(40))
+    table = model.transitions_table(level=0.8)
+    assert table.columns == ["source", "target", "value", "low", "high"]
+    assert table["source"].unique(maintain_order=True).to_list() == rows
+    np.testing.assert_allclose(table["value"], model.transitions_.ravel())
+    draws = model.draws_["transitions"].reshape(len(model.draws_["transitions"]), -1)
+    assert len(draws) >= 25
+    within = (draws >= table["low"].to_numpy()) & (draws <= table["high"].to_numpy())
+    assert (within.mean(axis=0) >= 0.75).all()
+    assert (within.mean(axis=0) < 0.95).any()
+    wide = model.transitions_table(level=0.99)
+    assert (wide["low"] <= table["low"]).all()
+    assert (wide["high"] >= table["high"]).all()
+
+
+def test_intervals_are_kept_with_the_model(tmp_path):
+    model = pv.BlockHMM(n_classes=2, n_sweeps=10).fit(pv.sample(20))
+    model.save(tmp_path / "run")
+    assert pv.load(tmp_path / "run").transitions_table().equals(model.transitions_table())
+
+
+def test_models_without_transitions_say_so():
+    with pytest.raises(NotFittedError):
+        pv.M4().transitions_table()
+    model = pv.LDA(n_classes=2, n_sweeps=4).fit(pv.sample(20))
+    with pytest.raises(ParameterError, match="LDA: the model has no transitions"):
+        model.transitions_table()
