@@ -7,7 +7,8 @@ An experiment is a module here and a line in :data:`benchmarks.papers.__main__.E
     def cells(options, kept) -> list[Cell]       what to compute (benchmarks/papers/cells.py)
     def page(options, kept, results) -> str      the text of docs/results/NAME.md
 
-where ``options`` is an :class:`Options` and ``kept`` the :class:`Cells` with earlier results.
+where ``options`` is an :class:`Options`, ``kept`` the :class:`Cells` with earlier results and
+``results`` those of the cells by name; with ``--page`` some may be missing.
 Results are kept in ``benchmarks/papers/work`` (or ``--work``): a run that was interrupted goes on
 where it stopped when the same command is given again.
 """

@@ -25,6 +25,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="the page; default docs/results/NAME.md")
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--only", metavar="TEXT", help="do the cells with TEXT in their names")
+    parser.add_argument("--page", action="store_true", help="write the page from what is done")
     parser.add_argument("--list", action="store_true", help="show the cells and which are done")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const="quick")
@@ -47,7 +48,8 @@ def main() -> None:
     if arguments.only:
         kept.run([cell for cell in cells if arguments.only in cell.name])
         return
-    text = module.page(options, kept, kept.run(cells))
+    results = kept.results(cells) if arguments.page else kept.run(cells)
+    text = module.page(options, kept, results)
     name = arguments.name if arguments.size == "full" else f"{arguments.name}-{arguments.size}"
     output = arguments.output or ROOT / "docs" / "results" / f"{name}.md"
     output.parent.mkdir(parents=True, exist_ok=True)

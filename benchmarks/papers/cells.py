@@ -82,6 +82,11 @@ class Cells:
         """Return the time that the stored results of the cells took."""
         return sum((self.stored(cell) or {"seconds": 0.0})["seconds"] for cell in cells)
 
+    def results(self, cells: Sequence[Cell]) -> dict[str, Any]:
+        """Return the results of the cells that were done, by name."""
+        records = {cell.name: self.stored(cell) for cell in cells}
+        return {name: record["result"] for name, record in records.items() if record is not None}
+
     def run(self, cells: Sequence[Cell]) -> dict[str, Any]:
         """Do the cells that were not done yet, in order; return all results by name."""
         kept = {cell.name: self.stored(cell) for cell in cells}

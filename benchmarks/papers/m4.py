@@ -6,14 +6,16 @@ background of section 5.3; the best of the chains by log joint is the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import palaver as pv
 from benchmarks.papers import Options, Size
+from benchmarks.papers import m4_judge as judge
 from benchmarks.papers.cells import Cell, Cells
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
@@ -52,6 +54,8 @@ class Plan:
     n_chains: int
     n_sweeps: int
     n_samples: int
+    fold_sweeps: int
+    n_restarts: int
 
 
 _RUMOURS = Source("rumoureval2017/rumoureval2017.jsonl.gz")
@@ -66,7 +70,8 @@ PLANS: dict[Size, Plan] = {
             "rumoureval2017": _RUMOURS,
             "r-help": Source(_MAIL, 400),
         },
-        classes=(5, 15), n_chains=1, n_sweeps=200, n_samples=5,
+        classes=(5, 15), n_chains=1, n_sweeps=200, n_samples=5, fold_sweeps=100,
+        n_restarts=1,
     ),
     "full": Plan(
         {
@@ -78,6 +83,7 @@ PLANS: dict[Size, Plan] = {
             "4forums": Source(_FORUM, 500),
         },
         classes=(5, 15, 25), n_chains=2, n_sweeps=1000, n_samples=10,
+        fold_sweeps=500, n_restarts=5,
     ),
     "paper": Plan(
         {
@@ -89,6 +95,7 @@ PLANS: dict[Size, Plan] = {
             "swda": Source(_TALK, is_talk=True),
         },
         classes=(5, 10, 15, 20, 25), n_chains=4, n_sweeps=5000, n_samples=5,
+        fold_sweeps=500, n_restarts=5,
     ),
 }  # fmt: skip
 
@@ -145,41 +152,75 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
 _SIZES = {"sample": 0.05, "rumoureval2017": 0.08, "ubuntu-irc": 0.3, "swda": 0.2, "r-help": 0.5}
 
 
-def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return all cells: fits, small corpora first."""
+def split_of(options: Options, name: str) -> tuple[Corpus, Corpus]:
+    """Return the two parts of a corpus."""
+    source = PLANS[options.size].sources[name]
+    return corpus_of(options.data, source).split(test=0.25, seed=SEED)
+
+
+def judge_cells(options: Options, kept: Cells, name: str, fit: Cell) -> list[Cell]:
+    """Return the cells that measure one fitted model."""
     plan = PLANS[options.size]
-    return [
-        fit_cell(options, name, model, n_classes)
-        for name in plan.sources
-        for n_classes in plan.classes
-        for model in MODELS
-    ]
+    place = fit.name.removesuffix("/fit")
+
+    def cell(kind: str, work: Callable[[Any, Path], Any], cost: float, **settings: Any) -> Cell:
+        def measure(folder: Path) -> Any:
+            model = load(kept.folder(fit) / "model").set_params(n_jobs=options.n_jobs)
+            return work(model, folder)
+
+        given = {kind: 1, "of": fit.key, **settings}
+        return Cell(f"{place}/{kind}", given, measure, cost * fit.cost)
+
+    def test() -> Corpus:
+        return split_of(options, name)[1]
+
+    found = [
+        cell(
+            "perplexity", lambda m, _: judge.perplexities(m, test(), plan.fold_sweeps), 0.1,
+            n_sweeps=plan.fold_sweeps, n_particles=judge.N_PARTICLES,
+        )
+    ]  # fmt: skip
+    if "lda" not in place and name != "swda":
+        found.append(
+            cell(
+                "replies",
+                lambda m, _: judge.rebuilt(m, test(), plan.fold_sweeps, plan.n_restarts),
+                0.5 if "m4" in place else 0.1,
+                n_sweeps=plan.fold_sweeps, n_restarts=plan.n_restarts, **judge.HOT_START,
+            )
+        )  # fmt: skip
+    if judge.labelled(name):
+        source = plan.sources[name]
+        work = cell("acts", lambda m, f: judge.clusters(m, corpus_of(options.data, source), f), 0.1)
+        found.append(work)
+    return found
 
 
-def fitted_model(kept: Cells, cell: Cell) -> Any:
-    """Load the model of a fit cell."""
-    return load(kept.folder(cell) / "model")
+def unigram_cell(options: Options, name: str) -> Cell:
+    """Return the cell of the baseline that knows one distribution of words."""
+    settings = {"unigram": 1, "source": vars(PLANS[options.size].sources[name])}
+    return Cell(
+        f"{name}/unigram", settings, lambda _: judge.unigram(*split_of(options, name)), 0.05
+    )
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells, corpus by corpus: fits, then what is measured of them."""
+    plan = PLANS[options.size]
+    result = []
+    for name in plan.sources:
+        fits = [
+            fit_cell(options, name, model, n_classes)
+            for n_classes in plan.classes
+            for model in MODELS
+        ]
+        measures = [judge_cells(options, kept, name, fit) for fit in fits]
+        result += [*fits, unigram_cell(options, name), *chain.from_iterable(measures)]
+    return result
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text."""
-    return "\n".join(["# M4, block HMM and LDA", "", *_fits(options, kept)]) + "\n"
+    """Return the page's text, from what is done."""
+    from benchmarks.papers.m4_page import page_text
 
-
-def _fits(options: Options, kept: Cells) -> list[str]:
-    """Return the table of the fits."""
-    lines = [
-        "| corpus | K | model | messages | tokens | R-hat | effective samples | seconds |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for cell in cells(options, kept):
-        record = kept.stored(cell)
-        if record is None or "fit" not in cell.settings:
-            continue
-        name, model, n_classes, _ = cell.name.split("/")
-        fit = record["result"]
-        lines.append(
-            f"| {name} | {n_classes} | {model} | {fit['n_messages']:,} | {fit['n_tokens']:,} | "
-            f"{fit['r_hat']:.3f} | {fit['effective_samples']:.1f} | {record['seconds']:.0f} |"
-        )
-    return lines
+    return page_text(options, kept, results)
