@@ -94,6 +94,12 @@ def test_intervals_cover_and_respect_conversations():
     assert covered["message"] < covered["conversation"]
 
 
+def test_conversations_of_different_lengths_do_not_widen_an_interval():
+    names = [f"c{i:02}" for i in range(40) for _ in range(1 + i % 7)]
+    table = ask(np.full((len(names), 2), 0.5), corpus(["a"] * len(names), names))
+    np.testing.assert_allclose(table.select("low", "high").to_numpy(), 0.5, rtol=1e-12)
+
+
 def test_many_units_cost_little_and_keep_their_spread():
     generator = np.random.default_rng(4)
     shares = generator.random((30_000, 1))
