@@ -15,7 +15,8 @@ from palaver.encode import Encoded, Shard, cut
 from palaver.fit.fold import fold_in
 from palaver.fit.loop import Callback
 from palaver.fit.progress import Show
-from palaver.models.base import FOLD_SWEEPS, RUN_LIMITS, Model
+from palaver.models.answers import FOLD_SWEEPS
+from palaver.models.base import RUN_LIMITS, Model
 from palaver.models.heldout import HeldOut
 from palaver.parallel import Arrays, Executor
 from palaver.params import Limit, either, flag, one_of, real, whole

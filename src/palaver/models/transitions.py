@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,11 +10,8 @@ import polars as pl
 from palaver.errors import ParameterError
 from palaver.params import check, real
 
-if TYPE_CHECKING:
-    from palaver.models.base import Model
 
-
-def transitions_table(model: Model, level: float = 0.95) -> pl.DataFrame:
+def transitions_table(model: Any, level: float = 0.95) -> pl.DataFrame:
     """Make the table of :meth:`palaver.models.base.Model.transitions_table`."""
     check("transitions_table", {"level": real(0, 1)}, {"level": level})
     if model.transition_kind == "none" or "transitions" not in model.draws_:

@@ -27,7 +27,8 @@ from palaver.fit.loop import Callback, Fit
 from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
 from palaver.kernels.chains import chain_posteriors
-from palaver.models.base import FOLD_SWEEPS, RUN_LIMITS, Model
+from palaver.models.answers import FOLD_SWEEPS
+from palaver.models.base import RUN_LIMITS, Model
 from palaver.models.gaussian_parts import GaussianEmissions
 from palaver.models.vector_engine import VectorEngine
 from palaver.parallel import Arrays, Executor
