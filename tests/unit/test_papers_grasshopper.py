@@ -7,7 +7,7 @@ import pytest
 from support.shared import shared_data
 
 import palaver as pv
-from benchmarks.papers import grasshopper
+from benchmarks.papers import grasshopper, grasshopper_page
 from benchmarks.papers.duc import document_text, read_duc
 from benchmarks.papers.pictures import curves, weighted_points
 
@@ -31,8 +31,8 @@ def test_read_duc():
 def test_duc_cell(tmp_path):
     result = grasshopper._duc_cell(DUC).work(tmp_path)
     assert all(0 < recall <= 1 for recall in result["recalls"])
-    assert "on 2 sets" in "".join(grasshopper._duc_part(result))
-    assert "0.3755" in "".join(grasshopper._duc_part(None))
+    assert "on 2 sets" in "".join(grasshopper_page.duc_part(result))
+    assert "0.3755" in "".join(grasshopper_page.duc_part(None))
 
 
 def test_duc_mistakes(tmp_path):
@@ -49,7 +49,7 @@ def test_toy_and_pictures(tmp_path):
     assert sorted(result["groups"]) == [0, 1, 2]
     assert len(set(result["central_groups"])) == 1
     assert result["own_group"] > 0.9
-    picture = grasshopper._toy_picture(result)
+    picture = grasshopper_page.toy_picture(result)
     assert picture.count("<circle") == 3 * 300 + 1 + 2 + 3
     lines = curves({"a <b>": {"x": np.arange(1, 6.0)}}, "k", "label")
     assert "a &lt;b&gt;" in lines

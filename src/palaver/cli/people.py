@@ -30,7 +30,8 @@ def run(
 ) -> None:
     """Rank the people of FILE by who replies to whom: prominent, and from all corners.
 
-    *around* is how many people are nearer to this person than to any other in the list.
+    *answered* is how many replies a person got, *answers* how many they wrote, *around* how many
+    people are nearer to this person than to any other in the list.
 
     Example: `palaver people threads.jsonl --top 20`
 
@@ -48,4 +49,6 @@ def run(
     if json:
         print_json(table.to_dicts())
     else:
-        print_table(table)
+        short = {"conversations": "threads", "replies_received": "answered",
+                 "replies_given": "answers"}  # fmt: skip
+        print_table(table.drop("score").rename(short))
