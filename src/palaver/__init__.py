@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from palaver.models.block_hmm import BlockHMM
     from palaver.models.gaussian_hmm import GaussianHMM
     from palaver.models.gaussian_mixture import GaussianMixture
+    from palaver.models.hidden_backoff import HiddenBackoffTagger
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
     from palaver.models.maxent import MaxEntTagger
@@ -39,6 +40,7 @@ __all__ = [
     "Encoded",
     "GaussianHMM",
     "GaussianMixture",
+    "HiddenBackoffTagger",
     "MaxEntTagger",
     "Vocabulary",
     "WordVectors",
@@ -64,6 +66,7 @@ _HOMES = {
     "Encoded": "palaver.encode",
     "GaussianHMM": "palaver.models.gaussian_hmm",
     "GaussianMixture": "palaver.models.gaussian_mixture",
+    "HiddenBackoffTagger": "palaver.models.hidden_backoff",
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "MaxEntTagger": "palaver.models.maxent",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -99,6 +99,22 @@ class Either:
         return " or ".join(limit.describe() for limit in self.limits)
 
 
+@dataclass(frozen=True)
+class Predicate:
+    """Whatever passes a test; see :func:`such`."""
+
+    test: Callable[[Any], bool]
+    words: str
+
+    def admits(self, value: Any) -> bool:
+        """Return whether ``value`` passes."""
+        return self.test(value)
+
+    def describe(self) -> str:
+        """Say in words what passes."""
+        return self.words
+
+
 def whole(low: float = -math.inf, high: float = math.inf) -> Limit:
     """Admit whole numbers from ``low`` to ``high``."""
     return Number(True, low, high)
@@ -127,6 +143,11 @@ def text() -> Limit:
 def nothing() -> Limit:
     """Admit None."""
     return Kind(type(None), "None")
+
+
+def such(words: str, test: Callable[[Any], bool]) -> Limit:
+    """Admit what passes a test."""
+    return Predicate(test, words)
 
 
 def either(*limits: Limit) -> Limit:

@@ -18,7 +18,9 @@ from palaver.cli import (
     report,
     shares,
     summarize,
+    tag,
     topics,
+    train_tagger,
 )
 
 app = typer.Typer(
@@ -43,6 +45,8 @@ for verb in (
     summarize,
     people,
     report,
+    train_tagger,
+    tag,
 ):
     app.command(name=verb.NAME)(verb.run)
 

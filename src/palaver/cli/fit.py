@@ -79,7 +79,7 @@ def run(
                "random_state": seed, "n_jobs": jobs, "sampler": sampler,
                "max_seconds": max_seconds}  # fmt: skip
     changes = {name: value for name, value in changes.items() if value is not None}
-    changes |= dict(_parse(pair) for pair in set_ or [])
+    changes |= dict(parse_setting(pair) for pair in set_ or [])
     if resume is not None:
         if model or file or out:
             raise typer.BadParameter("--resume takes the model and its data from the folder")
@@ -123,7 +123,8 @@ def _encode(
         return encode(corpus, min_count=min_count or "auto", max_share=max_share)
 
 
-def _parse(pair: str) -> tuple[str, Any]:
+def parse_setting(pair: str) -> tuple[str, Any]:
+    """Return the name and value of NAME=VALUE."""
     name, equals, text = pair.partition("=")
     if not equals:
         raise typer.BadParameter(f"--set takes NAME=VALUE, got {pair!r}")

@@ -55,10 +55,10 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
         line += f", {summary.background_share:.0%} of the tokens are background"
     if "coverage" in facts:
         line += f", {facts['coverage']:.1%} of the tokens have vectors"
-    if summary.params["n_chains"] > 1:
+    if summary.params.get("n_chains", 1) > 1:
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     console.print(line, soft_wrap=False)
-    if summary.params["n_chains"] > 1 and summary.convergence["r_hat"] > 1.1:
+    if summary.params.get("n_chains", 1) > 1 and summary.convergence["r_hat"] > 1.1:
         console.print(
             "[dim]The chains found different solutions (R-hat above 1.1): usual for such models. "
             "The best is shown; more sweeps or fewer classes bring them closer.[/]"

@@ -227,19 +227,19 @@ class Tables:
         found: dict[str, NDArray[Any]] = {}
         for number, node in self.nodes.items():
             for level, keys in enumerate(node.contexts.levels):
-                found[f"{number}.level{level}"] = keys
+                found[f"{number}_level{level}"] = keys
             for name in _ARRAYS:
-                found[f"{number}.{name}"] = getattr(node, name)
+                found[f"{number}_{name}"] = getattr(node, name)
         return found
 
     def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Tables:
         """Return a model of the same graph and sizes with the tables that :meth:`arrays` gave."""
         nodes = []
         for number, place in enumerate(self.graph.nodes):
-            names = [name for name in arrays if name.startswith(f"{number}.level")]
-            levels = [arrays[f"{number}.level{level}"] for level in range(len(names))]
+            names = [name for name in arrays if name.startswith(f"{number}_level")]
+            levels = [arrays[f"{number}_level{level}"] for level in range(len(names))]
             contexts = Keys([self.sizes[parent] for parent in place.kept], levels)
-            nodes.append(NodeTable(contexts, *(arrays[f"{number}.{name}"] for name in _ARRAYS)))
+            nodes.append(NodeTable(contexts, *(arrays[f"{number}_{name}"] for name in _ARRAYS)))
         return Tables(self.graph, self.sizes, self.n_words, self.combine, self.weights, nodes)
 
 

@@ -154,7 +154,7 @@ class Model(Manners, Answers, Looks):
                 checkpoints = Checkpoints(
                     Path(folder) / "checkpoint", checkpoint_seconds, self._identity(data, seed)
                 )
-                schedule = checkpoints.schedule(schedule, params["burn_in"] is not None)
+                schedule = checkpoints.schedule(schedule, params.get("burn_in") is not None)
             bar = stack.enter_context(
                 progress(type(self).__name__, schedule.n_sweeps, show_progress)
             )
@@ -164,7 +164,7 @@ class Model(Manners, Answers, Looks):
                 executor or LocalExecutor(params["n_jobs"]),
                 schedule,
                 seed=seed,
-                n_chains=params["n_chains"],
+                n_chains=params.get("n_chains", 1),
                 checkpoints=checkpoints,
                 callbacks=[*callbacks, *bar],
             )
@@ -230,6 +230,10 @@ class Model(Manners, Answers, Looks):
         return convergence(self.trace_, self.burn_in_)
 
     # looking
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return tables that this kind of model has beyond the common, by name."""
+        return {}
 
     def summary(self) -> ModelSummary:
         """Return the plain record that the command line and the page are made from."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from palaver import store
 from palaver.errors import ParameterError, StoreError
 from palaver.models.base import Model
+
+if TYPE_CHECKING:
+    from palaver.models.tagger import Tagger
 
 #: Name on the command line and in stored folders -> (module, class).
 MODELS = {
@@ -17,6 +21,10 @@ MODELS = {
     "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
     "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
 }
+#: The same for taggers, which learn labels that people gave.
+TAGGERS = {
+    "hidden-backoff": ("palaver.models.hidden_backoff", "HiddenBackoffTagger"),
+}
 
 
 def model_class(name: str) -> type[Model]:
@@ -25,6 +33,15 @@ def model_class(name: str) -> type[Model]:
         raise ParameterError(f"there is no model {name!r}; known are {', '.join(MODELS)}")
     module, attribute = MODELS[name]
     found: type[Model] = getattr(import_module(module), attribute)
+    return found
+
+
+def tagger_class(name: str) -> type[Tagger]:
+    """Return the class of a tagger by its name."""
+    if name not in TAGGERS:
+        raise ParameterError(f"there is no tagger {name!r}; known are {', '.join(TAGGERS)}")
+    module, attribute = TAGGERS[name]
+    found: type[Tagger] = getattr(import_module(module), attribute)
     return found
 
 
@@ -43,6 +60,8 @@ def load(folder: str | Path) -> Model:
         )
     stored = store.load(folder, "model")
     name = stored.content.get("model")
+    if name in TAGGERS:
+        return tagger_class(str(name))._restore(stored)
     if name not in MODELS:
         raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
     return model_class(str(name))._restore(stored)

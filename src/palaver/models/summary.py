@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ class ModelSummary:
     convergence : dict
     facts : dict
         Seed, sampler, sweeps, sizes, fingerprint.
+    tables : dict of str to polars.DataFrame
+        What a kind of model has beyond the common, such as a tagger's confusion matrix.
+    names : list of str, optional
+        Of the classes, where they have names.
     """
 
     name: str
@@ -48,6 +52,8 @@ class ModelSummary:
     trace: pl.DataFrame
     convergence: dict[str, float]
     facts: dict[str, Any]
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    names: list[str] | None = None
 
     def next_shares(self) -> NDArray[np.float64] | None:
         """Return what is expected after a message wholly of one class, and at the start.
@@ -132,4 +138,6 @@ def summarize_model(model: Model) -> ModelSummary:
             "fingerprint": model.fingerprint_,
             **model._facts(),
         },
+        tables=model.tables(),
+        names=getattr(model, "tags_", None),
     )

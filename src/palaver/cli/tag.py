@@ -1,0 +1,87 @@
+"""``palaver tag``: the tags that a trained tagger gives to messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaver.cli.options import Column, File, Format, Json
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
+    from palaver.models.tagger import Tagger
+
+NAME = "tag"
+
+
+def run(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that `palaver train-tagger` wrote.", show_default=False)
+    ],
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write FILE with columns tag and tag_probability: x.jsonl, x.csv ..."),
+    ] = None,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Tag the messages of FILE.
+
+    If FILE has the labels that the tagger was trained on, the share of right tags is shown, too.
+
+    Example: `palaver tag run/ talk.jsonl --out tagged.jsonl`
+
+    Example: `palaver tag run/ talk.jsonl --json`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import console, print_json, working
+    from palaver.errors import ParameterError
+    from palaver.models import load
+    from palaver.models.tagger import Tagger
+
+    model = load(folder)
+    if not isinstance(model, Tagger):
+        raise ParameterError(
+            f"{folder}: a {model.name} finds classes, not tags; use "
+            f"`palaver annotate {folder} FILE OUT`"
+        )
+    corpus = read_corpus(file, format, column)
+    with working("tagging"):
+        tagged = model.annotate(corpus)
+    path = tagged.write(out) if out is not None else None
+    accuracy = _accuracy(model, corpus)
+    if json:
+        rows = tagged.table.select("conversation", "id", "tag", "tag_probability").to_dicts()
+        print_json({"out": path and str(path), "accuracy": accuracy, "messages": rows})
+        return
+    _show(tagged)
+    if accuracy is not None:
+        console.print(f"\n{100 * accuracy:.1f} % of the labelled messages are tagged rightly.")
+    if path is not None:
+        console.print(f"{tagged.n_messages:,} messages with their tags -> {path}")
+
+
+def _accuracy(model: Tagger, corpus: Corpus) -> float | None:
+    """Return the share of right tags if the corpus has labels."""
+    if model.label_ not in corpus.labels or not corpus.table[model.label_].count():
+        return None
+    return model.score(corpus)
+
+
+def _show(tagged: Corpus) -> None:
+    """Print how often each tag was given, with its surest message."""
+    import polars as pl
+
+    from palaver.cli.output import print_table
+
+    table = (
+        tagged.table.sort("tag_probability", descending=True, maintain_order=True)
+        .group_by("tag", maintain_order=True)
+        .agg(pl.len().alias("messages"), pl.col("text").str.slice(0, 60).first().alias("such as"))
+        .sort("messages", descending=True)
+    )
+    print_table(table)

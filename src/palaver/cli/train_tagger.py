@@ -1,0 +1,127 @@
+"""``palaver train-tagger``: learn labels that people gave to messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli.fit import parse_setting
+from palaver.cli.options import Column, File, Format, Json
+
+if TYPE_CHECKING:
+    from palaver.models.tagger import Tagger
+
+NAME = "train-tagger"
+
+
+def run(
+    file: File,
+    label: Annotated[str, typer.Option(help="Column with the tags.")] = "act",
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; new or empty.")] = None,
+    tagger: Annotated[str, typer.Option(help="Kind of tagger.")] = "hidden-backoff",
+    states: Annotated[
+        str | None, typer.Option(help="Hidden states of every tag: a number, or auto.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Labelled conversations to judge the tagger on.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other parameter, e.g. order=3; may be repeated."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Train a tagger on the labelled messages of FILE and keep it in a folder.
+
+    After Ctrl-C or a kill, the same command goes on where it stopped.
+
+    Example: `palaver train-tagger meetings.jsonl --label act --out run/`
+
+    Example: `palaver train-tagger train.jsonl --label act --states 2 --test test.jsonl --out run/`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.fit import Interrupted
+    from palaver.models.registry import tagger_class
+
+    if out is None:
+        raise typer.BadParameter("give --out FOLDER, where the tagger is kept")
+    changes: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    if states is not None:
+        changes["n_states"] = int(states) if states.isdigit() else states
+    changes = {name: value for name, value in changes.items() if value is not None}
+    changes |= dict(parse_setting(pair) for pair in set_ or [])
+    model = tagger_class(tagger)().set_params(**changes)
+    model.check_params()
+    corpus = read_corpus(file, format, column)
+    judged = read_corpus(test, format, column) if test is not None else None
+    reading = {"format": format, "column": column, "chain": False}
+    _begin(out, model, {"source": str(file.absolute()), "reading": reading, "label": label})
+    try:
+        model.fit(corpus, labels=label, folder=out)
+    except Interrupted as error:
+        typer.echo(f"palaver: {error}: give the same command again", err=True)
+        raise typer.Exit(130) from error
+    if judged is not None:
+        model.judge(judged)
+        model.save(out)
+    _report(model, out, json)
+
+
+def _begin(folder: Path, model: Tagger, facts: dict[str, Any]) -> None:
+    """Write where the data came from; refuse a folder that holds something else."""
+    from palaver import store
+    from palaver.errors import StoreError
+
+    if store.is_stored(folder):
+        raise StoreError(f"{folder}: already holds a model; choose another --out")
+    if store.is_stored(folder / "settings"):
+        return  # an interrupted run; other parameters or data are refused by its checkpoint
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
+    settings = {"model": model.name, "params": model.get_params(), **facts}
+    store.save(folder / "settings", "run settings", settings, {})
+
+
+def _report(model: Tagger, folder: Path, json: bool) -> None:
+    """Print what was learned and what to do next."""
+    from palaver.cli.output import console, print_json, print_table
+
+    summary = model.summary()
+    accuracy = model.accuracy_
+    if json:
+        print_json(
+            {
+                "run": str(folder),
+                "model": summary.name,
+                **summary.facts,
+                "tags": model.tags_,
+                "accuracy": accuracy,
+                "confusion": None if model.confusion_ is None else model.confusion_.to_dicts(),
+            }
+        )
+        return
+    words = summary.classes(8).drop("class").rows(named=True)
+    order = summary.classes(1)["class"].to_list()
+    console.print(f"{summary.name}: {len(model.tags_)} tags, {len(model.vocabulary_):,} words")
+    import polars as pl
+
+    print_table(
+        pl.DataFrame(
+            {
+                "tag": [model.tags_[number] for number in order],
+                "share": [f"{100 * row['share']:.1f} %" for row in words],
+                "telling words": [row["words"] for row in words],
+            }
+        ),
+        right=["share"],
+    )
+    if accuracy is not None:
+        console.print(f"\n{100 * accuracy:.1f} % of the test messages are tagged rightly.")
+    console.print(f"\nThe tagger is in {folder}. Next:")
+    console.print(f"  palaver tag {folder} FILE --out tagged.jsonl", soft_wrap=True)

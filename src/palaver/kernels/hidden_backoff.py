@@ -1,0 +1,244 @@
+"""Hidden states inside sentences whose tag is known, and scores of sentences under every tag.
+
+States of all tags are numbered together: tag ``t`` has ``units[t]:units[t + 1]``. Probabilities of
+words come as one row a type of event (``emissions``); a sentence is a run of types.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from palaver.kernels.random import open_stream, uniform
+
+
+@njit(cache=True)
+def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # type: ignore[no-untyped-def]
+    """Filter one sentence; return its log-likelihood.
+
+    Parameters
+    ----------
+    types, first, last, emissions, start, moves : IN
+    low, size : int. IN
+        The tag's first unit and number of units; emissions have the tag's states as columns.
+    alpha : array of float64, shape (>= last - first, >= size). OUT
+        Filtered probabilities of the states.
+    """
+    total = 0.0
+    for i in range(first, last):
+        scale = 0.0
+        for s in range(size):
+            if i == first:
+                weight = start[low + s]
+            else:
+                weight = 0.0
+                for r in range(size):
+                    weight += alpha[i - first - 1, r] * moves[low + r, s]
+            weight *= emissions[types[i], s]
+            alpha[i - first, s] = weight
+            scale += weight
+        for s in range(size):
+            alpha[i - first, s] /= scale
+        total += np.log(scale)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def expect_states(types, offsets, tags, emissions, units, start, moves, starts, steps):  # type: ignore[no-untyped-def]
+    """Add up the expected starts and moves of all sentences; return their log-likelihood.
+
+    Parameters
+    ----------
+    types : array of int32, shape (n_tokens,). IN
+    offsets : array of int64, shape (n_sentences + 1,). IN
+    tags : array of int32, shape (n_sentences,). IN
+    emissions : array of float64, shape (n_types, n_states). IN
+        Probability of each type in each state of its tag.
+    units : array of int64, shape (n_tags + 1,). IN
+    start : array of float64, shape (n_units,). IN
+    moves : array of float64, shape (n_units, n_states). IN
+        From a unit to the states of the same tag.
+    starts, steps : arrays of the shapes of start and moves. OUT, added to
+
+    Cost O(n_tokens n_states^2).
+    """
+    n_states = moves.shape[1]
+    longest = 1
+    for k in range(tags.shape[0]):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    alpha = np.empty((longest, n_states))
+    beta = np.empty(n_states)
+    before = np.empty(n_states)
+    total = 0.0
+    for k in range(tags.shape[0]):
+        first, last = offsets[k], offsets[k + 1]
+        if first == last:
+            continue
+        low = units[tags[k]]
+        size = units[tags[k] + 1] - low
+        total += _forward(types, first, last, emissions, start, moves, low, size, alpha)
+        for s in range(size):
+            beta[s] = 1.0
+        for i in range(last - 1, first, -1):
+            norm = 0.0
+            for s in range(size):
+                before[s] = beta[s] * emissions[types[i], s]
+            for r in range(size):
+                for s in range(size):
+                    norm += alpha[i - first - 1, r] * moves[low + r, s] * before[s]
+            for r in range(size):
+                back = 0.0
+                for s in range(size):
+                    share = moves[low + r, s] * before[s]
+                    steps[low + r, s] += alpha[i - first - 1, r] * share / norm
+                    back += share
+                beta[r] = back / norm
+        for s in range(size):
+            starts[low + s] += alpha[0, s] * beta[s]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def align_states(types, offsets, tags, emissions, units, start, moves, states):  # type: ignore[no-untyped-def]
+    """Set the likeliest states of every sentence (Viterbi); return their log-probability.
+
+    Parameters
+    ----------
+    types, offsets, tags, emissions, units, start, moves : IN, as in :func:`expect_states`
+    states : array of int8, shape (n_tokens,). OUT
+        Of equal paths the one that ends, and comes from, the lower states.
+    """
+    n_states = moves.shape[1]
+    longest = 1
+    for k in range(tags.shape[0]):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    back = np.empty((longest, n_states), np.int8)
+    best = np.empty(n_states)
+    new = np.empty(n_states)
+    log_start, log_moves = np.log(start), np.log(moves)
+    total = 0.0
+    for k in range(tags.shape[0]):
+        first, last = offsets[k], offsets[k + 1]
+        if first == last:
+            continue
+        low = units[tags[k]]
+        size = units[tags[k] + 1] - low
+        for s in range(size):
+            best[s] = log_start[low + s] + np.log(emissions[types[first], s])
+        for i in range(first + 1, last):
+            for s in range(size):
+                top, origin = -np.inf, 0
+                for r in range(size):
+                    score = best[r] + log_moves[low + r, s]
+                    if score > top:
+                        top, origin = score, r
+                new[s] = top + np.log(emissions[types[i], s])
+                back[i - first, s] = origin
+            best[:size] = new[:size]
+        state = 0
+        for s in range(1, size):
+            if best[s] > best[state]:
+                state = s
+        total += best[state]
+        for i in range(last - 1, first - 1, -1):
+            states[i] = state
+            if i > first:
+                state = back[i - first, state]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sample_states(  # type: ignore[no-untyped-def]
+    types, offsets, tags, emissions, units, start, moves, conversations, first_conversation, key,
+    states,
+):  # fmt: skip
+    """Draw the states of every sentence from their posterior; return the log-likelihood.
+
+    Parameters
+    ----------
+    types, offsets, tags, emissions, units, start, moves : IN, as in :func:`expect_states`
+    conversations : array of int64, shape (n_conversations + 1,). IN
+        Sentences of each conversation; each has a stream, with one draw a token, sentences in
+        order and tokens from the last.
+    first_conversation, key : IN
+    states : array of int8, shape (n_tokens,). OUT
+    """
+    n_states = moves.shape[1]
+    longest = 1
+    for k in range(tags.shape[0]):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    alpha = np.empty((longest, n_states))
+    weights = np.empty(n_states)
+    stream = np.empty(4, np.uint64)
+    total = 0.0
+    for c in range(conversations.shape[0] - 1):
+        open_stream(key, first_conversation + c, stream)
+        for k in range(conversations[c], conversations[c + 1]):
+            first, last = offsets[k], offsets[k + 1]
+            if first == last:
+                continue
+            low = units[tags[k]]
+            size = units[tags[k] + 1] - low
+            total += _forward(types, first, last, emissions, start, moves, low, size, alpha)
+            for i in range(last - 1, first - 1, -1):
+                whole = 0.0
+                for s in range(size):
+                    weights[s] = alpha[i - first, s]
+                    if i < last - 1:
+                        weights[s] *= moves[low + s, states[i + 1]]
+                    whole += weights[s]
+                left = uniform(stream) * whole
+                state = 0
+                while state < size - 1 and left >= weights[state]:
+                    left -= weights[state]
+                    state += 1
+                states[i] = state
+    return total
+
+
+@njit(cache=True, nogil=True)
+def score_sentences(types, offsets, emissions, units, start, moves, use_max, scores):  # type: ignore[no-untyped-def]
+    """Set the log-probability of every sentence under every tag.
+
+    Parameters
+    ----------
+    types : array of int32, shape (n_tokens,). IN
+    offsets : array of int64, shape (n_sentences + 1,). IN
+    emissions : array of float64, shape (n_types, n_units). IN
+    units, start, moves : IN, as in :func:`expect_states`
+    use_max : bool. IN
+        The best path of states instead of the sum over all.
+    scores : array of float64, shape (n_sentences, n_tags). OUT
+    """
+    n_states = moves.shape[1]
+    old = np.empty(n_states)
+    new = np.empty(n_states)
+    for k in range(offsets.shape[0] - 1):
+        for t in range(units.shape[0] - 1):
+            low = units[t]
+            size = units[t + 1] - low
+            total = 0.0
+            for i in range(offsets[k], offsets[k + 1]):
+                scale = 0.0
+                for s in range(size):
+                    if i == offsets[k]:
+                        weight = start[low + s]
+                    else:
+                        weight = 0.0
+                        for r in range(size):
+                            step = old[r] * moves[low + r, s]
+                            if use_max:
+                                weight = max(weight, step)
+                            else:
+                                weight += step
+                    new[s] = weight * emissions[types[i], low + s]
+                    scale += new[s]
+                for s in range(size):
+                    old[s] = new[s] / scale
+                total += np.log(scale)
+            if use_max and offsets[k + 1] > offsets[k]:
+                top = 0.0
+                for s in range(size):
+                    top = max(top, old[s])
+                total += np.log(top)
+            scores[k, t] = total

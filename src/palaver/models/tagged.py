@@ -1,0 +1,237 @@
+"""Sentences for taggers: words with the unknown one and the end, tags, changes of speaker."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Vocabulary, encode
+from palaver.errors import CorpusError, ParameterError
+from palaver.language.words import END, UNKNOWN
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """Messages as sentences of numbers; a conversation is one stream of them.
+
+    Attributes
+    ----------
+    tokens : array of int32, shape (n_tokens,)
+        Words, 0 for the unknown one; each sentence ends with 1, the end, if it is predicted.
+    message_offsets : array of int64, shape (n_messages + 1,)
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+    changes : array of int8, shape (n_messages,)
+        1 where the speaker is another one than before; a conversation starts with 1.
+    tags : array of int32, shape (n_messages,)
+        Numbers of the labels, -1 for none.
+    vocabulary : Vocabulary
+    factors : dict of str to array of int32, each of shape (n_tokens,)
+        -1 for values that do not exist.
+    fingerprint : str
+    """
+
+    tokens: NDArray[np.int32]
+    message_offsets: Numbers
+    conversation_offsets: Numbers
+    changes: NDArray[np.int8]
+    tags: NDArray[np.int32]
+    vocabulary: Vocabulary
+    factors: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+    fingerprint: str = ""
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens, ends included."""
+        return len(self.tokens)
+
+    @property
+    def n_messages(self) -> int:
+        """Number of sentences."""
+        return len(self.tags)
+
+    def take(self, kept: NDArray[np.bool_]) -> Sentences:
+        """Return some of the sentences; conversations may become empty."""
+        lengths = np.diff(self.message_offsets)
+        tokens = np.repeat(kept, lengths)
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return Sentences(
+            self.tokens[tokens],
+            np.concatenate([[0], np.cumsum(lengths[kept])]),
+            before[self.conversation_offsets],
+            self.changes[kept],
+            self.tags[kept],
+            self.vocabulary,
+            {name: column[tokens] for name, column in self.factors.items()},
+            self.fingerprint,
+        )
+
+    def groups(self, n_tokens: int) -> list[tuple[int, int]]:
+        """Return groups of conversations, first and last + 1, of at least so many tokens."""
+        ends = self.message_offsets[self.conversation_offsets[1:]].tolist()
+        groups, first, begun = [], 0, 0
+        for number, end in enumerate(ends, 1):
+            if end - begun >= n_tokens or number == len(ends):
+                groups.append((first, number))
+                first, begun = number, end
+        return groups
+
+    def part(self, first: int, last: int) -> Sentences:
+        """Return conversations ``first`` to ``last - 1``."""
+        rows = slice(*(int(n) for n in self.conversation_offsets[[first, last]]))
+        offsets = self.message_offsets[rows.start : rows.stop + 1]
+        tokens = slice(int(offsets[0]), int(offsets[-1]))
+        return Sentences(
+            self.tokens[tokens], offsets - tokens.start,
+            self.conversation_offsets[first : last + 1] - rows.start,
+            self.changes[rows], self.tags[rows], self.vocabulary,
+            {name: column[tokens] for name, column in self.factors.items()},
+            self.fingerprint,
+        )  # fmt: skip
+
+
+def choose_words(encoded: Encoded, min_count: int, end: bool) -> Vocabulary:
+    """Return the words that are frequent enough, after the unknown one and the end."""
+    kept = [n for n, count in enumerate(encoded.vocabulary.counts) if count >= min_count]
+    special = [UNKNOWN, END] if end else [UNKNOWN]
+    words = [encoded.vocabulary.words[n] for n in kept]
+    counts = np.concatenate([np.zeros(len(special), np.int64), encoded.vocabulary.counts[kept]])
+    kept_words = [word for word in words if word not in special]
+    if len(kept_words) < len(words):
+        raise CorpusError(f"the words {UNKNOWN} and {END} stand for the unknown word and the end "
+                          "of a sentence; replace them in the texts")  # fmt: skip
+    return Vocabulary(special + kept_words, counts)
+
+
+def all_words(corpus: Corpus | Encoded) -> Encoded:
+    """Return a corpus as arrays, with every word of it."""
+    return corpus if isinstance(corpus, Encoded) else encode(corpus, min_count=1)
+
+
+def as_sentences(
+    encoded: Encoded,
+    vocabulary: Vocabulary,
+    tags: NDArray[np.int32],
+    factors: Mapping[str, NDArray[np.int32]],
+    fingerprint: str,
+) -> Sentences:
+    """Give words their numbers in a vocabulary that begins with the unknown one.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        With any vocabulary.
+    vocabulary : Vocabulary
+    tags : array of int32, shape (n_messages,)
+    factors : mapping of str to array of int32, each of shape (n_tokens of encoded,)
+    fingerprint : str
+    """
+    numbers = np.array([vocabulary.index.get(w, 0) for w in encoded.vocabulary.words], np.int32)
+    tokens = numbers[encoded.tokens] if len(numbers) else np.zeros(0, np.int32)
+    offsets = encoded.message_offsets
+    columns = dict(factors)
+    if len(vocabulary) > 1 and vocabulary.words[1] == END:
+        ends = offsets[1:]
+        empty = np.diff(offsets) == 0
+        columns = {
+            name: np.insert(column, ends, _last_values(column, ends, empty))
+            for name, column in columns.items()
+        }
+        tokens = np.insert(tokens, ends, 1)
+        offsets = offsets + np.arange(len(offsets))
+    return Sentences(
+        tokens.astype(np.int32, copy=False), offsets, encoded.conversation_offsets,
+        _changes(encoded), tags, vocabulary, columns, fingerprint,
+    )  # fmt: skip
+
+
+def _last_values(
+    column: NDArray[np.int32], ends: Numbers, empty: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Return the value of each sentence's last word, which its end takes over."""
+    if not len(column):
+        return np.full(len(ends), -1, np.int32)
+    return np.where(empty, -1, column[np.maximum(ends - 1, 0)]).astype(np.int32)
+
+
+def _changes(encoded: Encoded) -> NDArray[np.int8]:
+    codes = encoded.speakers.codes
+    changes = np.ones(len(codes), np.int8)
+    changes[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0)
+    changes[encoded.conversation_offsets[:-1][np.diff(encoded.conversation_offsets) > 0]] = 1
+    return changes
+
+
+def label_names(encoded: Encoded, labels: str) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the numbers and names of the labels of a corpus.
+
+    Raises
+    ------
+    ParameterError
+        There is no such column of labels.
+    """
+    if labels not in encoded.labels:
+        known = ", ".join(encoded.labels) or "none"
+        raise ParameterError(f"there is no column {labels!r} of labels; the corpus has: {known}")
+    coded = encoded.labels[labels]
+    return coded.codes, coded.names
+
+
+def renumbered(codes: NDArray[np.int32], names: list[str], known: list[str]) -> NDArray[np.int32]:
+    """Return labels in another numbering, -1 for names that are not in it."""
+    index = {name: number for number, name in enumerate(known)}
+    table = np.array([*(index.get(name, -1) for name in names), -1], np.int32)
+    return table[codes]
+
+
+def factor_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[str, pl.Series]:
+    """Return the values of further factors, one a token.
+
+    A column of lists has a value for each word; any other column has one for the whole message.
+    """
+    found: dict[str, pl.Series] = {}
+    lengths = np.diff(encoded.message_offsets)
+    for name in names:
+        if not isinstance(corpus, Corpus) or name not in corpus.table.columns:
+            raise ParameterError(f"factors: the corpus has no column {name!r}")
+        column = corpus.table[name]
+        if isinstance(column.dtype, pl.List):
+            sizes = column.list.len().fill_null(0).to_numpy()
+            wrong = np.flatnonzero(sizes != lengths)
+            if len(wrong):
+                row = int(wrong[0])
+                raise ParameterError(f"factors: {name!r} has {sizes[row]} values in message {row}, "
+                                     f"which has {lengths[row]} words; add a column `tokens` with "
+                                     "the words as lists")  # fmt: skip
+            flat = column.filter(pl.Series(sizes > 0)).explode()
+        else:
+            flat = column.gather(np.repeat(np.arange(len(column)), lengths))
+        found[name] = flat.cast(pl.String)
+    return found
+
+
+def coded_factors(
+    values: Mapping[str, pl.Series], known: Mapping[str, list[str]]
+) -> dict[str, NDArray[np.int32]]:
+    """Give the values of factors their numbers; -1 for missing and unknown ones."""
+    coded = {}
+    for name, column in values.items():
+        index = {value: number for number, value in enumerate(known[name])}
+        coded[name] = np.array([index.get(value, -1) for value in column], np.int32)
+    return coded
+
+
+def fingerprint_of(encoded: Encoded, *parts: Any) -> str:
+    """Return a name for data and how they are used."""
+    digest = hashlib.blake2b(encoded.fingerprint.encode(), digest_size=16)
+    for part in parts:
+        digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return digest.hexdigest()

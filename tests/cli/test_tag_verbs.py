@@ -1,0 +1,63 @@
+"""``train-tagger`` and ``tag``."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+from palaver.errors import ParameterError, StoreError
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    train, test = pv.sample(60).split(test=0.3, seed=0)
+    return train.write(folder / "train.jsonl"), test.write(folder / "test.jsonl")
+
+
+def test_train_and_tag(files, tmp_path):
+    train, test = files
+    run = tmp_path / "run"
+    report = json.loads(
+        call("train-tagger", train, "--label", "act", "--states", 2, "--set", "order=2",
+             "--seed", 3, "--test", test, "--out", run, "--json")
+    )  # fmt: skip
+    tagger = pv.load(run)
+    assert report["tags"] == tagger.tags_
+    assert report["accuracy"] == pytest.approx(tagger.score(pv.read(test)))
+    assert tagger.random_state == 3
+    assert tagger.confusion_.to_dicts() == report["confusion"]
+    assert set(tagger.summary().tables) == {"state_words", "rounds", "confusion", "errors"}
+    out = tmp_path / "tagged.csv"
+    shown = call("tag", run, test, "--out", out)
+    assert "tagged rightly" in shown
+    assert pv.read(out).table["tag"].to_list() == tagger.predict(pv.read(test)).tolist()
+    rows = json.loads(call("tag", run, test, "--json"))
+    assert rows["accuracy"] == report["accuracy"]
+    assert len(rows["messages"]) == pv.read(test).n_messages
+    assert "telling words" in call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
+    assert "share" in call("topics", run, "--words", 5)
+
+
+def test_mistakes(files, tmp_path):
+    train, _ = files
+    result = CliRunner().invoke(app, ["train-tagger", str(train), "--label", "mood", "--out",
+                                      str(tmp_path / "run")])  # fmt: skip
+    assert isinstance(result.exception, ParameterError)
+    assert "no column 'mood' of labels" in str(result.exception)
+    call("train-tagger", train, code=2)
+    call("train-tagger", train, "--states", 1, "--out", tmp_path / "one")
+    result = CliRunner().invoke(app, ["train-tagger", str(train), "--out", str(tmp_path / "one")])
+    assert isinstance(result.exception, StoreError)
+    call("fit", "lda", train, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "lda")
+    result = CliRunner().invoke(app, ["tag", str(tmp_path / "lda"), str(train)])
+    assert isinstance(result.exception, ParameterError)
+    assert "palaver annotate" in str(result.exception)

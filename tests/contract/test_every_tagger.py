@@ -1,0 +1,205 @@
+"""What every tagger of the registry must do, whoever wrote it."""
+
+import os
+import signal
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+import palaver as pv
+from palaver.encode import encode
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.fit import Interrupted
+from palaver.models.registry import TAGGERS, tagger_class
+
+pytestmark = pytest.mark.parametrize("name", TAGGERS)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return pv.sample(60)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return pv.sample(80).split(test=0.25, seed=0)
+
+
+def make(name, **params):
+    return tagger_class(name)(**params)
+
+
+def estimates(tagger):
+    """All learned numbers, to the bit."""
+    return {key: array.tobytes() for key, array in tagger.chains_[0].items()}
+
+
+def tiny(*messages):
+    rows = [
+        {"conversation": c, "id": str(i), "text": t, "act": a}
+        for i, (c, t, a) in enumerate(messages)
+    ]
+    columns = ("conversation", "id", "text", "act")
+    return pv.Corpus.from_polars(pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String)))
+
+
+def test_learns_the_acts_of_the_sample(name, parts):
+    train, test = parts
+    tagger = make(name).fit(train, labels="act")
+    assert tagger.score(test) > 0.6
+    assert tagger.score(train) > tagger.score(test)
+    assert set(tagger.tags_) == set(train.table["act"].unique())
+
+
+def test_probabilities_and_tags(name, corpus):
+    tagger = make(name).fit(corpus)
+    shares = tagger.predict_proba(corpus)
+    assert shares.shape == (corpus.n_messages, len(tagger.tags_))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    agreement = np.array(tagger.tags_)[shares.argmax(axis=1)] == tagger.predict(corpus)
+    assert agreement.mean() > 0.9
+    np.testing.assert_array_equal(tagger.transform(corpus), shares)
+
+
+def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
+    import palaver.models.hidden_backoff as module
+
+    monkeypatch.setattr(module, "_SHARD_TOKENS", 300)
+    many = [estimates(make(name, n_jobs=n_jobs).fit(corpus)) for n_jobs in (1, 3)]
+    assert many[0] == many[1]
+
+
+def test_saved_and_loaded(name, corpus, tmp_path):
+    tagger = make(name).fit(corpus)
+    tagger.save(tmp_path / "run")
+    again = pv.load(tmp_path / "run")
+    assert type(again) is type(tagger)
+    assert again.get_params() == tagger.get_params()
+    assert again.label_ == "act"
+    assert estimates(again) == estimates(tagger)
+    np.testing.assert_array_equal(again.predict_proba(corpus), tagger.predict_proba(corpus))
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, tmp_path):
+    whole = make(name).fit(corpus)
+
+    def interrupt(sweep, chains):
+        if sweep == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="after sweep 3"):
+        make(name).fit(corpus, folder=tmp_path, callbacks=[interrupt])
+    with pytest.raises(StoreError, match="not finished"):
+        pv.load(tmp_path)
+    resumed = make(name, n_jobs=2).fit(corpus, folder=tmp_path)
+    assert estimates(resumed) == estimates(whole)
+    assert resumed.trace_.equals(whole.trace_)
+    again = make(name).fit(corpus, folder=tmp_path)  # a finished run stays as it is
+    assert estimates(again) == estimates(whole)
+    assert again.trace_.equals(whole.trace_)
+    with pytest.raises(StoreError, match="data"):
+        make(name).fit(pv.sample(30), folder=tmp_path)
+
+
+def test_scikit_learns_manners(name, corpus):
+    tagger = make(name)
+    assert clone(tagger).get_params() == tagger.get_params()
+    assert set(tagger.limits) == set(tagger.get_params()) - {"random_state"}
+    with pytest.raises(ParameterError, match="there is no parameter 'classes'"):
+        tagger.set_params(classes=2)
+    with pytest.raises(ParameterError, match="n_jobs must be"):
+        make(name, n_jobs=0).fit(corpus)
+
+
+def test_not_fitted(name, corpus):
+    for call in (lambda t: t.predict(corpus), lambda t: t.predict_proba(corpus),
+                 lambda t: t.score(corpus), lambda t: t.summary(), lambda t: t.save("x"),
+                 lambda t: t.annotate(corpus)):  # fmt: skip
+        with pytest.raises(NotFittedError, match=r"call fit\(corpus\)"):
+            call(make(name))
+
+
+def test_labels_that_are_not_there(name, corpus):
+    with pytest.raises(ParameterError, match=r"no column 'mood' of labels; the corpus has: .*act"):
+        make(name).fit(corpus, labels="mood")
+    with pytest.raises(CorpusError, match=r"no (message|column)"):
+        make(name).fit(tiny(("a", "hello", None), ("a", "world", None)))
+    with pytest.raises((CorpusError, ParameterError), match=r"no (labelled|message|column)"):
+        make(name).fit(tiny())
+    with pytest.raises(CorpusError, match="no words"):
+        make(name).fit(tiny(("a", "", "x"), ("a", " ", "y")))
+    with pytest.raises(ParameterError, match="takes a Corpus"):
+        make(name).fit([["hello"]])
+
+
+EDGES = {
+    "one label": tiny(("a", "yes", "s"), ("a", "no no", "s"), ("b", "well", "s")),
+    "one message": tiny(("a", "hello world", "s")),
+    "empty sentences": tiny(("a", "", "b"), ("a", "so what", "q"), ("a", "", "b"), ("b", "", "s")),
+    "unlabelled ones": tiny(("a", "yes", None), ("a", "why", "q"), ("b", "so", None),
+                            ("c", "because", "s")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges(name, edge):
+    corpus = EDGES[edge]
+    tagger = make(name).fit(corpus)
+    new = tiny(("n", "", "z"), ("n", "never seen words", "z"), ("n", "yes", "s"))
+    for data in (corpus, new):
+        shares = tagger.predict_proba(data)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        assert np.isfinite(shares).all()
+        assert set(tagger.predict(data)) <= set(tagger.tags_)
+    if edge == "one label":
+        assert set(tagger.predict(new)) == {"s"}
+
+
+def test_labels_that_training_never_saw_count_as_errors(name, corpus):
+    tagger = make(name).fit(tiny(("a", "yes", "s"), ("a", "why", "q")))
+    new = tiny(("n", "yes", "s"), ("n", "why", "z"))
+    assert tagger.score(new) <= 0.5
+    confusion = tagger.confusion(new)
+    assert confusion.filter(pl.col("label") == "z")["messages"].sum() == 1
+    with pytest.raises(CorpusError, match="no message has a label"):
+        tagger.score(tiny(("n", "yes", None), ("n", "no", None)).with_columns(
+            act=pl.Series([None, None], dtype=pl.String)))  # fmt: skip
+
+
+def test_tables(name, corpus):
+    tagger = make(name).fit(corpus)
+    tagged = tagger.annotate(corpus)
+    np.testing.assert_array_equal(tagged.table["tag"], tagger.predict(corpus))
+    rows = np.arange(corpus.n_messages)
+    best = [tagger.tags_.index(tag) for tag in tagged.table["tag"]]
+    shares = tagger.predict_proba(corpus)[rows, best]
+    np.testing.assert_allclose(tagged.table["tag_probability"], shares)
+    confusion = tagger.confusion(corpus)
+    assert confusion.columns == ["label", "tag", "messages"]
+    assert confusion["messages"].sum() == corpus.n_messages
+    right = confusion.filter(pl.col("label") == pl.col("tag"))["messages"].sum()
+    assert right / corpus.n_messages == pytest.approx(tagger.score(corpus))
+    errors = tagger.errors(corpus, n=5)
+    assert errors.columns == ["message", "label", "tag", "probability", "text"]
+    assert (errors["label"] != errors["tag"]).all()
+    summary = tagger.summary()
+    assert summary.classes(4).height == len(tagger.tags_)
+    np.testing.assert_allclose(tagger.transitions_.sum(axis=1), 1)
+
+
+def test_encoded_data_give_the_same(name, corpus):
+    tagger = make(name).fit(corpus)
+    assert estimates(make(name).fit(encode(corpus, min_count=1))) == estimates(tagger)
+    np.testing.assert_array_equal(
+        tagger.predict(encode(corpus, min_count=1)), tagger.predict(corpus)
+    )
+
+
+def test_a_conversations_tags_do_not_depend_on_the_others(name, corpus):
+    tagger = make(name).fit(corpus)
+    first = corpus.take(np.arange(10))
+    np.testing.assert_allclose(
+        tagger.predict_proba(first), tagger.predict_proba(corpus)[: first.n_messages], rtol=1e-12
+    )
