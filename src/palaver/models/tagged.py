@@ -113,7 +113,14 @@ def choose_words(encoded: Encoded, min_count: int, end: bool) -> Vocabulary:
 
 def all_words(corpus: Corpus | Encoded) -> Encoded:
     """Return a corpus as arrays, with every word of it."""
-    return corpus if isinstance(corpus, Encoded) else encode(corpus, min_count=1)
+    if isinstance(corpus, Encoded):
+        return corpus
+    if not isinstance(corpus, Corpus):
+        raise ParameterError(
+            f"a tagger takes a Corpus, got {type(corpus).__name__}; make one with "
+            "palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
+        )
+    return encode(corpus, min_count=1)
 
 
 def as_sentences(
