@@ -48,7 +48,7 @@ def measure(graph: sparse.csr_matrix, **options: Any) -> dict[str, Any]:
     ranking = pv.grasshopper(graph, weight=WEIGHT, top=TOP, **options)
     seconds, waited = time.process_time() - start, time.perf_counter() - wall
     tracemalloc.start()
-    pv.grasshopper(graph, weight=WEIGHT, top=2, **options)
+    pv.grasshopper(graph, weight=WEIGHT, top=TOP, **options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return {

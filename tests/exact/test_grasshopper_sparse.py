@@ -83,6 +83,18 @@ def test_a_ring_is_all_ties():
         assert_same(ring.toarray(), None, weight, 0.0, top=2)
 
 
+@pytest.mark.parametrize("weight", [0.9999, 1.0])
+def test_a_chain_mixes_slowly(weight):
+    """Krylov solvers crawl along a chain of 600 items; the factorization does not."""
+    links = np.random.default_rng(1).random(599) + 0.5
+    chain = sparse.diags([links, links], [1, -1]).tocsr()
+    exact = pv.grasshopper(chain, weight=weight, top=8, solver="exact")
+    found = pv.grasshopper(chain, weight=weight, top=8, solver="iterative")
+    np.testing.assert_array_equal(found.order, exact.order)
+    assert not found.tied.any()
+    np.testing.assert_allclose(found.scores, exact.scores, rtol=1e-3)
+
+
 def test_near_ties_are_resolved():
     """Items that differ by a billionth are told apart, those by a quadrillionth are tied."""
     W = np.zeros((40, 40))

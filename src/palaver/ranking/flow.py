@@ -19,14 +19,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, splu
 
 from palaver.kernels.walks import push_two_visits, push_visits, residual_extent
 
 _SWEEPS = 6  # passes of pushing after which what is left is global: a Krylov solver is faster
 _ROUNDS = 30
 LEAST = 1e-3  #: keeps bounds finite while residuals are still large
-_EXACT_BELOW = 1e-7  # limits below which residuals are computed afresh, not carried on
+_EXACT_BELOW = 1e-7  # limits below which residuals are computed afresh, not carried on; or, where
+_DRIFT = 1e4 * float(np.finfo(float).eps)  # visits are many, below this share of the most
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Flow:
         self._residuals = starts.copy()
         self.is_open = starts[:, 0] > 0
         self._extents: list[Extent] | None = None
+        self._is_slow = False
+        self._factors: Any = None
 
     @property
     def n_columns(self) -> int:
@@ -87,7 +91,7 @@ class Flow:
 
     def absorb(self, item: int) -> None:
         """Turn an item into an absorbing state; what follows from it becomes residual."""
-        self._extents = None
+        self._extents = self._factors = None
         row = slice(self._offsets[item], self._offsets[item + 1])
         lost = (self._passes[item] - self._escape) * self.visits[item]
         self._passes[item] = self._escape
@@ -108,15 +112,16 @@ class Flow:
         self._extents = None
         limits = np.array([limit, jump_limit])[: self.n_columns]
         for _ in range(_ROUNDS):
+            is_fine = limit < max(_EXACT_BELOW, _DRIFT * np.abs(self.visits[:, 0]).max())
             if self._push(limits):
-                if limit >= _EXACT_BELOW:
+                if not is_fine:
                     return True
                 self._refresh()
                 if self._is_within(2 * limits):
                     return True
             before = np.linalg.norm(self._residuals)
             self._solve(limits)
-            if np.linalg.norm(self._residuals) > 0.5 * before and limit < _EXACT_BELOW:
+            if np.linalg.norm(self._residuals) > 0.5 * before and is_fine:
                 return False  # rounding has the last word
         return False
 
@@ -149,23 +154,40 @@ class Flow:
         self._residuals = np.ascontiguousarray(self._starts + self._moves.T @ passed - self.visits)
 
     def _solve(self, limits: NDArray[np.float64]) -> None:
-        """Take a large step by a Krylov solver, for what is owed all over the graph."""
-        n_items = len(self.visits)
+        """Take a large step, for what is owed all over the graph."""
+        for column, limit in enumerate(limits):
+            residual = self._residuals[:, column].copy()
+            step = None if self._is_slow else self._krylov_step(residual, limit)
+            if step is None:  # the walk mixes slowly, as along a chain: factors are sparse then
+                self._is_slow = True
+                step = self._direct_step(residual)
+            self.visits[:, column] += step
+        self._refresh()
+
+    def _krylov_step(
+        self, residual: NDArray[np.float64], limit: float
+    ) -> NDArray[np.float64] | None:
+        """Return what to add to the visits, or None if the solver does not converge."""
+        n_items = len(residual)
         backwards = self._moves.T
         operator = LinearOperator(
             (n_items, n_items),
             matvec=lambda x: x.ravel() - backwards @ (self._passes * x.ravel()),
             dtype=np.float64,
         )
-        for column, limit in enumerate(limits):
-            residual = self._residuals[:, column].copy()
-            size = np.linalg.norm(residual)
-            goal = {"rtol": 0.0, "atol": min(0.2 * limit * np.sqrt(n_items), 0.1 * size)}
-            step, failed = bicgstab(operator, residual, maxiter=100, **goal)
-            if failed or not np.isfinite(step).all():
-                step, _ = gmres(operator, residual, restart=60, maxiter=5, **goal)
-            self.visits[:, column] += step
-        self._refresh()
+        size = float(np.linalg.norm(residual))
+        goal = {"rtol": 0.0, "atol": min(0.2 * limit * np.sqrt(n_items), 0.1 * size)}
+        step, failed = bicgstab(operator, residual, maxiter=100, **goal)
+        if failed or not np.isfinite(step).all():
+            step, failed = gmres(operator, residual, restart=60, maxiter=3, **goal)
+        return None if failed or not np.isfinite(step).all() else step
+
+    def _direct_step(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same by a sparse factorization, which is kept until the next item."""
+        if self._factors is None:
+            passing = sparse.diags(self._passes) @ self._moves
+            self._factors = splu(sparse.csc_matrix((sparse.eye(len(residual)) - passing).T))
+        return np.asarray(self._factors.solve(residual))
 
     def extents(self) -> list[Extent]:
         """Return the extent of the residuals of each column."""
