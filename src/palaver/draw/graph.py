@@ -73,9 +73,10 @@ def find_edges(
 
 
 def first_step(edges: Sequence[Edge], n_nodes: int) -> int:
-    """Return the slider's first place: as many raised edges as nodes and a half, at least."""
-    raised = sorted((e.effect for e in edges if e.effect > 1 and e.source >= 0), reverse=True)
-    wanted = min(len(raised), round(1.5 * n_nodes))
+    """Return the slider's first place: about as many arrows between classes as classes."""
+    between = (e for e in edges if e.effect > 1 and e.source not in (-1, e.target))
+    raised = sorted((e.effect for e in between), reverse=True)
+    wanted = min(len(raised), n_nodes)
     if not wanted:
         return 0
     return max(i for i, step in enumerate(STEPS) if step <= raised[wanted - 1] or i == 0)

@@ -1,15 +1,16 @@
 """Colours of classes, safe for the colour-blind, and their letters.
 
-The first seven are those of Okabe & Ito (2008, "Color universal design") without black, the
-others are from Tol's muted scheme (2021, "Colour schemes"). Beyond twelve classes colours come
-again with dashed edges; letters always tell classes apart.
+The first seven are those of Okabe & Ito (2008, "Color universal design") without black. Five
+more and the order were chosen so that neighbours differ clearly and all twelve differ, also for
+eyes without one kind of cones; a test holds them to it. Beyond twelve classes colours come again
+with dashed edges; letters always tell classes apart.
 """
 
 from __future__ import annotations
 
 COLOURS = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#882255",
-    "#999933", "#6a5acd", "#44aa99", "#8c8c8c",
+    "#0072b2", "#e69f00", "#56b4e9", "#d55e00", "#009e73", "#f0e442", "#cc79a7", "#6a5acd",
+    "#994f00", "#332288", "#999933", "#882255",
 )  # fmt: skip
 
 

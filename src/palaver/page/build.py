@@ -149,6 +149,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "percent": lambda share: "under 1%" if 0 < share < 0.005 else f"{share:.0%}",
         "number": lambda value: f"{value:,}",
+        "counted": lambda value, noun: f"{value:,} {noun}{'' if value == 1 else 's'}",
         "times": times,
         "picture": Markup,  # for what palaver.draw made, which escapes by itself
     }

@@ -13,6 +13,7 @@ from palaver.page.marks import Marks
 _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
 _PURE = 0.8  # of the words that bear a class
 _CANDIDATES = 200
+_UNFIT = re.compile(r"[@<>&]|https?:|www\.")  # somebody addressed, links, torn markup
 _ENDS = frozenset(".!?…。！？؟।")
 _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
 
@@ -26,8 +27,9 @@ def typical_sentences(
     if it has three to eight words, at least half of them bear a class, and four fifths of
     these the same. It is the more typical the more telling its words are: the mean of
     the roots of ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; the root, so
-    that no single word decides. Sentences that address
-    somebody (``@``) are left out, and those that share most words with a better one.
+    that no single word decides. Sentences with links
+    or that address somebody (``@``) are left out, and those that share most words with a
+    better one.
     """
     found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
     if marks.words:
@@ -87,7 +89,7 @@ def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | Non
     written = " ".join(text[start:end].split())
     sentence = _BEFORE.sub("", written)
     fits = 0 < len(sentence) <= _LONGEST and not _ENDS.issuperset(sentence)
-    return sentence if fits and "@" not in written and "<" not in written else None
+    return sentence if fits and not _UNFIT.search(written) else None
 
 
 def _different(candidates: Sequence[tuple[float, str]], n_sentences: int) -> list[str]:

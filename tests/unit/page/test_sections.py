@@ -1,6 +1,7 @@
 """Numbers and words of the page, on data where the answer is known."""
 
 import html
+import itertools
 import json
 import re
 
@@ -131,6 +132,40 @@ def test_letters_can_be_read_on_every_colour():
     for colour in COLOURS:
         assert contrast(ink_on(colour), colour) >= 4.5
     assert [letters(i) for i in (0, 25, 26, 27, 701, 702)] == ["A", "Z", "AA", "AB", "ZZ", "AAA"]
+
+
+# Machado, Oliveira & Fernandes (2009), severity 1: what people without red, green or blue
+# cones see, as matrices on linear RGB.
+CONES = {
+    "red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998]],
+    "green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+              [-0.011820, 0.042940, 0.968881]],
+    "blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+             [0.004733, 0.691367, 0.303900]],
+    "none": np.eye(3),
+}  # fmt: skip
+
+
+def lab(colour, cones):
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(cones) @ linear, 0, 1)
+    to_xyz = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                       [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
+    ratio = to_xyz @ seen / [0.95047, 1.0, 1.08883]
+    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("cones", CONES)
+def test_colours_differ_for_every_kind_of_eyes(cones):
+    """CIE76 distances: neighbours in a stacked bar differ clearly, all differ."""
+    seen = [lab(colour, CONES[cones]) for colour in COLOURS]
+    for one, other in itertools.pairwise(seen):
+        assert np.linalg.norm(one - other) > 30
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(one - other) > 12
 
 
 def test_percents_sum_to_a_hundred():
@@ -284,6 +319,29 @@ def test_unigram_is_that_of_the_words_learned_from(corpus, model):
     assert guess.model == fitted.perplexity(encoded, n_particles=50)
     assert not guess.seen
     assert guess_words(object(), test, seen=False) is None
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 40])
+def test_any_number_of_classes(n_classes, corpus, tmp_path):
+    model = pv.LDA(n_classes=n_classes, n_sweeps=8).fit(corpus)
+    page = pv.report(model, corpus, tmp_path / "r.html").read_text()
+    assert page.count('<article class="card') == n_classes
+    assert ('id="act-AN"' in page) == (n_classes == 40)
+    assert ("largest of 40" in page) == (n_classes == 40)
+
+
+def test_pages_of_the_barest_corpora(tmp_path):
+    one = pv.Corpus.from_polars(pl.DataFrame({"text": ["thanks a lot, it works"]}))
+    model = pv.M4(n_classes=2, n_sweeps=4).fit(one)
+    page = pv.report(model, one, tmp_path / "one.html").read_text()
+    assert "1 messages" not in page
+    assert 'id="groups"' not in page
+    silent = pv.Corpus.from_polars(pl.DataFrame({"text": ["", "xyzzy", "!"]}))
+    assert pv.report(model, silent, tmp_path / "silent.html").is_file()
+    chain = pl.DataFrame({"text": ["thanks", "it works"] * 300, "conversation": ["c"] * 600})
+    deep = pv.Corpus.from_polars(chain).chained()
+    page = pv.report(model, deep, tmp_path / "deep.html", max_messages=50).read_text()
+    assert "carries 50 of 600 messages" in page
 
 
 @pytest.mark.parametrize("name", MODELS)

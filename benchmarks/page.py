@@ -1,0 +1,94 @@
+"""How large the page is and how long it takes to open: ``python -m benchmarks.page``.
+
+The built-in sample at several sizes, M4 with ten classes fitted to the smallest. Opening is from
+the request to the moment when everything can be clicked, in chromium without a cache, the median
+of five; then the first search, which unpacks all texts. Needs chromium and playwright.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+import palaver as pv
+
+#: Threads of the sample, and how many messages the page may carry.
+SIZES = ((400, 20_000), (9_600, 20_000), (9_600, 60_000))
+
+
+class Quick:
+    """A fitted model that settles for few sweeps over new texts: only sizes matter here."""
+
+    def __init__(self, model: pv.M4, n_sweeps: int = 4) -> None:
+        self.model, self.n_sweeps = model, n_sweeps
+        self.vocabulary_, self.summary = model.vocabulary_, model.summary
+
+    def transform(self, corpus: Any) -> Any:
+        return self.model.transform(corpus, self.n_sweeps)
+
+    def token_classes(self, corpus: Any) -> Any:
+        return self.model.token_classes(corpus, self.n_sweeps)
+
+
+def measure(browser: Any, path: Path) -> dict[str, float]:
+    opened, searched = [], []
+    for _ in range(5):
+        context = browser.new_context(viewport={"width": 1400, "height": 900})
+        page = context.new_page()
+        start = time.perf_counter()
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        opened.append(time.perf_counter() - start)
+        searched.append(search(page))
+        context.close()
+    return {"open_s": median(opened), "search_s": median(searched)}
+
+
+def search(page: Page) -> float:
+    start = time.perf_counter()
+    page.locator("#search").fill("xylophone")
+    page.get_by_text("0 messages", exact=True).wait_for()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="write the numbers as JSON")
+    arguments = parser.parse_args()
+    corpora = {n: pv.sample(n) for n in sorted({n for n, _ in SIZES})}
+    smallest = corpora[min(corpora)]
+    model = Quick(pv.M4(n_classes=10, n_sweeps=60).fit(smallest))
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for n_threads, most in SIZES:
+            corpus, path = corpora[n_threads], Path(folder) / "report.html"
+            start = time.perf_counter()
+            pv.report(model, corpus, path, max_messages=most, max_characters=10**9)
+            built = time.perf_counter() - start
+            row = {"messages": corpus.n_messages, "carried": min(corpus.n_messages, most),
+                   "megabytes": path.stat().st_size / 1e6, "build_s": built}  # fmt: skip
+            rows.append(row | measure(browser, path))
+        browser.close()
+    print("| messages | on the page, at most | size | built in | opens in | first search |")
+    print("|---|---|---|---|---|---|")
+    for row in rows:
+        print(
+            f"| {row['messages']:,} | {row['carried']:,} | {row['megabytes']:.1f} MB "
+            f"| {row['build_s']:.1f} s | {row['open_s']:.2f} s | {row['search_s']:.2f} s |"
+        )
+    if arguments.out:
+        arguments.out.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
