@@ -191,8 +191,13 @@ def judge_cells(options: Options, kept: Cells, name: str, fit: Cell) -> list[Cel
         )  # fmt: skip
     if judge.labelled(name):
         source = plan.sources[name]
-        work = cell("acts", lambda m, f: judge.clusters(m, corpus_of(options.data, source), f), 0.1)
-        found.append(work)
+        given = {"topic": 1} if name == "sample" else {}
+        found.append(
+            cell(
+                "acts", lambda m, f: judge.clusters(m, corpus_of(options.data, source), f), 0.1,
+                **given,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -14,6 +14,7 @@ import polars as pl
 import palaver as pv
 from palaver.corpus.table import Corpus
 from palaver.encode import encode
+from palaver.evaluate.clustering import v_measure
 from palaver.evaluate.labels import grouped_contingency, labelled_tokens, random_classes
 from palaver.evaluate.threads import right_parents
 from palaver.models.reconstruct import best_parents, order_of, reconstructions
@@ -96,6 +97,10 @@ def clusters(model: Model, corpus: Corpus, folder: Path) -> dict[str, Any]:
         of_token = labelled_tokens(conversation, offsets, labels).found
         _keep(folder / f"{name}.npz", rows.found, rows.gold, of_token, corpus.n_conversations)
     result = {"background": float((tokens < 0).mean()), "n_tokens": len(tokens)}
+    if "topic" in corpus.table.columns:
+        about = labelled_tokens(tokens, encoded.message_offsets, corpus.table["topic"])
+        kept = about.found >= 0
+        result["topic"] = float(v_measure(about.found[kept], about.gold[kept]))
     if "act" in corpus.table.columns and "sentence_acts" not in corpus.table.columns:
         of_message = np.repeat(
             np.arange(corpus.n_conversations), np.diff(corpus.conversation_offsets)
