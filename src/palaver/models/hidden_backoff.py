@@ -28,10 +28,9 @@ from palaver.kernels import hidden_backoff as kernels
 from palaver.kernels import tag_chains
 from palaver.language import Smoothing, Tables
 from palaver.language.backoff import as_cutoffs
-from palaver.language.discounts import DISCOUNTS
-from palaver.language.tables import COMBINATIONS
 from palaver.models.hidden_backoff_engine import PHASES, HiddenBackoffEngine, Rounds, TagShard
-from palaver.models.hidden_states import StateLayout, admits_states, make_layout
+from palaver.models.hidden_limits import HIDDEN_LIMITS
+from palaver.models.hidden_states import StateLayout, make_layout
 from palaver.models.hidden_tables import round_table, state_table
 from palaver.models.hidden_words import WordModel, check_backoff
 from palaver.models.tag_moves import learn_tag_moves
@@ -45,17 +44,13 @@ from palaver.models.tagged import (
     fingerprint_of,
     label_names,
 )
-from palaver.models.tagger import Tagger
-from palaver.params import Limit, either, flag, nothing, one_of, real, such, text, whole
+from palaver.models.tagger_search import Searching
+from palaver.params import Limit
 
 _SHARD_TOKENS = 100_000
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
-class HiddenBackoffTagger(Tagger):
+class HiddenBackoffTagger(Searching):
     """Tagger of dialogue acts with backoff models of words and hidden states inside sentences.
 
     Parameters
@@ -119,6 +114,8 @@ class HiddenBackoffTagger(Tagger):
         Log-likelihood of the training sentences after each round and epoch.
     state_words_ : polars.DataFrame
         Telling words of each tag and state.
+    search_ : polars.DataFrame
+        After :meth:`search`: every setting tried, with its share of right tags.
 
     Examples
     --------
@@ -130,34 +127,7 @@ class HiddenBackoffTagger(Tagger):
 
     name = "hidden-backoff"
     size_parameter: ClassVar[str] = "n_states"
-    limits: ClassVar[dict[str, Limit]] = {
-        "n_states": such("a whole number from 1 to 100, a mapping from tags to such numbers, "
-                         "or 'auto'", admits_states),
-        "backoff": text(),
-        "discount": one_of(*DISCOUNTS),
-        "combine": one_of(*COMBINATIONS),
-        "weights": either(such("a mapping", lambda v: isinstance(v, Mapping)), nothing()),
-        "interpolate": flag(),
-        "cutoffs": either(whole(0), such("a list", _is_list)),
-        "continuation": either(flag(), one_of("words")),
-        "order": whole(1, 9),
-        "min_count": whole(1),
-        "end": flag(),
-        "factors": either(such("a list", _is_list), nothing()),
-        "tag_order": whole(1, 3),
-        "speaker_change": flag(),
-        "word_weight": real(above=0),
-        "decode": one_of("viterbi", "sum"),
-        "topology": one_of("forward", "fork"),
-        "tied": either(flag(), such("a list of lists", _is_list)),
-        "alignment": one_of("viterbi", "sampled", "averaged"),
-        "n_alignments": whole(1),
-        "max_rounds": whole(1),
-        "epochs": whole(1),
-        "final_epochs": whole(0),
-        "tolerance": real(0),
-        "n_jobs": whole(1),
-    }  # fmt: skip
+    limits: ClassVar[dict[str, Limit]] = HIDDEN_LIMITS
 
     def __init__(
         self,
@@ -225,6 +195,7 @@ class HiddenBackoffTagger(Tagger):
 
     def _labelled(self, corpus: Corpus | Encoded, labels: str) -> Sentences:
         encoded = all_words(corpus)
+        self._training = (corpus if self.factors else encoded, labels)
         codes, names = label_names(encoded, labels)
         if not names:
             raise CorpusError(f"{type(self).__name__}: no message has a label in {labels!r}")
@@ -323,6 +294,18 @@ class HiddenBackoffTagger(Tagger):
             }
         ]
         self._set_estimates()
+
+    def relearn_tags(self, corpus: Corpus | Encoded, labels: str) -> None:
+        """Learn again how tags follow each other, after ``tag_order`` or its like was changed."""
+        data = self._labelled(corpus, labels)
+        moves = learn_tag_moves(data, len(self.tags_), self.tag_order, self.speaker_change)
+        self.chains_[0]["tag_moves"] = moves
+
+    @property
+    def word_parents_(self) -> list[str]:
+        """Names of the parents of words, as graphs name them."""
+        self._check_fitted()
+        return self._words.parents
 
     def _set_estimates(self) -> None:
         best = self.chains_[0]

@@ -100,6 +100,11 @@ class Tagger(Model):
 
     # using
 
+    def _encode(self, corpus: Corpus | Encoded) -> Encoded:
+        """Return a corpus with all its words: taggers have an unknown word of their own."""
+        self._check_fitted()
+        return all_words(corpus)
+
     def predict(self, corpus: Corpus | Encoded) -> NDArray[np.str_]:
         """Return the tag of each message, those of a conversation chosen together."""
         self._check_fitted()

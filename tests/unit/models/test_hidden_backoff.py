@@ -7,6 +7,7 @@ import pytest
 import palaver as pv
 from palaver.errors import ParameterError
 from palaver.models.hidden_states import make_layout, states_by_length
+from palaver.models.tagger_search import SPACE, graphs, search
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +174,42 @@ def test_states_by_length():
     assert states_by_length(np.array([3.0, 4, 5])) == 2
     assert states_by_length(np.array([7.0, 9, 12])) == 3
     assert states_by_length(np.zeros(0)) == 1
+
+
+def test_search_finds_the_best_of_a_toy_space():
+    """Coordinate by coordinate, from the first settings, within the budget."""
+    seen = []
+
+    def evaluate(settings):
+        seen.append(settings)
+        return (
+            (settings["min_count"] == 20)
+            + (settings["backoff"] == "word+tag")
+            + (settings["word_weight"] == 0.8)
+            + 0.1 * (settings["n_states"] == {"a": 3, "b": 1})
+        )
+
+    first = {name: values[0] for name, values in SPACE.items()}
+    first |= {"backoff": "auto", "n_states": 2}
+    best, table = search(evaluate, first, ["word", "tag"], ["a", "b"], 500)
+    assert best["min_count"] == 20
+    assert best["backoff"] == "word+tag"
+    assert best["word_weight"] == 0.8
+    assert table.height == len(seen) < 200
+    assert table.filter(pl.col("kept"))["accuracy"].is_sorted()
+    assert search(evaluate, first, ["word", "tag"], ["a", "b"], 5)[1].height == 5
+
+
+def test_graphs_to_search():
+    assert set(graphs(["word", "tag"])) == {"word>tag", "tag>word", "word+tag"}
+    assert len(graphs(["word", "state", "tag"])) == 6 + 6
+
+
+def test_search_of_a_tagger(parts):
+    train, dev = parts
+    tagger = pv.HiddenBackoffTagger(n_states=1, min_count=60).fit(train)
+    before = tagger.score(dev)
+    tagger.search(dev, budget=25)
+    assert tagger.score(dev) > before
+    assert tagger.search_["accuracy"].max() == pytest.approx(tagger.score(dev))
+    assert tagger.search_.height == 25
