@@ -11,6 +11,7 @@ from benchmarks.papers.cells import Cells
 
 #: Name on the command line and of the page, and the module.
 EXPERIMENTS = {
+    "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
     "m4": "benchmarks.papers.m4",
 }

@@ -107,7 +107,7 @@ def test_context_helps_where_vectors_do_not():
 
 def test_score_and_posteriors_are_the_mixtures():
     X, _ = clusters(60)
-    model = pv.GaussianMixture(3, n_sweeps=20).fit(X)
+    model = pv.GaussianMixture(3, "full", n_sweeps=20).fit(X)
     densities = np.array([
         model.transitions_[-1, k]
         * stats.multivariate_normal.pdf(X, model.means_[k], model.covariances_[k])
@@ -132,7 +132,7 @@ def test_estimates_do_not_depend_on_where_the_data_lie():
 def test_a_state_that_empties_is_removed_in_the_papers_setting():
     X, _ = clusters()
     model = pv.GaussianHMM(
-        20, sampler="blocked", alpha=50 / 20, strength=0.0, extra_dof=0.0, scale="identity",
+        20, "full", "blocked", alpha=50 / 20, strength=0.0, extra_dof=0.0, scale="identity",
         init="random", n_sweeps=60,
     ).fit(X, [300])  # fmt: skip
     used = model.trace_["states"].to_numpy()

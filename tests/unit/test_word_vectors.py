@@ -186,14 +186,16 @@ def test_truncated_vectors_span_the_leading_dimensions():
 def test_utterances_are_weighted_means_of_words():
     vectors = pv.WordVectors(["yes", "no"], np.array([[1.0, 0.0], [0.0, 2.0]], np.float32))
     texts = corpus("yes no no", "no", "xyzzy", "yes")
-    X, lengths = pv.utterance_vectors(texts, vectors)
+    X, lengths = pv.utterance_vectors(texts, vectors, unit=False)
     idf = np.log(4 / 2)  # of both
     np.testing.assert_allclose(X, [[1 / 3, 4 / 3], [0, 2], [0, 0], [1, 0]])
     np.testing.assert_array_equal(lengths, [4])
-    X, _ = pv.utterance_vectors(texts, vectors, pooling="sum")
+    X, _ = pv.utterance_vectors(texts, vectors, pooling="sum", unit=False)
     np.testing.assert_allclose(X, np.array([[1, 4], [0, 2], [0, 0], [1, 0]]) * idf)
-    X, _ = pv.utterance_vectors(texts, vectors, "even", pooling="sum")
+    X, _ = pv.utterance_vectors(texts, vectors, "even", pooling="sum", unit=False)
     np.testing.assert_allclose(X, [[1, 4], [0, 2], [0, 0], [1, 0]])
+    X, _ = pv.utterance_vectors(texts, vectors, "root-idf", pooling="sum")
+    np.testing.assert_allclose(X, np.array([[1, 2], [0, 1], [0, 0], [1, 0]]) * np.sqrt(idf))
 
 
 def test_whitened_utterances_are_uncorrelated():

@@ -18,7 +18,7 @@ from palaver.encode.tokens import Encoded, encode
 from palaver.encode.vectors import WordVectors
 from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
-from palaver.params import check, either, nothing, one_of, whole
+from palaver.params import check, either, flag, nothing, one_of, whole
 
 #: A function from texts to an array with one row a text: any sentence encoder.
 SentenceEncoder = Callable[[Sequence[str]], ArrayLike]
@@ -26,9 +26,10 @@ SentenceEncoder = Callable[[Sequence[str]], ArrayLike]
 VectorSource = str | Path | WordVectors | SentenceEncoder | NDArray[np.float64]
 
 _LIMITS = {
-    "weighting": one_of("idf", "even"),
+    "weighting": one_of("idf", "root-idf", "even"),
     "pooling": one_of("mean", "sum"),
     "whiten": either(whole(1), nothing()),
+    "unit": flag(),
 }
 _LARGEST = 1e100  # beyond it squares leave the range of numbers
 
@@ -167,17 +168,23 @@ def learn_pooling(
     *,
     weighting: str = "idf",
     pooling: str = "mean",
+    unit: bool = True,
     whiten: int | None = None,
 ) -> WordPooling:
     """Learn weights, centre and projection from a corpus; see :func:`utterance_vectors`."""
     check("utterance_vectors", _LIMITS,
-          {"weighting": weighting, "pooling": pooling, "whiten": whiten})  # fmt: skip
+          {"weighting": weighting, "pooling": pooling, "whiten": whiten,
+           "unit": unit})  # fmt: skip
     word_vectors, known = vectors.look_up(encoded.vocabulary.words)
+    if unit:
+        lengths = np.linalg.norm(word_vectors, axis=1, keepdims=True)
+        word_vectors /= np.where(lengths > 0, lengths, 1.0)
     counts = word_counts(encoded)
     weights = known.astype(float)
-    if weighting == "idf":
+    if weighting != "even":
         spread = np.bincount(counts.indices, minlength=counts.shape[1])
-        weights *= np.log(max(encoded.n_messages, 1) / np.maximum(spread, 1))
+        rarity = np.log(max(encoded.n_messages, 1) / np.maximum(spread, 1))
+        weights *= np.sqrt(rarity) if weighting == "root-idf" else rarity
         if not weights.any():  # every word in every message
             weights = known.astype(float)
     if whiten is None:
@@ -237,6 +244,7 @@ def utterance_vectors(
     weighting: str = "idf",
     *,
     pooling: str = "mean",
+    unit: bool = True,
     whiten: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return a vector for each message of a corpus, and the lengths of its conversations.
@@ -248,10 +256,12 @@ def utterance_vectors(
         Word vectors learned from the corpus itself; a file of word vectors
         (:meth:`WordVectors.read`); word vectors; a function from a list of texts to an array
         with one row a text, such as a sentence encoder; or that array.
-    weighting : {"idf", "even"}
-        Weight of a word: the log of messages over messages that hold it, or one.
+    weighting : {"idf", "root-idf", "even"}
+        Weight of a word: the log of messages over messages that hold it, its root, or one.
     pooling : {"mean", "sum"}
         Of the weighted word vectors of a message; a message without known words has zero.
+    unit : bool
+        Scale every word vector to length one first.
     whiten : int, optional
         Project to so many principal components of variance one.
 
@@ -276,6 +286,6 @@ def utterance_vectors(
     encoded = corpus if isinstance(corpus, Encoded) else encode(corpus)
     pool = learn_pooling(
         encoded, word_vectors_of(encoded, vectors), weighting=weighting, pooling=pooling,
-        whiten=whiten,
+        unit=unit, whiten=whiten,
     )  # fmt: skip
     return pool(encoded), lengths

@@ -22,8 +22,8 @@ class GaussianHMM(VectorModel):
     ----------
     n_states : int
         Number of states, K; those that the data do not support empty themselves.
-    covariance : {"full", "diag", "tied"}
-        Of each state; of each state without correlations; one for all states.
+    covariance : {"tied", "full", "diag"}
+        One for all states; of each state; of each state without correlations.
     sampler : {"auto", "collapsed", "blocked"}
         One utterance at a time with all parameters integrated out; or whole conversations at
         once given drawn parameters, for any number of workers. "auto" goes by the size.
@@ -42,7 +42,7 @@ class GaussianHMM(VectorModel):
     hottest : float
         Temperature of the emissions in the first sweep; it falls to one over the first half
         of the burn-in.
-    vectors, weighting, pooling, whiten
+    vectors, weighting, pooling, unit, whiten
         How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
     n_sweeps, burn_in, n_samples : int
         Sweeps in all, before the first sample (default: half), and samples to keep.

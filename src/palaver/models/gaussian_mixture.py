@@ -24,7 +24,7 @@ class GaussianMixture(VectorModel):
         As for :class:`GaussianHMM`.
     alpha : float
         Dirichlet prior of the weights.
-    vectors, weighting, pooling, whiten
+    vectors, weighting, pooling, unit, whiten
         How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
     n_sweeps, burn_in, n_samples, n_chains, max_seconds, random_state, n_jobs
         As for all models.

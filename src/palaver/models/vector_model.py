@@ -32,7 +32,7 @@ from palaver.models.base import RUN_LIMITS, Model
 from palaver.models.gaussian_parts import GaussianEmissions
 from palaver.models.vector_engine import VectorEngine
 from palaver.parallel import Arrays, Executor
-from palaver.params import Limit, either, nothing, one_of, real, text, whole
+from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
 #: Vectors times states times squared dimensions up to which one state at a time is chosen.
 COLLAPSED_WORK = 2e8
@@ -51,8 +51,9 @@ VECTOR_LIMITS: dict[str, Limit] = {
     "init": one_of("kmeans", "random"),
     "hottest": real(1),
     "vectors": text(),
-    "weighting": one_of("idf", "even"),
+    "weighting": one_of("idf", "root-idf", "even"),
     "pooling": one_of("mean", "sum"),
+    "unit": flag(),
     "whiten": either(whole(1), nothing()),
 }
 
@@ -81,7 +82,7 @@ class VectorModel(Model):
     def __init__(
         self,
         n_states: int = 42,
-        covariance: str = "full",
+        covariance: str = "tied",
         sampler: str = "auto",
         alpha: float = 1.0,
         strength: float = 0.1,
@@ -90,9 +91,10 @@ class VectorModel(Model):
         init: str = "kmeans",
         hottest: float = 1.0,
         vectors: str = "corpus",
-        weighting: str = "idf",
+        weighting: str = "root-idf",
         pooling: str = "mean",
-        whiten: int | None = 20,
+        unit: bool = True,
+        whiten: int | None = None,
         n_sweeps: int = 200,
         burn_in: int | None = None,
         n_samples: int = 10,
@@ -113,6 +115,7 @@ class VectorModel(Model):
         self.vectors = vectors
         self.weighting = weighting
         self.pooling = pooling
+        self.unit = unit
         self.whiten = whiten
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
@@ -142,7 +145,8 @@ class VectorModel(Model):
         ----------
         X : array of shape (n, M), Corpus or Encoded
             Vectors, taken as they are; or conversations, whose utterances become vectors as
-            the parameters ``vectors``, ``weighting``, ``pooling`` and ``whiten`` say.
+            the parameters ``vectors``, ``weighting``, ``pooling``, ``unit`` and ``whiten``
+            say.
         lengths : array of int, optional
             Of the conversations, if X are vectors; one conversation if not given.
         vectors : optional
@@ -197,7 +201,7 @@ class VectorModel(Model):
         known = word_vectors_of(encoded, source)
         pooling = learn_pooling(
             encoded, known, weighting=params["weighting"], pooling=params["pooling"],
-            whiten=params["whiten"],
+            unit=params["unit"], whiten=params["whiten"],
         )  # fmt: skip
         coverage = known.coverage(encoded)
         return Utterances(pooling(encoded), offsets, words, vocabulary, coverage), pooling
