@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from palaver.models.hidden_backoff import HiddenBackoffTagger
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
+    from palaver.models.markov_m3 import MarkovM3
     from palaver.models.maxent import MaxEntTagger
     from palaver.models.registry import load
     from palaver.page import report
@@ -41,6 +42,7 @@ __all__ = [
     "GaussianHMM",
     "GaussianMixture",
     "HiddenBackoffTagger",
+    "MarkovM3",
     "MaxEntTagger",
     "Vocabulary",
     "WordVectors",
@@ -70,6 +72,7 @@ _HOMES = {
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "MaxEntTagger": "palaver.models.maxent",
+    "MarkovM3": "palaver.models.markov_m3",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
     "compare": "palaver.trials.compare",

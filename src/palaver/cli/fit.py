@@ -20,7 +20,8 @@ def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="m4, block-hmm, lda, gaussian-hmm or gaussian-mixture.", show_default=False
+            help="m4, block-hmm, lda, gaussian-hmm, gaussian-mixture or markov-m3.",
+            show_default=False,
         ),
     ] = None,
     file: Annotated[
@@ -31,10 +32,13 @@ def run(
         Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(help="Number of classes; each model has its own default.")
+        int | None,
+        typer.Option(
+            "--classes", "--topics", help="Number of classes; each model has its own default."
+        ),
     ] = None,
     sweeps: Annotated[
-        int | None, typer.Option(help="Sweeps in all; 1000 unless said (gaussian: 200).")
+        int | None, typer.Option(help="Sweeps in all; each model has its own default, m4: 1000.")
     ] = None,
     chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,

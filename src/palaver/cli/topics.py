@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +56,7 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
         line += f", {summary.background_share:.0%} of the tokens are background"
     if "coverage" in facts:
         line += f", {facts['coverage']:.1%} of the tokens have vectors"
-    if summary.params.get("n_chains", 1) > 1:
+    if summary.params.get("n_chains", 1) > 1 and isfinite(summary.convergence["r_hat"]):
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     console.print(line, soft_wrap=False)
     if summary.params.get("n_chains", 1) > 1 and summary.convergence["r_hat"] > 1.1:

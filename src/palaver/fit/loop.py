@@ -160,7 +160,7 @@ def _run(
         chains, sweep = _chains_of(snapshot), snapshot.sweep
         executor.restore(snapshot.states)
     finished = True
-    while sweep < schedule.n_sweeps:
+    while sweep < schedule.n_sweeps and not _settled(schedule, chains):
         sweep += 1
         _sweep_chains(engine, executor, schedule, seed, sweep, chains)
         asked = [callback(sweep, chains) for callback in callbacks]
@@ -175,6 +175,11 @@ def _run(
         kept = "; resume to go on" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
     return Fit(chains, sweep, finished)
+
+
+def _settled(schedule: Schedule, chains: list[Chain]) -> bool:
+    """Whether more sweeps would change nothing to speak of."""
+    return schedule.settled([[info["log_joint"] for info in chain.trace] for chain in chains])
 
 
 def _start(engine: Engine, executor: Executor, seed: int, n_chains: int) -> list[Chain]:

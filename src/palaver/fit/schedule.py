@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+#: Sweeps over which a rise is looked at.
+SETTLED = 3
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,9 @@ class Schedule:
     hottest : float
     max_seconds : float, optional
         Stop at the first sweep that ends after so long; results then depend on the machine.
+    tolerance : float
+        Stop when the log joint of every chain has risen by less than this share of itself a
+        sweep, over the last :data:`SETTLED` sweeps after the burn-in; for what is optimised.
     """
 
     n_sweeps: int
@@ -30,6 +37,7 @@ class Schedule:
     anneal: float = 0.0
     hottest: float = 1.0
     max_seconds: float | None = None
+    tolerance: float = 0.0
 
     @classmethod
     def make(
@@ -43,6 +51,16 @@ class Schedule:
         burn_in = n_sweeps // 2 if burn_in is None else min(burn_in, max(n_sweeps - 1, 0))
         thin = max(1, (n_sweeps - burn_in) // max(n_samples, 1))
         return cls(n_sweeps, burn_in, thin, max_seconds=max_seconds)
+
+    def settled(self, log_joints: Sequence[Sequence[float]]) -> bool:
+        """Whether there is nothing more to gain, given the log joints of each chain's sweeps."""
+        if not self.tolerance:
+            return False
+        return all(
+            len(values) > self.burn_in + SETTLED
+            and values[-1] - values[-1 - SETTLED] < SETTLED * self.tolerance * abs(values[-1])
+            for values in log_joints
+        )
 
     def keeps(self, sweep: int) -> bool:
         """Whether sweep number ``sweep``, counted from 1, is a sample."""

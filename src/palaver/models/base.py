@@ -40,7 +40,9 @@ RUN_LIMITS: dict[str, Limit] = {
     "n_jobs": whole(1),
 }
 #: Parameters that may differ when a run is continued: they do not change the draws.
-_NOT_IDENTITY = ("n_sweeps", "burn_in", "n_samples", "max_seconds", "n_jobs", "random_state")
+_NOT_IDENTITY = (
+    "n_sweeps", "burn_in", "n_samples", "tolerance", "max_seconds", "n_jobs", "random_state",
+)  # fmt: skip
 
 
 class Model(Manners, Answers, Looks):

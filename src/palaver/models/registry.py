@@ -20,6 +20,7 @@ MODELS = {
     "lda": ("palaver.models.lda", "LDA"),
     "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
     "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
+    "markov-m3": ("palaver.models.markov_m3", "MarkovM3"),
 }
 #: The same for taggers, which learn labels that people gave.
 TAGGERS = {

@@ -107,7 +107,8 @@ def gather(
     encoded = encode(corpus, model.vocabulary_)
     lengths = np.diff(encoded.message_offsets)
     speaking = lengths > 0
-    shares = model.transform(encoded)[:, order] * speaking[:, None]
+    of_messages = getattr(model, "message_shares", model.transform)
+    shares = of_messages(encoded)[:, order] * speaking[:, None]
     following, observed = _following(summary, order, corpus, shares)
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         telling = exemplars(model, corpus, _EXAMPLES, shares=shares)

@@ -40,6 +40,19 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             )
         source = Source(source.path / names[0], source.max_bytes)
     data = source.read_bytes()
+    n_documents, n_words, n_counts, end = read_header(data, source)
+    words = read_vocabulary(source, n_words, notes)
+    labels = _companion(source, "labels", notes)
+    if labels is not None:
+        name = _companion_name(source, "labels")
+        _check_length(labels, n_documents, name, source, "documents", 1)
+    counts = _read_counts(data[end:], source)
+    _check_counts(counts, n_documents, n_words, n_counts, source)
+    return _table(counts, n_documents, words, labels, source)
+
+
+def read_header(data: bytes, source: Source) -> tuple[int, int, int, int]:
+    """Return the numbers of documents, words and counts, and where the counts start."""
     header = _HEADER.match(data)
     if header is None:
         raise FormatError(
@@ -47,6 +60,11 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             "non-zero counts"
         )
     n_documents, n_words, n_counts = map(int, header.groups())
+    return n_documents, n_words, n_counts, header.end()
+
+
+def read_vocabulary(source: Source, n_words: int, notes: Notes | None = None) -> pl.Series:
+    """Return the words that stand beside a docword file, one a line."""
     words = _companion(source, "vocab", notes)
     if words is None:
         raise FormatError(
@@ -54,20 +72,14 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             "with the words one a line"
         )
     _check_length(words, n_words, _companion_name(source, "vocab"), source, "words", 2)
-    labels = _companion(source, "labels", notes)
-    if labels is not None:
-        name = _companion_name(source, "labels")
-        _check_length(labels, n_documents, name, source, "documents", 1)
-    counts = _read_counts(data[header.end() :], source)
-    _check_counts(counts, n_documents, n_words, n_counts, source)
-    return _table(counts, n_documents, words, labels, source)
+    return words
 
 
 def _companion_name(source: Source, kind: str) -> str:
     return kind + file_name(source)[len("docword") :]
 
 
-def _companion(source: Source, kind: str, notes: Notes) -> pl.Series | None:
+def _companion(source: Source, kind: str, notes: Notes | None) -> pl.Series | None:
     """Return the lines of vocab.X.txt or labels.X.txt, None if there is no such file."""
     file = sibling(source, _companion_name(source, kind))
     if file is None:

@@ -1,0 +1,265 @@
+"""Documents: word types with counts, for models in which the order of words does not matter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver import store
+from palaver.corpus.table import Corpus
+from palaver.encode.tokens import Encoded, encode
+from palaver.encode.vocabulary import Vocabulary
+from palaver.errors import CorpusError, ParameterError
+
+#: Smaller shards cost more in merging than they give in balance.
+SMALLEST, MOST = 20_000, 32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Documents:
+    """Bags of words.
+
+    Attributes
+    ----------
+    offsets : array of int64, shape (n_documents + 1,)
+        Document ``d`` has ``words[offsets[d]:offsets[d + 1]]``, each word once.
+    words : array of int32, shape (n_counts,)
+    counts : array of float64, shape (n_counts,)
+        How often each occurs; not necessarily whole, always positive.
+    vocabulary : Vocabulary
+    fingerprint : str
+    """
+
+    offsets: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    vocabulary: Vocabulary
+    fingerprint: str = ""
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, empty ones included."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_messages(self) -> int:
+        """Number of documents, as all data of models are asked for it."""
+        return self.n_documents
+
+    @property
+    def n_tokens(self) -> float:
+        """Sum of all counts."""
+        return float(self.counts.sum())
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Sum of the counts of each document."""
+        sums = np.concatenate(([0.0], np.cumsum(self.counts)))
+        return np.where(np.diff(self.offsets) > 0, sums[self.offsets[1:]] - sums[self.offsets[:-1]],
+                        0.0)  # fmt: skip
+
+    def __repr__(self) -> str:
+        return (
+            f"Documents({self.n_documents:,} documents, {len(self.words):,} counts, "
+            f"{len(self.vocabulary):,} words)"
+        )
+
+    def part(self, first: int, last: int) -> Documents:
+        """Return documents ``first`` to ``last - 1``."""
+        inside = slice(int(self.offsets[first]), int(self.offsets[last]))
+        return Documents(
+            self.offsets[first : last + 1] - self.offsets[first],
+            self.words[inside],
+            self.counts[inside],
+            self.vocabulary,
+        )
+
+    def take(self, chosen: NDArray[np.int64]) -> Documents:
+        """Return the chosen documents, in that order."""
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        places = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return Documents(offsets, self.words[places], self.counts[places], self.vocabulary)
+
+    def matrix(self) -> Any:
+        """Return the counts as a scipy CSR matrix, (n_documents, n_words)."""
+        from scipy.sparse import csr_matrix
+
+        shape = (self.n_documents, len(self.vocabulary))
+        return csr_matrix((self.counts, self.words, self.offsets), shape=shape)
+
+    def write(self, folder: str | Path) -> None:
+        """Write the arrays to a folder, from which :meth:`open` maps them."""
+        arrays: dict[str, NDArray[Any]] = {
+            "offsets": self.offsets,
+            "words": self.words,
+            "counts": self.counts,
+            "word_counts": self.vocabulary.counts,
+        }
+        content = {"words": self.vocabulary.words, "fingerprint": self.fingerprint}
+        store.save(folder, "documents", content, arrays)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, mapped: bool = True) -> Documents:
+        """Open written documents; arrays are mapped from disk, not read into memory."""
+        stored = store.load(folder, "documents", mapped=mapped)
+        arrays = stored.arrays
+        return cls(
+            arrays["offsets"],
+            arrays["words"],
+            arrays["counts"],
+            Vocabulary(stored.content["words"], arrays["word_counts"]),
+            stored.content["fingerprint"],
+        )
+
+
+def documents_of(
+    data: Any, vocabulary: Vocabulary | Sequence[str] | None = None, unit: str = "message"
+) -> Documents:
+    """Turn data of any kind into documents.
+
+    Parameters
+    ----------
+    data : Documents, scipy sparse matrix, array, Corpus or Encoded
+        A matrix has a row a document and a column a word.
+    vocabulary : Vocabulary or sequence of str, optional
+        Names of the columns; for a corpus, the words to keep.
+    unit : {"message", "conversation"}
+        What a document of a corpus is.
+    """
+    if isinstance(data, Documents):
+        return data
+    if isinstance(data, Corpus):
+        known = vocabulary if isinstance(vocabulary, Vocabulary) else _named(vocabulary)
+        return _of_encoded(encode(data, known), unit)
+    if isinstance(data, Encoded):
+        return _of_encoded(data, unit)
+    if hasattr(data, "tocsr") or isinstance(data, np.ndarray):
+        return _of_matrix(data, vocabulary)
+    raise ParameterError(
+        f"documents must be a scipy sparse matrix or an array of counts, a Corpus, Encoded or "
+        f"Documents, got {type(data).__name__}"
+    )
+
+
+def _named(words: Sequence[str] | None) -> Vocabulary | None:
+    return None if words is None else Vocabulary(list(words), np.zeros(len(words), np.int64))
+
+
+def _of_encoded(encoded: Encoded, unit: str) -> Documents:
+    """Count the words of each message or conversation."""
+    ends = encoded.message_offsets
+    if unit == "conversation":
+        ends = ends[encoded.conversation_offsets]
+    n_documents, n_words = len(ends) - 1, max(len(encoded.vocabulary), 1)
+    places = np.repeat(np.arange(n_documents), np.diff(ends)) * n_words + encoded.tokens
+    pairs, counts = np.unique(places, return_counts=True)
+    offsets = np.searchsorted(pairs, np.arange(n_documents + 1) * n_words).astype(np.int64)
+    words = (pairs % n_words).astype(np.int32)
+    return Documents(
+        offsets, words, counts.astype(np.float64), encoded.vocabulary, encoded.fingerprint
+    )
+
+
+def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Documents:
+    """Check a matrix of counts and take its rows."""
+    from scipy.sparse import csr_matrix
+
+    if getattr(matrix, "ndim", 2) != 2:
+        raise ParameterError(f"counts must have two dimensions, got {matrix.ndim}")
+    try:
+        rows = csr_matrix(matrix, dtype=np.float64, copy=True)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"counts must be numbers: {error}") from error
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    wrong = ~(np.isfinite(rows.data) & (rows.data > 0))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        row = int(np.searchsorted(rows.indptr, first, side="right")) - 1
+        raise CorpusError(
+            f"counts must be finite and not negative; document {row}, word {rows.indices[first]} "
+            f"has {rows.data[first]:g}"
+        )
+    n_words = rows.shape[1]
+    if vocabulary is None:
+        vocabulary = [str(number) for number in range(n_words)]
+    if len(vocabulary) != n_words:
+        raise ParameterError(
+            f"the vocabulary has {len(vocabulary):,} words, the matrix {n_words:,} columns"
+        )
+    if not isinstance(vocabulary, Vocabulary):
+        sums = np.asarray(rows.sum(axis=0)).ravel()
+        vocabulary = Vocabulary([str(word) for word in vocabulary], np.rint(sums).astype(np.int64))
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data):
+        digest.update(array.tobytes())
+    return Documents(
+        rows.indptr.astype(np.int64),
+        rows.indices.astype(np.int32),
+        rows.data,
+        vocabulary,
+        digest.hexdigest(),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentShard:
+    """Contiguous documents with words numbered among themselves.
+
+    Attributes
+    ----------
+    offsets, words, counts : arrays
+        As in :class:`Documents`; words are rows of ``word_ids``.
+    word_ids : array of int32, shape (n_own_words,)
+        Numbers of the words in the vocabulary.
+    first_document : int
+    """
+
+    offsets: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    word_ids: NDArray[np.int32]
+    first_document: int
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of counts, as a measure of the work."""
+        return len(self.words)
+
+
+def cut_documents(documents: Documents, smallest: int | None = None) -> list[DocumentShard]:
+    """Cut documents into at most 32 shards of at least ``smallest`` counts, else 20,000."""
+    n_counts = len(documents.words)
+    n_shards = int(np.clip(n_counts // (smallest or SMALLEST), 1, MOST))
+    targets = np.arange(n_shards + 1) * n_counts / n_shards
+    limits = np.searchsorted(documents.offsets, targets)
+    limits[0], limits[-1] = 0, documents.n_documents
+    limits = np.unique(limits)
+    if len(limits) == 1:
+        limits = np.array([0, documents.n_documents])
+    shards = []
+    for first, last in zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True):
+        part = documents.part(first, last)
+        word_ids, words = np.unique(part.words, return_inverse=True)
+        shards.append(
+            DocumentShard(
+                np.ascontiguousarray(part.offsets),
+                words.astype(np.int32),
+                np.ascontiguousarray(part.counts, np.float64),
+                word_ids.astype(np.int32),
+                first,
+            )
+        )
+    return shards

@@ -1,0 +1,143 @@
+"""LDA's variational inference for documents (Hoffman, Blei & Bach 2010, algorithm 2).
+
+The posterior of a document's shares is a Dirichlet with concentrations ``gamma``; given these, the
+topics of its words follow. One iteration is ::
+
+    phi_wk ~ exp(E[ln theta_k] + E[ln beta_kw]),    gamma_k = alpha_k + sum_w c_w phi_wk
+
+All inner products run eight lanes at a time; a document's numbers depend on nothing but it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.special import digamma
+from palaver.kernels.vectors import dot, exponentials, weighted_rows
+
+
+@njit(cache=True, nogil=True)
+def infer_shares(  # type: ignore[no-untyped-def]
+    counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, weights, ratios, moved
+):
+    """Iterate a document's ``gamma`` (IN-OUT) until it changes by less than ``tolerance``.
+
+    Parameters
+    ----------
+    counts : array of float64, shape (>= n_words,). IN
+    likelihoods : array of float64, shape (n_words * width,). IN
+        exp(E[ln beta]), each row up to a factor, padded to whole blocks.
+    alpha : array of float64, shape (n_topics,). IN
+    n_iterations : int. IN
+    tolerance : float. IN
+        On the mean change of a concentration.
+    gamma : array of float64, shape (n_topics,). IN-OUT
+    weights : array of float64, shape (width,). OUT
+        exp(E[ln theta]) of the gamma that is returned.
+    ratios, moved : array of float64, shape (>= n_words,), (width,). OUT
+        ``c_w / sum_k weights_k likelihoods_wk`` for these weights; workspace.
+
+    O(n_iterations n_words n_topics).
+    """
+    n_topics, blocks = len(alpha), n_lane_blocks(len(alpha))
+    width = LANES * blocks
+    for iteration in range(n_iterations + 1):
+        total = 0.0
+        for k in range(n_topics):
+            total += gamma[k]
+        of_total = digamma(total)
+        for k in range(n_topics):
+            weights[k] = math.exp(digamma(gamma[k]) - of_total)
+        for w in range(n_words):
+            row = likelihoods[w * width : (w + 1) * width]
+            ratios[w] = counts[w] / max(dot(weights, row, blocks), 1e-300)
+        if iteration == n_iterations:
+            break
+        weighted_rows(ratios, likelihoods, n_words, blocks, moved)
+        change = 0.0
+        for k in range(n_topics):
+            value = alpha[k] + weights[k] * moved[k]
+            change += abs(value - gamma[k])
+            gamma[k] = value
+        if change < tolerance * n_topics:
+            n_iterations = iteration + 1  # one more round, for the weights only
+
+
+@njit(cache=True, nogil=True)
+def take_likelihoods(words, log_words, mask, likelihoods, peaks):  # type: ignore[no-untyped-def]
+    """Set rows of ``exp(log_words - peak)`` of a document's words, and the peaks. OUT: both."""
+    blocks = n_lane_blocks(log_words.shape[1])
+    width, n_topics = LANES * blocks, log_words.shape[1]
+    for w in range(len(words)):
+        row = likelihoods[w * width : (w + 1) * width]
+        source = log_words[words[w]]
+        peaks[w] = source.max()
+        row[:n_topics] = source
+        exponentials(row, peaks[w], 1.0, mask, blocks, row)
+
+
+@njit(cache=True, nogil=True)
+def sweep_shares(  # type: ignore[no-untyped-def]
+    offsets, words, counts, log_words, alpha, fresh, n_iterations, tolerance, gammas, bounds,
+    word_topics, log_shares, terms,
+):  # fmt: skip
+    """Infer all documents of a shard and add up their expected counts.
+
+    Parameters
+    ----------
+    offsets, words, counts : arrays, shape (n_documents + 1,), (n_counts,), (n_counts,). IN
+    log_words : array of float64, shape (n_words, n_topics). IN
+        E[ln beta].
+    alpha : array of float64, shape (n_topics,). IN
+    fresh : bool. IN
+        Start from even shares instead of ``gammas``.
+    n_iterations, tolerance
+        As in :func:`infer_shares`.
+    gammas : array of float64, shape (n_documents, n_topics). IN-OUT
+    bounds : array of float64, shape (n_documents,). OUT
+    word_topics : array of float64, shape (n_words, n_topics). IN-OUT
+        Expected counts, added to.
+    log_shares : array of float64, shape (n_topics,). IN-OUT
+        Sums of E[ln theta], added to.
+    terms : array of float64, shape (2,). IN-OUT
+        Sums of the bound's terms, words and shares, added to.
+
+    Documents without words are passed over.
+    """
+    n_documents, n_topics = gammas.shape
+    longest = 1
+    for d in range(n_documents):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    width = LANES * n_lane_blocks(n_topics)
+    likelihoods, peaks, ratios = aligned(longest * width), aligned(longest), aligned(longest)
+    mask, weights, moved = aligned(width), aligned(width), aligned(width)
+    mask[:n_topics] = 1.0
+    prior = math.lgamma(alpha.sum())
+    for k in range(n_topics):
+        prior -= math.lgamma(alpha[k])
+    for d in range(n_documents):
+        own_words, n_words = words[offsets[d] : offsets[d + 1]], offsets[d + 1] - offsets[d]
+        if n_words == 0:
+            continue
+        own_counts, gamma = counts[offsets[d] : offsets[d + 1]], gammas[d]
+        take_likelihoods(own_words, log_words, mask, likelihoods, peaks)
+        if fresh:
+            gamma[:] = alpha + own_counts.sum() / n_topics
+        infer_shares(own_counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma,
+                     weights, ratios, moved)  # fmt: skip
+        of_words, of_shares = 0.0, prior - math.lgamma(gamma.sum())
+        for w in range(n_words):
+            of_words += own_counts[w] * (peaks[w] + math.log(own_counts[w] / ratios[w]))
+            target = word_topics[own_words[w]]
+            for k in range(n_topics):
+                target[k] += ratios[w] * weights[k] * likelihoods[w * width + k]
+        for k in range(n_topics):
+            expected = math.log(weights[k])
+            log_shares[k] += expected
+            of_shares += (alpha[k] - gamma[k]) * expected + math.lgamma(gamma[k])
+        bounds[d] = of_words + of_shares
+        terms[0] += of_words
+        terms[1] += of_shares

@@ -1,0 +1,414 @@
+"""Variational models of documents: topics learned in whole passes or from a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver import rng
+from palaver.encode import Encoded, Vocabulary
+from palaver.encode.document_stream import document_source
+from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
+from palaver.errors import CorpusError, ParameterError
+from palaver.fit.fold import fold_in
+from palaver.fit.loop import Callback, Fit
+from palaver.fit.progress import Show
+from palaver.fit.schedule import Schedule
+from palaver.fit.stream import Rates, StreamCallback, run_stream
+from palaver.fit.trace import trace_table
+from palaver.models.base import Model
+from palaver.models.document_heldout import DocumentHeldOut
+from palaver.models.document_parts import DocumentEngine
+from palaver.parallel import Arrays, Executor, Globals, LocalExecutor
+from palaver.params import Limit, check, either, nothing, one_of, real, whole
+
+FOLD_ITERATIONS = 50
+_STREAM_SHARD = 4_000  # counts of a mini-batch that a thread takes at a time
+
+#: Parameters that every model of documents has.
+DOCUMENT_LIMITS: dict[str, Limit] = {
+    "n_topics": whole(1, 32_000),
+    "beta": either(real(above=0), one_of("learn")),
+    "documents": one_of("message", "conversation"),
+    "n_sweeps": whole(1),
+    "tolerance": real(0),
+    "n_chains": whole(1),
+    "max_seconds": either(real(above=0), nothing()),
+    "n_jobs": whole(1),
+}
+_STREAM_LIMITS = {
+    "batch_size": whole(1),
+    "passes": whole(1),
+    "tau": real(0),
+    "kappa": real(above=0.5, high=1.0),
+    "total_documents": either(whole(1), nothing()),
+}
+
+
+class DocumentModel(DocumentHeldOut, Model):
+    """A topic model of documents, by variational inference.
+
+    Attributes
+    ----------
+    beta_ : float
+    n_seen_ : int
+        Documents seen, by all steps of a stream.
+    """
+
+    size_parameter = "n_topics"
+    n_seen_: int
+    _steps: list[dict[str, float]]
+
+    @property
+    def elbo_(self) -> float:
+        """The evidence bound at the end; a stream gives that of its last documents, a token."""
+        self._check_fitted()
+        own = self.trace_.filter(pl.col("chain") == self.best_chain_)
+        return float(own["log_joint"][-1])
+
+    def _make_engine(self, n_words: int, **changes: Any) -> DocumentEngine:
+        """Return the engine for a vocabulary of this size."""
+        raise NotImplementedError
+
+    def _engine(self, data: Documents) -> DocumentEngine:
+        return self._make_engine(len(data.vocabulary))
+
+    def _shards(self, data: Documents, engine: Any) -> list[DocumentShard]:
+        return cut_documents(data)
+
+    def _sampler(self, data: Any) -> str:
+        return "variational"
+
+    def _schedule(self) -> Schedule:
+        params = self.get_params()
+        first = params.get("start_sweeps", 0)
+        return Schedule(
+            first + params["n_sweeps"],
+            first,
+            max_seconds=params["max_seconds"],
+            tolerance=params["tolerance"],
+        )
+
+    # data
+
+    def _documents(self, data: Any, vocabulary: Any = None) -> Documents:
+        """Turn what a user gave into documents."""
+        return documents_of(data, vocabulary, self.get_params()["documents"])
+
+    def _known_documents(self, data: Any) -> Documents:
+        """Turn new data into documents of the words that the model knows."""
+        self._check_fitted()
+        documents = self._documents(data, self.vocabulary_)
+        if documents.vocabulary.words != self.vocabulary_.words:
+            raise ParameterError(
+                "the documents have another vocabulary; make them with vocabulary=model.vocabulary_"
+            )
+        return documents
+
+    # fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+        folder: str | Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callback] = (),
+        show_progress: Show = "auto",
+    ) -> Self:
+        """Learn topics by passes over all documents, until the bound no longer rises.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+            Counts of words, a row a document; or a corpus, also a bag of words that
+            ``palaver.read`` has read.
+        y : None
+            For scikit-learn's sake.
+        vocabulary : sequence of str, optional
+            Names of a matrix's columns; for a corpus, the words to keep.
+        folder : path, optional
+            Keep checkpoints there, and go on from the one that is there; the model is saved
+            there at the end.
+        checkpoint_seconds : float
+            Time between checkpoints; one is also written on Ctrl-C and at the end.
+        executor : Executor, optional
+            Where sweeps run; threads of this process by default.
+        callbacks : sequence of callable
+            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
+        show_progress : bool or "auto"
+            "auto" shows a bar on terminals and in notebooks.
+        """
+        self.check_params()
+        return self._fit(
+            self._documents(X, vocabulary),
+            folder=folder,
+            checkpoint_seconds=checkpoint_seconds,
+            executor=executor,
+            callbacks=callbacks,
+            show_progress=show_progress,
+        )
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        batch_size: int = 500,
+        passes: int = 1,
+        tau: float = 10.0,
+        kappa: float = 0.75,
+        total_documents: int | None = None,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+        topics: NDArray[np.float64] | None = None,
+        callbacks: Sequence[StreamCallback] = (),
+    ) -> Self:
+        """Learn topics from mini-batches; memory does not grow with the number of documents.
+
+        Parameters
+        ----------
+        source : path, scipy sparse matrix, Corpus, Encoded, Documents or iterable of these
+            A path is a bag of words in UCI form, read as it streams by, or a folder that
+            ``Documents.write`` or ``Encoded.write`` made, mapped from disk.
+        batch_size : int
+            Documents a step. What an iterable yields is a batch as it is.
+        passes : int
+            Times that the source is gone through; an iterator can be gone through once.
+        tau, kappa : float
+            The rate of step t is ``(tau + t) ** -kappa``.
+        total_documents : int, optional
+            How many there are, where the source does not say: an iterable.
+        vocabulary : sequence of str, optional
+            Names of a matrix's columns; for a corpus, the words to keep.
+        topics : array, shape (n_words, n_topics), optional
+            Topics to start from, as positive weights; random ones by default.
+        callbacks : sequence of callable
+            Called after each step as ``callback(step, info, globals)``; True stops.
+        """
+        self.check_params()
+        check(type(self).__name__, _STREAM_LIMITS,
+              {"batch_size": batch_size, "passes": passes, "tau": tau, "kappa": kappa,
+               "total_documents": total_documents})  # fmt: skip
+        stream = document_source(source, vocabulary, self.get_params()["documents"])
+        self._begin_stream(stream.vocabulary, topics)
+        total = total_documents or stream.n_documents
+        batches = stream.batches(batch_size, passes, self.seed_)
+        return self._stream(batches, Rates(tau, kappa), total, callbacks)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        total_documents: int | None = None,
+        tau: float = 10.0,
+        kappa: float = 0.75,
+        rate: float | None = None,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+    ) -> Self:
+        """Take one step with one mini-batch; the first call sets the vocabulary.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+        y : None
+            For scikit-learn's sake.
+        total_documents : int, optional
+            How many documents the stream has in all; those seen so far by default.
+        tau, kappa : float
+            The rate of step t is ``(tau + t) ** -kappa``.
+        rate : float, optional
+            The rate itself; 1 forgets all before.
+        vocabulary : sequence of str, optional
+        """
+        self.check_params()
+        if not hasattr(self, "chains_"):
+            documents = self._documents(X, vocabulary)
+            self._begin_stream(documents.vocabulary, None)
+        else:
+            documents = self._known_documents(X)
+        self.check_data(documents)
+        rates = Rates(tau, kappa) if rate is None else Rates(float(rate), 0.0)
+        if rate is not None:
+            check(type(self).__name__, {"rate": real(above=0, high=1)}, {"rate": rate})
+            rates = _Constant(float(rate))
+        return self._stream([documents], rates, total_documents, ())
+
+    def _begin_stream(self, vocabulary: Vocabulary, topics: NDArray[np.float64] | None) -> None:
+        """Set what a model has before its first step."""
+        self.vocabulary_ = vocabulary
+        self.seed_ = rng.resolve_seed(self.get_params()["random_state"])
+        engine = self._make_engine(len(vocabulary))
+        if topics is None:
+            shared = engine.start(rng.generator(self.seed_, "start", 0))
+        else:
+            shape = (len(vocabulary), engine.n_topics)
+            given = np.array(topics, np.float64, order="C")
+            if given.shape != shape or not (given > 0).all():
+                raise ParameterError(f"topics must be positive, of shape {shape}")
+            shared = engine.start_from(given)
+        self._keep_globals([shared])
+        self.n_sweeps_ = self.burn_in_ = self.n_seen_ = 0
+        self.sampler_, self.fingerprint_ = "stochastic", ""
+        self._steps = []
+
+    def _stream(
+        self, batches: Any, rates: Any, total: int | None, callbacks: Sequence[Any]
+    ) -> Self:
+        """Take a step a batch and set what is learned."""
+        engine = self._make_engine(len(self.vocabulary_))
+        before = self.n_seen_
+        shared, trace = run_stream(
+            engine,
+            Globals("fresh", self.chains_[0]),
+            batches,
+            lambda batch: cut_documents(batch, _STREAM_SHARD),
+            LocalExecutor(self.get_params()["n_jobs"]),
+            seed=self.seed_,
+            rates=rates,
+            total=lambda seen: float(total or before + seen),
+            callbacks=callbacks,
+        )
+        if not trace and not self._steps:
+            raise CorpusError(f"{type(self).__name__}: the documents hold no words")
+        self.n_seen_ = before + int(trace[-1]["documents"]) if trace else before
+        self._steps += [{**info, "documents": before + info["documents"]} for info in trace]
+        self.n_sweeps_ = len(self._steps)
+        self.trace_ = trace_table([self._steps])
+        self._keep_globals([shared])
+        return self
+
+    def _keep_globals(self, shared: Sequence[Globals], best: int = 0) -> None:
+        self.chains_ = [dict(chain.arrays) for chain in shared]
+        self.best_chain_, self.draws_ = best, {}
+        self._set_estimates()
+
+    def _learn(self, fit: Fit, schedule: Schedule, data: Documents, seed: int) -> None:
+        """Set the learned attributes: the last globals of the chain with the highest bound."""
+        self.vocabulary_, self.fingerprint_ = data.vocabulary, data.fingerprint
+        self.seed_, self.sampler_ = seed, self._sampler(data)
+        first = schedule.burn_in  # sweeps that are not the model's yet
+        if fit.sweep <= first:
+            raise CorpusError(
+                f"stopped after {fit.sweep} of {first} first sweeps; allow more time, or lower "
+                "start_sweeps"
+            )
+        self.n_sweeps_, self.burn_in_ = fit.sweep - first, 0
+        self.trace_ = trace_table([chain.trace[first:] for chain in fit.chains])
+        self._steps, self.n_seen_ = [], data.n_documents
+        ends = [chain.trace[-1]["log_joint"] for chain in fit.chains]
+        self._keep_globals([chain.shared for chain in fit.chains], int(np.argmax(ends)))
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        return {"n_seen": np.array(self.n_seen_)}
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.n_seen_ = int(arrays["n_seen"])
+        streamed = self.sampler_ == "stochastic"
+        self._steps = self.trace_.drop("chain", "sweep").to_dicts() if streamed else []
+
+    def _set_estimates(self) -> None:
+        """Set the estimates of the best chain as attributes."""
+        best = self.chains_[self.best_chain_]
+        topics, totals = best["topics"], best["topic_totals"]
+        self.beta_ = float(best["beta"])
+        self.class_words_ = np.ascontiguousarray((topics / totals).T)
+        counts = np.maximum(totals - self.beta_ * len(topics), 0) + np.finfo(float).tiny
+        self.class_shares_ = counts / counts.sum()
+
+    def _all_words(self) -> NDArray[np.float64]:
+        return np.asarray(self.class_shares_ @ self.class_words_)
+
+    @property
+    def convergence_(self) -> dict[str, float]:
+        """The last rise of the bound, as a share of it; R-hat means nothing here."""
+        self._check_fitted()
+        last = self.trace_.filter(pl.col("chain") == self.best_chain_)["log_joint"].tail(2)
+        rise = (last[-1] - last[0]) / abs(last[-1]) if len(last) == 2 else float("nan")
+        return {"r_hat": float("nan"), "effective_samples": float("nan"), "last_rise": rise}
+
+    # using
+
+    def transform(self, X: Any, n_sweeps: int = FOLD_ITERATIONS) -> NDArray[np.float64]:
+        """Return the share of each topic in each document.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+        n_sweeps : int
+            Most iterations of a document.
+
+        Returns
+        -------
+        array of float64, shape (n_documents, n_topics)
+            Rows sum to one; a document without known words has the corpus' shares.
+        """
+        documents = self._known_documents(X)
+        shares = np.empty((documents.n_documents, len(self.class_shares_)))
+
+        def visit(engine: DocumentEngine, frozen: Globals, shard: DocumentShard, state: Arrays,
+                  ) -> None:  # fmt: skip
+            rows = slice(shard.first_document, shard.first_document + shard.n_documents)
+            shares[rows] = engine.shares(frozen, state)
+
+        self._fold(documents, visit, n_sweeps)
+        shares[np.diff(documents.offsets) == 0] = self.class_shares_
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _fold(
+        self, documents: Documents, visit: Callable[..., None], n_iterations: int = FOLD_ITERATIONS
+    ) -> None:
+        """Infer documents with frozen topics; call ``visit(engine, frozen, shard, state)``."""
+        check(type(self).__name__, {"n_sweeps": whole(1)}, {"n_sweeps": n_iterations})
+        engine = self._make_engine(len(self.vocabulary_), n_iterations=n_iterations)
+        frozen = Globals("fresh", self.chains_[self.best_chain_])
+        fold_in(
+            engine,
+            frozen,
+            cut_documents(documents, _STREAM_SHARD),  # type: ignore[arg-type]
+            lambda shard, state: visit(engine, frozen, shard, state),
+            seed=self.seed_,
+            n_sweeps=1,
+            burn_in=0,
+            n_jobs=self.get_params()["n_jobs"],
+        )
+
+    def message_shares(
+        self, encoded: Encoded, n_sweeps: int = FOLD_ITERATIONS
+    ) -> NDArray[np.float64]:
+        """Return the shares of each message; a conversation's where that is the document."""
+        shares = self.transform(encoded, n_sweeps)
+        if self.get_params()["documents"] == "conversation":
+            shares = np.repeat(shares, np.diff(encoded.conversation_offsets), axis=0)
+        return shares
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the evidence bound of documents, in nats, with the topics as they are."""
+        documents = self._known_documents(X)
+        bounds = np.zeros(documents.n_documents)
+
+        def visit(engine: DocumentEngine, frozen: Globals, shard: DocumentShard, state: Arrays,
+                  ) -> None:  # fmt: skip
+            rows = slice(shard.first_document, shard.first_document + shard.n_documents)
+            bounds[rows] = state["bounds"]
+
+        self._fold(documents, visit)
+        return float(bounds.sum())
+
+
+class _Constant(Rates):
+    """One rate for all steps."""
+
+    def __init__(self, rate: float) -> None:
+        object.__setattr__(self, "delay", rate)
+
+    def at(self, step: int) -> float:
+        """Return the rate."""
+        return self.delay

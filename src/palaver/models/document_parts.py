@@ -1,0 +1,240 @@
+"""What variational models of documents share: topics of words, their prior, steps of any size.
+
+An engine is a model as the loop sees it (:class:`palaver.parallel.Engine`). Topics are Dirichlet
+distributions with concentrations ``lambda`` (n_words, n_topics). A step of rate 1 over all
+documents is coordinate ascent; smaller rates over a part are stochastic variational inference
+(Hoffman et al. 2013)::
+
+    new = (1 - rate) old + rate (prior + scale * expected counts),   scale = all / seen documents
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma, psi
+
+from palaver.encode.documents import DocumentShard
+from palaver.kernels.special import dirichlet_sums, log_expectations
+from palaver.parallel.executor import Arrays, Globals
+
+FIRST_BETA = 0.1
+#: Bounds of a learned prior; below the first the words of a topic would be no more than those seen.
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
+_ROWS = 2048  # of topics that a thread takes at a time
+#: Mini-batches between two looks at the word prior, which cost as much as all words and topics.
+BETA_STEPS = 10
+
+
+def prior_term(prior: float, size: int, log_sums: NDArray[np.float64]) -> float:
+    """Return ``E[ln p]`` under symmetric Dirichlet priors, without the distributions' own part.
+
+    Parameters
+    ----------
+    prior : float
+    size : int
+        Values of a distribution.
+    log_sums : array of float64
+        Sums of ``E[ln p]`` over the values, one a distribution.
+    """
+    each = gammaln(size * prior) - size * gammaln(prior) + (prior - 1) * log_sums
+    return float(np.sum(each))
+
+
+def learn_prior(
+    prior: float, size: int, log_sums: NDArray[np.float64], smallest: float = SMALLEST_PRIOR
+) -> float:
+    """Return the symmetric Dirichlet prior that maximises :func:`prior_term`.
+
+    Newton's method on its logarithm, in which steps are cut to a factor of e; the objective is
+    concave in the prior, so that the result never lowers the bound.
+    """
+    total, n = float(np.sum(log_sums)), len(log_sums)
+    low, high = np.log(smallest), np.log(LARGEST_PRIOR)
+    place = float(np.clip(np.log(prior), low, high))
+    for _ in range(100):
+        value = np.exp(place)
+        slope = value * (n * size * (psi(size * value) - psi(value)) + total)
+        bend = slope + value**2 * n * size * (
+            size * polygamma(1, size * value) - polygamma(1, value)
+        )
+        step = -slope / bend if bend < 0 else np.sign(slope)
+        moved = float(np.clip(place + np.clip(step, -1, 1), low, high))
+        if abs(moved - place) < 1e-12:
+            break
+        place = moved
+    learned = float(np.exp(place))
+    better = prior_term(learned, size, log_sums) >= prior_term(prior, size, log_sums)
+    return learned if better or prior < smallest else prior
+
+
+@dataclass
+class DocumentEngine:
+    """The part of an engine that variational models of documents share.
+
+    Attributes
+    ----------
+    n_words, n_topics : int
+    beta : float or None
+        Prior of the words of a topic; None learns it.
+    """
+
+    n_words: int
+    n_topics: int
+    beta: float | None
+    run: Any = field(init=False, default=map)
+    #: How many of the statistics' ``terms`` are of the documents' bound.
+    n_document_terms: ClassVar[int]
+
+    # topics
+
+    def start(self, generator: np.random.Generator) -> Globals:
+        """Return random topics."""
+        topics = generator.gamma(100.0, 0.01, (self.n_words, self.n_topics))
+        return self.start_from(topics)
+
+    def start_from(self, topics: NDArray[np.float64]) -> Globals:
+        """Return the first globals for given topics, (n_words, n_topics)."""
+        arrays: Arrays = {
+            "topics": topics,
+            "beta": np.array(FIRST_BETA if self.beta is None else self.beta),
+            "steps": np.array(0),
+            **self.start_structure(),
+        }
+        return Globals(self.phase(0), arrays | self.topic_sums(topics))
+
+    def topic_sums(self, topics: NDArray[np.float64]) -> Arrays:
+        """Return the totals of the topics and what the bound needs of them, (2, n_topics)."""
+        totals = topics.sum(axis=0)
+        starts = range(0, self.n_words, _ROWS)
+        parts = self.run(
+            lambda first: dirichlet_sums(topics, totals, first, min(first + _ROWS, self.n_words)),
+            starts,
+        )
+        return {"topic_totals": totals, "topic_sums": sum(parts, np.zeros((2, self.n_topics)))}
+
+    def log_words(self, shared: Globals, shard: DocumentShard) -> NDArray[np.float64]:
+        """Return ``E[ln beta]`` of a shard's words, (n_own_words, n_topics)."""
+        own = shared.arrays["topics"][shard.word_ids]
+        log_expectations(own, shared.arrays["topic_totals"], 0, len(own), own)
+        return own
+
+    # statistics
+
+    def merge(self, left: Arrays, right: Arrays) -> Arrays:
+        """Add up statistics; the words of shards differ."""
+        left, own = self._spread(left), right.pop("word_ids", None)
+        for name, value in right.items():
+            if name == "word_topics" and own is not None:
+                left[name][own] += value
+            else:
+                left[name] += value
+        return left
+
+    def _spread(self, statistics: Arrays) -> Arrays:
+        """Return statistics over all words instead of a shard's own."""
+        own = statistics.pop("word_ids", None)
+        if own is not None:
+            whole = np.zeros((self.n_words, self.n_topics))
+            whole[own] = statistics["word_topics"]
+            statistics["word_topics"] = whole
+        return statistics
+
+    # steps
+
+    def update(
+        self, shared: Globals, statistics: Arrays, generator: np.random.Generator
+    ) -> tuple[Globals, dict[str, float]]:
+        """Take a whole step: coordinate ascent."""
+        return self.step(shared, statistics)
+
+    def step(
+        self, shared: Globals, statistics: Arrays, rate: float = 1.0, scale: float = 1.0
+    ) -> tuple[Globals, dict[str, float]]:
+        """Move the globals; the trace tells the bound before the move.
+
+        Parameters
+        ----------
+        shared : Globals
+        statistics : Arrays
+            Expected counts of the documents seen.
+        rate : float
+            Share of the new in the mixture of old and new.
+        scale : float
+            All documents for each one seen.
+        """
+        statistics, old = self._spread(statistics), shared.arrays
+        info = {}
+        whole = rate == 1.0 and scale == 1.0
+        if whole:
+            info = self.bound(shared, statistics)
+        beta = float(old["beta"])
+        topics = statistics["word_topics"]  # a mixture in place: no third array of this size
+        topics *= rate * scale
+        topics += rate * beta
+        if rate != 1.0:
+            topics += (1.0 - rate) * old["topics"]
+        steps = int(old["steps"]) + 1
+        look = whole or (self.beta is None and steps % BETA_STEPS == 0)
+        sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
+                                                     "topic_sums": old["topic_sums"]}  # fmt: skip
+        if look and self.beta is None and shared.phase != "lda":
+            beta = learn_prior(beta, self.n_words, sums["topic_sums"][0])
+        arrays: Arrays = {
+            "topics": topics,
+            "beta": np.array(beta),
+            "steps": np.array(steps),
+            **sums,
+            **self.step_structure(shared, statistics, rate, scale),
+        }
+        return Globals(self.phase(steps, whole), arrays), info
+
+    def bound(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
+        """Return the evidence bound and its terms, of all documents, before a step."""
+        arrays = shared.arrays
+        log_sums, own = arrays["topic_sums"]
+        topics = prior_term(float(arrays["beta"]), self.n_words, log_sums)
+        topics += float(np.sum(own - gammaln(arrays["topic_totals"])))
+        terms = {**self.bound_structure(shared, statistics), "topics": topics}
+        return {"log_joint": sum(terms.values()), **terms, "beta": float(arrays["beta"])}
+
+    def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
+        """Return nothing: the last globals are the model, not a mean over sweeps."""
+        return {}
+
+    # What each model adds.
+
+    def phase(self, steps: int, whole: bool = True) -> str:
+        """Return how the sweep after so many steps begins its documents; not whole: a stream."""
+        return "fresh"
+
+    def start_structure(self) -> Arrays:
+        """Return the first of what is not words."""
+        raise NotImplementedError
+
+    def bound_structure(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
+        """Return all terms of the bound but that of the topics."""
+        raise NotImplementedError
+
+    def step_structure(
+        self, shared: Globals, statistics: Arrays, rate: float, scale: float
+    ) -> Arrays:
+        """Return what is not words after a step."""
+        raise NotImplementedError
+
+    def open(self, shared: Globals, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
+        """Return the first state of a shard."""
+        raise NotImplementedError
+
+    def sweep(
+        self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
+    ) -> Arrays:
+        """Infer the documents of a shard; return their expected counts."""
+        raise NotImplementedError
+
+    def shares(self, shared: Globals, state: Arrays) -> NDArray[np.float64]:
+        """Return the expected share of each topic in each document of a swept shard."""
+        raise NotImplementedError
