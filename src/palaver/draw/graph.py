@@ -73,13 +73,16 @@ def find_edges(
 
 
 def first_step(edges: Sequence[Edge], n_nodes: int) -> int:
-    """Return the slider's first place: about as many arrows between classes as classes."""
+    """Return the slider's first place: about as many arrows between classes as classes.
+
+    Arrows below the second step are too weak to begin with.
+    """
     between = (e for e in edges if e.effect > 1 and e.source not in (-1, e.target))
     raised = sorted((e.effect for e in between), reverse=True)
     wanted = min(len(raised), n_nodes)
-    if not wanted:
+    if not wanted or raised[0] < STEPS[1]:
         return 0
-    return max(i for i, step in enumerate(STEPS) if step <= raised[wanted - 1] or i == 0)
+    return max(i for i, step in enumerate(STEPS) if step <= raised[wanted - 1] or i == 1)
 
 
 def act_graph(
@@ -113,7 +116,7 @@ def act_graph(
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
     drawn = [_edge(edge, layout, least, show_less) for edge in edges]
-    size = 22 if tall else 24
+    size = 20 if tall else 24
     nodes = [
         _node(k, layout, float(shares[k]), names[k], shorten(telling[k], size + 4), size)
         for k in range(len(shares))

@@ -133,6 +133,7 @@ def render(
         groups=groups,
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),
+        taught=findings.summary.names is not None,
         data=Markup(to_json(_data(findings, acts, graph, index) | _group_data(groups))),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
@@ -165,7 +166,8 @@ def times(effect: float) -> str:
 
 
 def _noun(findings: Findings) -> str:
-    return "topic" if findings.observed else "act"
+    """Say topics where nothing is learned about what follows what, acts elsewhere."""
+    return "topic" if findings.observed and findings.summary.names is None else "act"
 
 
 def _style() -> str:

@@ -15,6 +15,8 @@ from palaver.page.findings import Findings
 from palaver.page.groups import label_columns
 from palaver.page.text import name
 
+_MOST_ROWS = 60  # of a model's own tables
+
 
 def make_quality(findings: Findings) -> dict[str, Any]:
     """Return the parts of the section that there are data for."""
@@ -23,6 +25,7 @@ def make_quality(findings: Findings) -> dict[str, Any]:
         "trace": _trace(findings),
         "guess": findings.guess,
         "gold": sorted(filter(None, gold), key=lambda table: -table["v_measure"]),
+        "tables": [_further(title, table) for title, table in findings.summary.tables.items()],
         "dropped": _dropped(findings),
     }
 
@@ -55,6 +58,27 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
             for i in order if counts[i]
         ],
     }  # fmt: skip
+
+
+def _further(title: str, table: pl.DataFrame) -> dict[str, Any]:
+    """Return a table that this kind of model has beyond the common, its first rows."""
+    rows = table.head(_MOST_ROWS).rows()
+    return {
+        "title": name(title.replace("_", " ")),
+        "columns": [name(column.replace("_", " ")) for column in table.columns],
+        "rows": [[_cell(value) for value in row] for row in rows],
+        "n_rows": table.height,
+    }
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, list):
+        return name(", ".join(map(str, value)), 120)
+    return name(str(value), 120)
 
 
 def _shade(share: float) -> int:

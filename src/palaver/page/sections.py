@@ -77,7 +77,8 @@ def make_acts(
     texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
     sentences = typical_sentences(texts, findings.marks, n_classes)
     words = telling_words(findings, _WORDS, hidden)
-    given = [names.get(int(number)) for number in findings.order]
+    known = findings.summary.names or []
+    given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
     sizes = _sizes(findings, words)
     top = float(positions.shares.max(initial=1e-9))
     called = [given[k] or automatic_name(words[k], sentences[k]) for k in range(n_classes)]
@@ -104,6 +105,11 @@ def make_acts(
         )
         for k in range(n_classes)
     ]  # fmt: skip
+
+
+def _known(names: list[str], number: int) -> str | None:
+    """Return the name that a class has from labels, None if it has none."""
+    return name(names[number]) if number < len(names) else None
 
 
 def _said(positions: Positions, rank: int) -> str:

@@ -4,6 +4,7 @@ import html
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -276,6 +277,27 @@ def test_wrong_arguments_are_explained(corpus, model, tmp_path):
     with pytest.raises(ParameterError, match="no messages"):
         pv.report(model, corpus.take([]), tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_names_that_the_model_knows_stand_unless_others_are_given(corpus, model):
+    found = gather(model, corpus, 1000, 10**6)
+    labels = ["asks", "tells", "thanks", "jokes"]
+    found = replace(found, summary=replace(found.summary, names=labels))
+    acts = make_acts(found, {2: "says thanks"}, frozenset(), positions_of(found))
+    assert {act.number: act.name for act in acts} == {
+        0: "asks", 1: "tells", 2: "says thanks", 3: "jokes"}  # fmt: skip
+    assert all(act.named for act in acts)
+
+
+def test_tagger_has_a_page_with_its_labels_and_its_own_tables(corpus, tmp_path):
+    tagger = pv.HiddenBackoffTagger().fit(corpus, "act")
+    page = pv.report(tagger, corpus, tmp_path / "r.html").read_text()
+    labels = corpus.table["act"].unique()
+    assert page.count('<article class="card') == len(labels)
+    assert all(f'dir="auto">{label}</h3>' in page for label in labels)
+    assert "state words" in page
+    assert "without being told" not in page
+    assert "Labels were not used" not in page
 
 
 def test_groups_are_those_of_the_corpus_with_intervals(corpus, model):
