@@ -58,6 +58,8 @@ class Plan:
     n_restarts: int
 
 
+#: In the name of a corpus on which all models go without the background.
+BARE = ", no background"
 _RUMOURS = Source("rumoureval2017/rumoureval2017.jsonl.gz")
 _MAIL = "r-help/r-help-2001-2002.jsonl.gz"
 _FORUM = "4forums/4forums.jsonl.gz"
@@ -77,6 +79,7 @@ PLANS: dict[Size, Plan] = {
         {
             "sample": Source(None),
             "rumoureval2017": _RUMOURS,
+            f"rumoureval2017{BARE}": _RUMOURS,
             "r-help": Source(_MAIL, 2400),
             "ubuntu-irc": Source(_IRC, 4000),
             "swda": Source(_TALK, 150, is_talk=True),
@@ -89,6 +92,7 @@ PLANS: dict[Size, Plan] = {
         {
             "sample": Source(None),
             "rumoureval2017": _RUMOURS,
+            f"rumoureval2017{BARE}": _RUMOURS,
             "ubuntu-irc": Source(_IRC),
             "r-help": Source(_MAIL),
             "4forums": Source(_FORUM),
@@ -122,7 +126,7 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
     burn_in = plan.n_sweeps - plan.n_sweeps // 10 if options.size == "paper" else None
     params = {
         "n_classes": n_classes,
-        "background": True,
+        "background": BARE not in name,
         "sampler": "collapsed",
         "n_chains": plan.n_chains,
         "n_sweeps": plan.n_sweeps,
@@ -149,7 +153,10 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
 
 
 #: Rough sizes of the corpora, for the estimate of the time left.
-_SIZES = {"sample": 0.05, "rumoureval2017": 0.08, "ubuntu-irc": 0.3, "swda": 0.2, "r-help": 0.5}
+_SIZES = {
+    "sample": 0.05, "rumoureval2017": 0.08, f"rumoureval2017{BARE}": 0.08, "ubuntu-irc": 0.3,
+    "swda": 0.2, "r-help": 0.5,
+}  # fmt: skip
 
 
 def split_of(options: Options, name: str) -> tuple[Corpus, Corpus]:

@@ -122,4 +122,4 @@ def _keep(
 
 def labelled(name: str) -> bool:
     """Whether the messages of a corpus have acts."""
-    return name in ("sample", "rumoureval2017", "swda")
+    return name.split(",")[0] in ("sample", "rumoureval2017", "swda")
