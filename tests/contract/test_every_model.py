@@ -26,8 +26,8 @@ OF_DOCUMENTS = [name for name in MODELS if issubclass(model_class(name), Documen
 
 
 def extras(name):
-    """What makes a short fit of a model go through all of its phases."""
-    extra = {"tolerance": 0.0, "start_sweeps": 2}
+    """What makes a short fit of a model quick and go through all of its phases."""
+    extra = {"tolerance": 0.0, "start_sweeps": 2, "whiten": 8}
     return {k: v for k, v in extra.items() if k in model_class(name).limits}
 
 

@@ -102,6 +102,19 @@ def test_log_densities_are_scipys(kind, size):
         np.testing.assert_allclose(found[:, k], exact, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_density_does_not_depend_on_the_others_to_the_last_bit(kind):
+    rng = np.random.default_rng(6)
+    prior = random_emissions(rng, kind, 100)
+    vectors, states = rng.normal(size=(1300, 100)), rng.integers(0, 3, 1300).astype(np.int16)
+    found = gaussian.statistics(prior.kind, vectors, states, np.array([0, 1300]), 3)
+    parameters = prior.draw(found, rng)
+    whole = prior.log_densities(vectors, parameters)
+    for part in (slice(0, 1), slice(3, 700), slice(1000, 1300)):
+        some = prior.log_densities(np.ascontiguousarray(vectors[part]), parameters)
+        np.testing.assert_array_equal(some, whole[part])
+
+
 def knowledge(prior, vectors, states, without, n_states=3):
     """What the collapsed sweep knows of each state when one vector is left out."""
     size = vectors.shape[1]

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _add_squares(products, shifts, first, squares):  # type: ignore[no-untyped-def]
     """Add ``sum_j (products[i, k, j] - shifts[k, first + j])²`` to ``squares[i, k]``."""
-    for i in range(products.shape[0]):
+    for i in range(squares.shape[0]):
         for k in range(products.shape[1]):
             total = 0.0
             for j in range(products.shape[2]):
@@ -40,7 +40,7 @@ def _add_squares(products, shifts, first, squares):  # type: ignore[no-untyped-d
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _scaled_squares(vectors, means, scales, squares):  # type: ignore[no-untyped-def]
     """Set ``squares[i, k]`` to ``sum_j ((vectors[i, j] - means[k, j]) scales[k, j])²``."""
-    for i in range(vectors.shape[0]):
+    for i in range(squares.shape[0]):
         for k in range(means.shape[0]):
             total = 0.0
             for j in range(vectors.shape[1]):
@@ -59,12 +59,23 @@ def _full_squares(vectors: Floats, means: Floats, factors: Floats, squares: Floa
         for start, stop in pairwise(edges)
     ]
     squares[:] = 0.0
-    for first in range(0, len(vectors), _ROWS):
-        rows = slice(first, first + _ROWS)
+    for rows, block in _blocks(vectors):
         for start, part in zip(edges, parts, strict=False):
-            products = vectors[rows, : len(part)] @ part
-            _add_squares(products.reshape(len(products), n_states, -1), shifts, start,
-                         squares[rows])  # fmt: skip
+            products = (block[:, : len(part)] @ part).reshape(_ROWS, n_states, -1)
+            _add_squares(products, shifts, start, squares[rows])
+
+
+def _blocks(vectors: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Yield vectors in blocks of one size, the last one filled up with zeros.
+
+    The last bits of a matrix product depend on its shape: a vector's density must not depend
+    on how many others there are.
+    """
+    for first in range(0, len(vectors), _ROWS):
+        block = vectors[first : first + _ROWS]
+        if len(block) < _ROWS:
+            block = np.concatenate((block, np.zeros((_ROWS - len(block), vectors.shape[1]))))
+        yield slice(first, first + _ROWS), block
 
 
 def log_densities(
@@ -95,7 +106,9 @@ def log_densities(
     elif kind == DIAGONAL:
         _scaled_squares(vectors, means, factors, squares)
     else:
-        _scaled_squares(vectors @ factors, means @ factors, np.ones_like(means), squares)
+        turned, ones = means @ factors, np.ones_like(means)
+        for rows, block in _blocks(vectors):
+            _scaled_squares(block @ factors, turned, ones, squares[rows])
     squares *= -0.5
     squares += log_scales
     return squares
