@@ -36,6 +36,7 @@ def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):
     assert "threads.jsonl" in page
     assert str(threads.parent) not in page
     assert "not those that the model learned from" not in page
+    assert "that it has learned from" in page
 
 
 def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
@@ -53,6 +54,8 @@ def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
 def test_other_texts_held_out_texts_and_titles(run, tmp_path):
     other = pv.sample(12, seed=5).write(tmp_path / "other.jsonl")
     out = tmp_path / "other.html"
+    call("report", run, other, "--out", out)
+    assert "that it has never seen" in out.read_text()
     output = call("report", run, other, "--out", out, "--test", other, "--title", "Two <b>")
     assert "not those that the run was fitted on" in output
     page = out.read_text()

@@ -47,12 +47,14 @@ def run(
     """
     from palaver.cli import runs
     from palaver.cli.output import console, print_json, working
+    from palaver.encode import encode
     from palaver.models import load
     from palaver.page import report
+    from palaver.page.findings import learned_from
 
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    same = corpus.fingerprint == model.fingerprint_
+    same = file is None or learned_from(encode(corpus, model.vocabulary_))
     target = out or folder / "report.html"
     options: dict[str, str | Path | int | bool | None] = {
         "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,

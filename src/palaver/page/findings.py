@@ -121,7 +121,8 @@ def gather(
     return Findings(
         summary, corpus, encoded, order, shares, speaking, following,
         relative(following, summary.class_shares[order]), observed, examples, shown,
-        guess_words(model, test if test is not None else corpus, seen=test is None),
+        guess_words(model, corpus if test is None else test,
+                    seen=test is None and learned_from(encoded)),
         _marks(model, corpus, shown, order, shares),
     )  # fmt: skip
 
@@ -167,6 +168,15 @@ def _marks(
         ranks = rank_of[table["class"].fill_null(len(order)).to_numpy()]
         lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
     return mark(part.table["text"], ranks, lengths, set(model.vocabulary_.words), MAX_TEXT)
+
+
+def learned_from(encoded: Encoded) -> bool:
+    """Whether a vocabulary was made from these very texts: every word is as frequent in both.
+
+    Fingerprints of fitted models are of what they made from the texts, so they do not tell.
+    """
+    counts = np.bincount(encoded.tokens, minlength=len(encoded.vocabulary))
+    return np.array_equal(counts, encoded.vocabulary.counts)
 
 
 def rows_of(corpus: Corpus, shown: Shown) -> NDArray[np.int64]:

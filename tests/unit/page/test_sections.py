@@ -296,6 +296,7 @@ def test_tagger_has_a_page_with_its_labels_and_its_own_tables(corpus, tmp_path):
     assert page.count('<article class="card') == len(labels)
     assert all(f'dir="auto">{label}</h3>' in page for label in labels)
     assert "state words" in page
+    assert "not those that the model learned from" not in page
     assert "without being told" not in page
     assert "Labels were not used" not in page
 
