@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from palaver.models.m4 import M4
     from palaver.models.markov_m3 import MarkovM3
     from palaver.models.maxent import MaxEntTagger
+    from palaver.models.online_lda import OnlineLDA
     from palaver.models.registry import load
     from palaver.page import report
     from palaver.ranking.baselines import rank
@@ -44,6 +45,7 @@ __all__ = [
     "HiddenBackoffTagger",
     "MarkovM3",
     "MaxEntTagger",
+    "OnlineLDA",
     "Vocabulary",
     "WordVectors",
     "choose",
@@ -72,6 +74,7 @@ _HOMES = {
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "MaxEntTagger": "palaver.models.maxent",
+    "OnlineLDA": "palaver.models.online_lda",
     "MarkovM3": "palaver.models.markov_m3",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",

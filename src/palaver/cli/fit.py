@@ -20,7 +20,7 @@ def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="m4, block-hmm, lda, gaussian-hmm, gaussian-mixture or markov-m3.",
+            help="m4, block-hmm, lda, gaussian-hmm, gaussian-mixture, markov-m3 or online-lda.",
             show_default=False,
         ),
     ] = None,

@@ -104,7 +104,7 @@ class MarkovM3(DocumentModel):
         beta: float | str = "learn",
         max_visits: int | None = None,
         documents: str = "message",
-        start_sweeps: int = 10,
+        start_sweeps: int = 20,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,

@@ -21,6 +21,7 @@ MODELS = {
     "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
     "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
     "markov-m3": ("palaver.models.markov_m3", "MarkovM3"),
+    "online-lda": ("palaver.models.online_lda", "OnlineLDA"),
 }
 #: The same for taggers, which learn labels that people gave.
 TAGGERS = {
