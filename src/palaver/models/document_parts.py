@@ -21,12 +21,13 @@ from palaver.encode.documents import DocumentShard
 from palaver.kernels.special import dirichlet_sums, log_expectations
 from palaver.parallel.executor import Arrays, Globals
 
-FIRST_BETA = 0.1
+FIRST_BETA = 0.05
 #: Bounds of a learned prior; below the first the words of a topic would be no more than those seen.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
 _ROWS = 2048  # of topics that a thread takes at a time
-#: Mini-batches between two looks at the word prior, which cost as much as all words and topics.
-BETA_STEPS = 10
+#: Mini-batches between two looks at the word prior, which cost as much as all words and topics;
+#: the first ones do not count: until then the random start is what one would see.
+BETA_STEPS, BETA_FIRST = 10, 50
 
 
 def prior_term(prior: float, size: int, log_sums: NDArray[np.float64]) -> float:
@@ -178,7 +179,8 @@ class DocumentEngine:
         if rate != 1.0:
             topics += (1.0 - rate) * old["topics"]
         steps = int(old["steps"]) + 1
-        look = whole or (self.beta is None and steps % BETA_STEPS == 0)
+        late = steps >= BETA_FIRST and steps % BETA_STEPS == 0
+        look = whole or (self.beta is None and late)
         sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
                                                      "topic_sums": old["topic_sums"]}  # fmt: skip
         if look and self.beta is None and shared.phase != "lda":
