@@ -46,7 +46,7 @@ class Sweeps:
     """A blocked chain of the loop that is swept by hand."""
 
     def __init__(self, X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> None:
-        model = pv.GaussianHMM(N_STATES, sampler="blocked")
+        model = pv.GaussianHMM(N_STATES, "full", "blocked")
         data = Utterances.of_arrays(X, lengths)
         self.engine = model._engine(data)
         self.executor = LocalExecutor(n_jobs)
