@@ -142,13 +142,14 @@ def usual(data: Path) -> Corpus:
     return Corpus.from_polars(table).chained()
 
 
-def part_of(corpus: Corpus, split: str, n: int | None = None, skip: int = 0) -> Corpus:
-    """Return the conversations of one part; only the first ``n`` after ``skip``, if given."""
+def part_of(corpus: Corpus, split: str, n: int | None = None) -> Corpus:
+    """Return the conversations of one part, or ``n`` of them, evenly spread."""
     firsts = corpus.table["split"].to_numpy()[corpus.conversation_offsets[:-1]]
-    chosen = np.flatnonzero(firsts == split)[skip:]
-    return corpus.take(chosen if n is None else chosen[:n])
+    chosen = np.flatnonzero(firsts == split)
+    return corpus.take(chosen if n is None else chosen[:: max(len(chosen) // n, 1)][:n])
 
 
+@cache
 def glove(data: Path) -> pv.WordVectors:
     """Return the 100-dimensional GloVe vectors, with the estimated ones for i, a, don't ..."""
     return pv.WordVectors.read(data / "glove-100d")
@@ -221,6 +222,7 @@ def judged(states: list[np.ndarray], corpora: list[Corpus]) -> dict[str, Any]:
     return result
 
 
+@cache
 def corpora(options: Options) -> list[Corpus]:
     """Return train, dev and test."""
     corpus = usual(options.data)
@@ -295,7 +297,7 @@ def ablation_cell(options: Options, name: str, recipe: Recipe) -> Cell:
     plan = PLANS[options.size]
 
     def work(folder: Path) -> list[dict[str, float]]:
-        train = part_of(usual(options.data), "train", plan.n_ablation, skip=5)
+        train = part_of(usual(options.data), "train", plan.n_ablation)
         gold = train.table["act"].to_numpy()
         return [
             measures(found_states(recipe, options, train, [], plan.n_sweeps // 2, seed)[0], gold)
