@@ -5,7 +5,11 @@ import re
 from itertools import pairwise
 from urllib.parse import quote
 
+import numpy as np
+import polars as pl
 import pytest
+
+from palaver.encode.tokenizer import tokenize
 
 
 def shown_edges(page):
@@ -65,6 +69,27 @@ def test_replies_are_indented_below_what_they_answer(visit, path):
     assert all(after <= before + 1 for before, after in pairwise(depths))
     by_depth = sorted(zip(depths, lefts, strict=True))
     assert [left for _, left in by_depth] == sorted(lefts)
+
+
+def test_tints_are_the_classes_of_the_model(visit, path, corpus, model):
+    tokens = model.token_classes(corpus)
+    order = np.argsort(-model.class_shares_, kind="stable").tolist()
+    letters = {number: chr(65 + rank) for rank, number in enumerate(order)}
+    page = visit(path)
+    for thread in (0, 7, 23):
+        page.evaluate("thread => { location.hash = 'thread=' + thread; }", thread)
+        page.reload()
+        page.wait_for_selector("#thread .message")
+        first, end = corpus.conversation_offsets[thread : thread + 2].tolist()
+        for row in range(first, end):
+            own = tokens.filter((pl.col("message") == row) & pl.col("class").is_not_null())
+            expected = [
+                (word, letters[number]) for word, number in own.select("word", "class").rows()
+            ]
+            marks = page.locator(f"#m{thread}-{row - first} p mark").evaluate_all(
+                "all => all.map(m => [m.textContent, m.dataset.letter])"
+            )
+            assert [(w, letter) for text, letter in marks for w in tokenize(text)] == expected
 
 
 def test_search_finds_every_message_with_the_words(visit, path, corpus):
