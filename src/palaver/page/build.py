@@ -26,6 +26,7 @@ from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
 _HERE = Path(__file__).parent
+_TITLES = {"act": "What people do here", "topic": "What people talk about here"}
 #: In the order in which they are joined.
 _SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "reader.js", "main.js")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
@@ -118,7 +119,7 @@ def render(
     chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
     style, script = _style(), _script()
     return _environment().get_template("page.html.j2").render(
-        title=name(title) if title else "What people do here",
+        title=name(title) if title else _TITLES[_noun(findings)],
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         style=Markup(style),
         script=Markup(script),
