@@ -14,6 +14,7 @@ EXPERIMENTS = {
     "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
     "m4": "benchmarks.papers.m4",
+    "markov_m3": "benchmarks.papers.markov_m3",
 }
 ROOT = Path(__file__).parents[2]
 

@@ -1,0 +1,255 @@
+"""Markov M3, LDA, CTM and HDP on documents: the measurements of Zhang & Paisley (2015), section 4.
+
+A tenth of the documents of each corpus is for testing. Of these, all models see the same 90 % of
+the words and foretell the other 10 %: ``p(w) = sum_k share_k p(w | k)``. Priors are learned by all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import palaver as pv
+from benchmarks.papers import Options, Size
+from benchmarks.papers.cells import Cell, Cells
+from benchmarks.papers.markov_m3_page import page
+from palaver.encode import encode
+from palaver.encode.documents import Documents, documents_of
+from palaver.models.document_heldout import split_words
+
+__all__ = ["cells", "page"]
+
+SEED, VERSION = 0, 1
+MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
+LARGEST_CTM = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is done at one size of the experiment."""
+
+    corpora: tuple[str, ...]
+    topics: tuple[int, ...]
+    n_sweeps: int
+    n_gibbs: int
+    n_passes: int
+    online: tuple[str, ...]
+    sensitivity: int
+    tag_topics: int
+
+
+PLANS: dict[Size, Plan] = {
+    "quick": Plan(("ap",), (20,), 10, 60, 2, ("kos",), 20, 0),
+    "full": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 40, 400, 6,
+                 ("kos", "20news"), 50, 50),
+    "paper": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 100, 1000, 20,
+                  ("kos", "20news"), 100, 100),
+}  # fmt: skip
+TRUNCATIONS = (3, 5, 10, 15, 25)
+GAMMAS: tuple[float | str, ...] = (0.3, 1.0, 3.0, 10.0, "learn")
+_FILES = {"20news": "20news/docword.20news-train.txt.gz"}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training documents, and observed and held-out words of the test documents."""
+
+    train: Documents
+    observed: Documents
+    heldout: Documents
+
+
+@cache
+def split_of(data: Path, name: str) -> Split:
+    """Read a corpus and split it; of 20news, words in over half of the documents are dropped."""
+    corpus = pv.read(data / _FILES.get(name, f"{name}/docword.{name}.txt.gz"))
+    few = {"min_count": 10, "max_share": 0.5} if name == "20news" else {"min_count": 1}
+    documents = documents_of(encode(corpus, **few))
+    order = np.random.default_rng(SEED).permutation(documents.n_documents)
+    n_test = documents.n_documents // 10
+    observed, heldout = split_words(documents.take(order[:n_test]), 0.9, SEED)
+    return Split(documents.take(order[n_test:]), observed, heldout)
+
+
+def perplexity(
+    shares: NDArray[np.float64], words: NDArray[np.float64], heldout: Documents
+) -> float:
+    """Return the perplexity of held-out words; shares (D, K), words (K, W)."""
+    owners = np.repeat(np.arange(heldout.n_documents), np.diff(heldout.offsets))
+    by_word = np.ascontiguousarray(words.T)
+    p = np.einsum("nk,nk->n", shares[owners], by_word[heldout.words])
+    return float(np.exp(-np.dot(heldout.counts, np.log(p)) / heldout.n_tokens))
+
+
+def _words_of(documents: Documents, d: int) -> list[str]:
+    """Return a document as tomotopy takes it."""
+    own = slice(int(documents.offsets[d]), int(documents.offsets[d + 1]))
+    counts = documents.counts[own].astype(int)
+    return [str(w) for w in np.repeat(documents.words[own], counts).tolist()]
+
+
+def tomotopy_perplexity(kind: str, split: Split, n_topics: int, n_sweeps: int) -> dict[str, Any]:
+    """Fit one of tomotopy's models and predict; its priors are learned as it does by itself."""
+    import tomotopy
+
+    model = {
+        "lda-gibbs": lambda: tomotopy.LDAModel(k=n_topics, seed=SEED),
+        "ctm": lambda: tomotopy.CTModel(k=n_topics, seed=SEED),
+        "hdp": lambda: tomotopy.HDPModel(initial_k=n_topics, seed=SEED),
+    }[kind]()
+    for d in range(split.train.n_documents):
+        words = _words_of(split.train, d)
+        if words:
+            model.add_doc(words)
+    model.train(n_sweeps, workers=1)
+    live = [k for k in range(model.k) if kind != "hdp" or model.is_live_topic(k)]
+    places = [int(word) for word in model.used_vocabs]
+    smooth = 0.01 / len(split.train.vocabulary)  # words that training never saw
+    words = np.full((len(live), len(split.train.vocabulary)), smooth)
+    for row, k in enumerate(live):
+        words[row, places] += model.get_topic_word_dist(k)
+    words /= words.sum(axis=1, keepdims=True)
+    shares = np.full((split.observed.n_documents, len(live)), 1 / len(live))
+    for d in range(split.observed.n_documents):
+        document = _words_of(split.observed, d)
+        known = model.make_doc(document) if document else None
+        if known is not None and len(known.words):
+            found, _ = model.infer(known, iterations=100)
+            shares[d] = np.asarray(found)[live]
+    shares /= shares.sum(axis=1, keepdims=True)
+    return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live)}
+
+
+def _our(kind: str, n_topics: int, **params: Any) -> Any:
+    model = pv.OnlineLDA if kind == "lda-vb" else pv.MarkovM3
+    return model(n_topics, random_state=SEED, **params)
+
+
+def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
+    """Return the cell of one model's perplexity."""
+    plan = PLANS[options.size]
+    ours = kind in ("lda-vb", "m3")
+    n_sweeps = plan.n_sweeps if ours else plan.n_gibbs
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = split_of(options.data, name)
+        if not ours:
+            return tomotopy_perplexity(kind, split, n_topics, n_sweeps)
+        model = _our(kind, n_topics, n_sweeps=n_sweeps, n_jobs=options.n_jobs, **params)
+        model.fit(split.train, show_progress=False)
+        own = {key: getattr(model, key) for key in ("alpha_", "beta_", "gamma_") if
+               hasattr(model, key)}  # fmt: skip
+        return {"perplexity": model.perplexity(split.observed, split.heldout),
+                "elbo": model.elbo_, "sweeps": model.n_sweeps_, **own}  # fmt: skip
+
+    changed = "".join(f"/{key}={value}" for key, value in params.items())
+    settings = {"version": VERSION, "corpus": name, "model": kind, "n_topics": n_topics,
+                "n_sweeps": n_sweeps, "seed": SEED, **params}  # fmt: skip
+    cost = {"lda-vb": 1, "lda-gibbs": 1, "ctm": 6, "hdp": 3, "m3": 4}[kind] * (1 + n_topics / 50)
+    size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
+    return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
+
+
+def online_cell(options: Options, name: str, n_topics: int) -> Cell:
+    """Return the cell of both online models over documents seen, from the same topics."""
+    plan = PLANS[options.size]
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = split_of(options.data, name)
+        shape = (len(split.train.vocabulary), n_topics)
+        topics = np.random.default_rng(SEED).gamma(100.0, 0.01, shape)
+        found: dict[str, Any] = {}
+        for kind in ("lda-vb", "m3"):
+            model, curve = _our(kind, n_topics, n_jobs=options.n_jobs), []
+
+            def look(step: int, info: dict[str, float], shared: Any, model: Any = model,
+                     curve: list[Any] = curve) -> None:  # fmt: skip
+                if step & (step - 1) == 0 or step % 16 == 0:
+                    model._keep_globals([shared])
+                    ours = model.log_predictive(split.observed, split.heldout)
+                    curve.append([info["documents"], ours[0] / ours[1]])
+
+            model.fit_stream(split.train, batch_size=500, passes=plan.n_passes, topics=topics,
+                             callbacks=[look])  # fmt: skip
+            found[kind] = curve
+        return found
+
+    settings = {"version": VERSION, "online": name, "n_topics": n_topics,
+                "passes": plan.n_passes, "seed": SEED}  # fmt: skip
+    return Cell(f"{name}/online/{n_topics}", settings, work, 3.0)
+
+
+@cache
+def tagged(data: Path) -> tuple[Documents, list[str], Documents, list[str]]:
+    """Return 20 newsgroups with the group as one more word, and the test part without."""
+    parts = []
+    vocabulary = None
+    for part in ("train", "test"):
+        corpus = pv.read(data / f"20news/docword.20news-{part}.txt.gz")
+        encoded = encode(corpus, vocabulary, **({} if vocabulary else
+                         {"min_count": 10, "max_share": 0.5}))  # fmt: skip
+        vocabulary = encoded.vocabulary
+        parts.append((documents_of(encoded), corpus.table["label"].to_list()))
+    (train, labels), (test, test_labels) = parts
+    return train, labels, test, test_labels
+
+
+def tag_cell(options: Options, kind: str, n_topics: int, count: float) -> Cell:
+    """Return the cell of hidden tags foretold: precision at 1 on the official test part."""
+    plan = PLANS[options.size]
+
+    def work(folder: Path) -> dict[str, Any]:
+        from scipy.sparse import csr_matrix, hstack
+
+        train, labels, test, test_labels = tagged(options.data)
+        names = sorted(set(labels))
+        places = [names.index(label) for label in labels]
+        X, Y = train.matrix(), test.matrix()
+        if kind == "linear":
+            from sklearn.feature_extraction.text import TfidfTransformer
+            from sklearn.linear_model import SGDClassifier
+
+            weights = TfidfTransformer(sublinear_tf=True)
+            classifier = SGDClassifier(random_state=SEED).fit(weights.fit_transform(X), labels)
+            found = classifier.predict(weights.transform(Y)).tolist()
+        else:
+            tags = csr_matrix((np.full(len(places), count), (np.arange(len(places)), places)),
+                              (X.shape[0], len(names)))  # fmt: skip
+            words = [*train.vocabulary.words, *(f"tag {name}" for name in names)]
+            model = _our(kind, n_topics, n_sweeps=plan.n_sweeps, n_jobs=options.n_jobs)
+            model.fit(hstack((X, tags)).tocsr(), vocabulary=words, show_progress=False)
+            blank = hstack((Y, csr_matrix((Y.shape[0], len(names))))).tocsr()
+            scores = model.predict_words(blank, [f"tag {name}" for name in names])
+            found = [names[i] for i in scores.argmax(axis=1)]
+        right = sum(a == b for a, b in zip(found, test_labels, strict=True))
+        return {"precision": right / len(test_labels), "documents": len(test_labels)}
+
+    settings = {"version": VERSION, "tags": kind, "n_topics": n_topics, "count": count,
+                "n_sweeps": plan.n_sweeps, "seed": SEED}  # fmt: skip
+    return Cell(f"20news/tags/{kind}/{n_topics}/{count:g}", settings, work, 12.0)
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells, small corpora first."""
+    plan = PLANS[options.size]
+    found = [
+        fit_cell(options, name, kind, n_topics)
+        for name in plan.corpora
+        for n_topics in plan.topics
+        for kind in MODELS
+        if not (kind == "ctm" and n_topics > LARGEST_CTM)
+        and not (kind == "hdp" and n_topics != plan.topics[0])
+    ]
+    found += [online_cell(options, name, 50) for name in plan.online]
+    found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
+    found += [fit_cell(options, "ap", "m3", plan.sensitivity, gamma=g) for g in GAMMAS]
+    if plan.tag_topics:
+        found.append(tag_cell(options, "linear", 0, 0.0))
+        found += [tag_cell(options, kind, plan.tag_topics, count)
+                  for kind in ("lda-vb", "m3") for count in (1.0, 10.0)]  # fmt: skip
+    return found

@@ -1,0 +1,102 @@
+"""The page of Markov M3's results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.papers import Options
+from benchmarks.papers.cells import Cells
+
+_NAMES = {
+    "lda-vb": "LDA, variational",
+    "lda-gibbs": "LDA, Gibbs (tomotopy)",
+    "ctm": "CTM (tomotopy)",
+    "hdp": "HDP (tomotopy)",
+    "m3": "Markov M3",
+}
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the page's text, of whatever was computed."""
+    size = "" if options.size == "full" else f" --{options.size}"
+    lines = [
+        "# Markov M3 against LDA, CTM and HDP", "",
+        f"`python -m benchmarks.papers markov_m3 --data ../shared/data{size}`, seed 0. A tenth "
+        "of the documents is for testing; of these, all models see the same 90 % of the words and "
+        "foretell the rest. The paper: M3 below LDA and CTM everywhere.",
+    ]  # fmt: skip
+    lines += _perplexities(results) + _online(results) + _sensitivity(results) + _tags(results)
+    return "\n".join(lines) + "\n"
+
+
+def _perplexities(results: Mapping[str, Any]) -> list[str]:
+    """Return a table of held-out perplexities a corpus."""
+    rows: dict[str, dict[str, dict[int, float]]] = {}
+    for name, result in results.items():
+        parts = name.split("/")
+        if len(parts) == 3 and parts[1] in _NAMES:
+            rows.setdefault(parts[0], {}).setdefault(parts[1], {})[int(parts[2])] = result[
+                "perplexity"
+            ]
+    lines = ["", "## Held-out perplexity", "", "Lower is better; the best of each column is bold."]
+    for corpus, models in rows.items():
+        topics = sorted({k for found in models.values() for k in found})
+        best = {k: min(found[k] for found in models.values() if k in found) for k in topics}
+        lines += ["", f"| {corpus} | " + " | ".join(f"K = {k}" for k in topics) + " |",
+                  "|---|" + "---|" * len(topics)]  # fmt: skip
+        for model, found in models.items():
+            numbers = [_number(found.get(k), best[k]) for k in topics]
+            lines.append(f"| {_NAMES[model]} | " + " | ".join(numbers) + " |")
+    return lines
+
+
+def _number(value: float | None, best: float) -> str:
+    if value is None:
+        return ""
+    return f"**{value:,.0f}**" if value == best else f"{value:,.0f}"
+
+
+def _online(results: Mapping[str, Any]) -> list[str]:
+    """Return the tables of log likelihood over documents seen."""
+    lines: list[str] = []
+    for name, result in results.items():
+        if "/online/" not in name:
+            continue
+        corpus, _, n_topics = name.split("/")
+        lines += ["", f"## Online, {corpus}, {n_topics} topics", "",
+                  "Mean log probability of a held-out word after so many documents, both from the "
+                  "same random topics, batches of 500, rate (10 + t)^-0.75.", "",
+                  "| documents | online LDA | online M3 |", "|---|---|---|"]  # fmt: skip
+        for (seen, lda), (_, m3) in zip(result["lda-vb"], result["m3"], strict=True):
+            lines.append(f"| {seen:,.0f} | {lda:.3f} | {m3:.3f} |")
+    return lines
+
+
+def _sensitivity(results: Mapping[str, Any]) -> list[str]:
+    """Return the tables of truncation and gamma."""
+    lines: list[str] = []
+    for what in ("truncation", "gamma"):
+        rows = [(name.split(f"{what}=")[1], result) for name, result in results.items()
+                if f"/{what}=" in name]  # fmt: skip
+        if rows:
+            lines += ["", f"## Sensitivity to {what}, ap", "", f"| {what} | perplexity | bound |",
+                      "|---|---|---|"]  # fmt: skip
+            lines += [f"| {value} | {result['perplexity']:,.0f} | {result['elbo']:,.0f} |"
+                      for value, result in rows]  # fmt: skip
+    return lines
+
+
+def _tags(results: Mapping[str, Any]) -> list[str]:
+    """Return the table of foretold newsgroups."""
+    rows = [(name.split("/")[2:], result) for name, result in results.items() if "/tags/" in name]
+    if not rows:
+        return []
+    lines = ["", "## Hidden tags: the 20 newsgroups", "",
+             "The group is one more word of a training document, seen so many times; hidden in the "
+             "official test part.", "", "| model | topics | times | precision at 1 |",
+             "|---|---|---|---|"]  # fmt: skip
+    names = {**_NAMES, "linear": "linear classifier on tf-idf"}
+    return lines + [f"| {names[kind]} | {topics if kind != 'linear' else ''} | "
+                    f"{times if kind != 'linear' else ''} | {result['precision']:.3f} |"
+                    for (kind, topics, times), result in rows]  # fmt: skip

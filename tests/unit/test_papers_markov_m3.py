@@ -1,0 +1,48 @@
+"""The cells of Markov M3's experiment and its page, on tiny data."""
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import Options
+from benchmarks.papers import markov_m3 as experiment
+from benchmarks.papers.cells import Cells
+from palaver.encode.documents import documents_of
+from palaver.models.document_heldout import split_words
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    generator = np.random.default_rng(0)
+    topics = generator.dirichlet(np.full(20, 0.2), 3)
+    shares = generator.dirichlet(np.full(3, 0.4), 40)
+    counts = np.array([generator.multinomial(30, s @ topics) for s in shares], float)
+    documents = documents_of(counts)
+    split = experiment.Split(documents.part(0, 30), *split_words(documents.part(30, 40)))
+    monkeypatch.setattr(experiment, "split_of", lambda data, name: split)
+    return split
+
+
+def test_our_models_cells_and_the_page(tiny, tmp_path):
+    options, kept = Options(tmp_path, "quick", 1), Cells(tmp_path / "work")
+    cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
+    cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
+              experiment.online_cell(options, "kos", 3)]  # fmt: skip
+    results = kept.run(cells)
+    for name in ("ap/lda-vb/3", "ap/m3/3"):
+        assert 3 < results[name]["perplexity"] < 20
+    text = experiment.page(options, kept, results)
+    assert "| Markov M3 |" in text
+    assert "| 2 |" in text
+    assert "online M3" in text
+    assert len(results["kos/online/3"]["m3"]) == len(results["kos/online/3"]["lda-vb"]) > 0
+
+
+def test_all_cells_of_all_sizes_have_names_of_their_own(tmp_path):
+    for size in ("quick", "full", "paper"):
+        names = [c.name for c in experiment.cells(Options(tmp_path, size), Cells(tmp_path))]
+        assert len(set(names)) == len(names) > 10
+
+
+def test_perplexity_is_that_of_the_mixture(tiny):
+    words = np.full((2, 20), 1 / 20)
+    assert experiment.perplexity(np.full((10, 2), 0.5), words, tiny.heldout) == pytest.approx(20)
