@@ -170,7 +170,7 @@ def wrap(text: str, size: int) -> list[str]:
 
 def _edge(edge: Edge, layout: Layout, least: float, show_less: bool) -> str:
     strength = max(edge.effect, 1 / max(edge.effect, 1e-9))
-    width = 1.2 + 1.3 * min(np.log2(strength), 4.5)
+    width = 1.2 + (1.3 if edge.effect > 1 else 0.3) * min(np.log2(strength), 4.5)
     path, tip, angle = _path(edge, layout, 4 + 1.6 * width)
     size = 5 + 1.5 * width
     hidden = strength < least or (edge.effect < 1 and not show_less)
