@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,3 +151,15 @@ def test_demo(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "mine")])
     assert result.exit_code == 1
     assert (tmp_path / "mine" / "thesis.txt").is_file()
+
+
+def test_documents_from_a_bag_of_words_to_the_page(tmp_path):
+    bag = Path(__file__).parents[1] / "fixtures" / "bagofwords" / "docword.farm.txt"
+    run = tmp_path / "run"
+    call("fit", "markov-m3", bag, "--topics", "2", "--sweeps", "3", "--out", run)
+    call("topics", run)
+    call("annotate", run, bag, tmp_path / "tagged.jsonl")
+    call("report", run, "--out", tmp_path / "page.html")
+    call("fit", "--resume", run, "--sweeps", "5")
+    assert pv.load(run).n_sweeps_ == 5
+    assert "class_probability" in (tmp_path / "tagged.jsonl").read_text()

@@ -41,8 +41,7 @@ def guess_words(model: Any, corpus: Corpus, *, seen: bool) -> Guess | None:
     Taken are conversations in an order drawn once from a fixed stream, until there are enough.
     The unigram knows how often the model's words were in the texts it learned from.
     """
-    perplexity = getattr(model, "perplexity", None)
-    if perplexity is None:
+    if not hasattr(model, "log_likelihoods"):  # such as bags of words, which have no order
         return None
     order = rng.generator(0, "page", 1).permutation(corpus.n_conversations)[:_CONVERSATIONS]
     encoded = encode(corpus.take(order), model.vocabulary_)
@@ -54,7 +53,7 @@ def guess_words(model: Any, corpus: Corpus, *, seen: bool) -> Guess | None:
     counts = np.maximum(model.vocabulary_.counts, 0.5)
     logs = np.log(counts / counts.sum())[encoded.tokens]
     return Guess(
-        float(perplexity(encoded, n_particles=_PARTICLES)),
+        float(model.perplexity(encoded, n_particles=_PARTICLES)),
         float(np.exp(-logs.mean())),
         encoded.n_tokens,
         encoded.n_conversations,
