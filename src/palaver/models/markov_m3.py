@@ -55,8 +55,8 @@ class MarkovM3(DocumentModel):
     documents : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
-        Passes of plain LDA before the first walk, or steps of a stream: topics must mean
-        something before a document chooses a few.
+        Passes of plain LDA before the first walk, in a stream half as many steps: topics must
+        mean something before a document chooses a few.
     n_sweeps : int
         Most passes over the documents after these.
     tolerance : float

@@ -45,7 +45,7 @@ class MarkovM3Engine(DocumentEngine):
     alpha, gamma : float or None
         Concentrations of the transitions and of the sticks; None learns them.
     start_sweeps : int
-        First sweeps, or steps of a stream, that are plain LDA's.
+        First sweeps that are plain LDA's; half as many steps of a stream.
     n_iterations : int
         Most iterations of a document that starts anew.
     tolerance : float
@@ -64,7 +64,7 @@ class MarkovM3Engine(DocumentEngine):
 
     def phase(self, steps: int, whole: bool = True) -> str:
         """Find topics by LDA; then begin from what documents have, now and then, or anew."""
-        done = steps - self.start_sweeps
+        done = steps - (self.start_sweeps if whole else self.start_sweeps // 2)
         if done < 0:
             return "lda"
         if not whole or done == 0:
