@@ -39,7 +39,8 @@ def guess_words(model: Any, corpus: Corpus, *, seen: bool) -> Guess | None:
     """Let a model foretell the words of some conversations, in order, not looking ahead.
 
     Taken are conversations in an order drawn once from a fixed stream, until there are enough.
-    The unigram knows how often the model's words were in the texts it learned from.
+    The unigram knows how often the model's words were in the texts it learned from. None for
+    models that cannot do it.
     """
     if not hasattr(model, "log_likelihoods"):  # such as bags of words, which have no order
         return None
