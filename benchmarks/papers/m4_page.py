@@ -81,7 +81,7 @@ _NOTES = """## What to make of it
 
 As in the paper, M4 foretells words better than the block HMM where both mix classes word by word,
 at every K, and LDA, whose shares have seen the words, better than both; and M4 rebuilds replies
-better on r-help, where messages are long.
+better on r-help and 4forums, where messages are long.
 
 On the short messages of the sample the block HMM rebuilds more. M4's search is a reason: its
 classes follow the random parents of the start and seldom let go of them, which a hot start mends
@@ -89,12 +89,12 @@ in part. On tweets and chat both are near chance with the background: it takes m
 the few words that M4 has to go by. Without it M4 is over the block HMM on rumoureval2017, as a
 prototype without background had seen it.
 
-Without looking ahead the order is another one wherever messages are long or the background is on.
-Given its parent, M4 draws each word of a message by itself: nothing in the model ties the words
-of one message together. The block HMM's one class and LDA's shares do, and words of a message do
-go together, the more so the longer it is. For the same reason M4's classes of single words agree
-less with acts, which belong to whole sentences and messages. The paper saw a lower VI of M4 on
-CNET's forum; another one a lower V-measure of M4 than of the block HMM on Switchboard, as here.
+Without looking ahead the order is another one in most rows. Given its parent, M4 draws each word
+of a message by itself: nothing in the model ties the words of one message together. The block
+HMM's one class and LDA's shares do, and words of a message do go together, the more so the longer
+it is. For the same reason M4's classes of single words agree less with acts, which belong to
+whole sentences and messages. The paper saw a lower VI of M4 on CNET's forum; another one a lower
+V-measure of M4 than of the block HMM on Switchboard, as here.
 
 Chains of 1,000 sweeps do not agree yet (R-hat near 2 in many rows): what is shown is the better
 of two. r-help, ubuntu-irc and swda are cut as the first table says, so that the whole run is
