@@ -13,6 +13,7 @@ from benchmarks.papers.cells import Cells
 EXPERIMENTS = {
     "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
+    "hidden_backoff": "benchmarks.papers.hidden_backoff",
     "m4": "benchmarks.papers.m4",
     "markov_m3": "benchmarks.papers.markov_m3",
 }

@@ -1,0 +1,172 @@
+"""Hidden backoff models on meetings: the measurements of Ji & Bilmes (2006), section 4.
+
+MRDA, five tags, 51 meetings to train on, 11 to choose settings on (dev), 11 to test. Every setting
+is chosen on dev; the test meetings are tagged once for each configuration that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import palaver as pv
+from benchmarks.papers import Options
+from benchmarks.papers.cells import Cell, Cells
+from benchmarks.papers.hidden_backoff_data import Convention, calls, meetings
+from palaver.encode import Encoded, encode
+
+SEED, VERSION = 0, 1
+CONVENTIONS: tuple[Convention, ...] = ("words", "marks")
+PAPERS_STATES = {"q": 3, "s": 2, "x": 2, "b": 1, "h": 1}
+
+#: The paper's own configurations; smoothing backed off, words seen twice.
+PLAIN: dict[str, dict[str, Any]] = {
+    "baseline, without the end": {"n_states": 1, "end": False},
+    "baseline": {"n_states": 1},
+    "baseline, interpolated": {"n_states": 1, "interpolate": True},
+    "baseline, word dropped first": {"n_states": 1, "backoff": "word>tag"},
+    "baseline, trigram of tags": {"n_states": 1, "tag_order": 3},
+    "baseline, change of speaker": {"n_states": 1, "speaker_change": True},
+    "2 states": {"n_states": 2},
+    "2 states, word>state+tag": {"n_states": 2, "backoff": "word>state+tag"},
+    "2 states, word>state+tag, without the end": {
+        "n_states": 2,
+        "backoff": "word>state+tag",
+        "end": False,
+        "decode": "sum",
+    },
+    "3 states": {"n_states": 3},
+    "states per tag, the paper's": {"n_states": PAPERS_STATES},
+    "states per tag, by length": {"n_states": "auto"},
+    "2 states, fork": {"n_states": 2, "topology": "fork"},
+    "3 states, fork": {"n_states": 3, "topology": "fork"},
+    "2 states, drawn alignments": {"n_states": 2, "alignment": "sampled"},
+    "2 states, last ones tied": {"n_states": 2, "tied": True},
+}
+#: Where searches begin, and how many settings they may try.
+SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
+    "baseline, searched": ({"n_states": 1, "min_count": 60}, 50),
+    "2 states, searched": ({"n_states": 2, "min_count": 60, "topology": "fork"}, 24),
+}
+N_ROUNDS = 6
+
+
+@cache
+def part(data: Path, convention: Convention, name: str) -> Encoded:
+    return encode(meetings(data, convention, name), min_count=1)
+
+
+def tagger(params: Mapping[str, Any], n_jobs: int) -> pv.HiddenBackoffTagger:
+    return pv.HiddenBackoffTagger(
+        **{"interpolate": False, "random_state": SEED, **params}, n_jobs=n_jobs
+    )
+
+
+def judged(options: Options, convention: Convention, model: Any) -> dict[str, Any]:
+    """Return the errors on dev and test, and what the test's tags were confused with."""
+    return {
+        "dev": 1 - model.score(part(options.data, convention, "dev")),
+        "test": 1 - model.score(part(options.data, convention, "test")),
+        "confusion": model.confusion(part(options.data, convention, "test")).to_dicts(),
+    }
+
+
+def plain_cell(options: Options, convention: Convention, name: str) -> Cell:
+    params = PLAIN[name]
+
+    def work(folder: Path) -> dict[str, Any]:
+        model = tagger(params, options.n_jobs)
+        model.fit(part(options.data, convention, "train"), show_progress=False)
+        rounds = model.rounds_.to_dicts()
+        return {**judged(options, convention, model), "rounds": rounds, "states": model.n_states_}
+
+    settings = {"convention": convention, **params, "version": VERSION}
+    return Cell(f"{convention}/{name}", settings, work, 1 if params["n_states"] == 1 else 8)
+
+
+def search_cell(options: Options, convention: Convention, name: str) -> Cell:
+    params, budget = SEARCHES[name]
+    if options.size == "quick":
+        budget = 5
+
+    def work(folder: Path) -> dict[str, Any]:
+        model = tagger(params, options.n_jobs)
+        model.fit(part(options.data, convention, "train"), show_progress=False)
+        model.search(part(options.data, convention, "dev"), budget)
+        found = {k: v for k, v in model.get_params().items() if k not in ("random_state", "n_jobs")}
+        model.save(folder / "model")
+        return {
+            **judged(options, convention, model),
+            "trials": model.search_.height,
+            "params": found,
+            "states": model.n_states_,
+            "state_words": model.state_words_.filter(model.state_words_["rank"] <= 8).to_dicts(),
+        }
+
+    settings = {"convention": convention, "search": budget, **params, "version": VERSION}
+    return Cell(f"{convention}/{name}", settings, work, 4.0 * budget)
+
+
+def round_cell(options: Options, convention: Convention, n_rounds: int) -> Cell:
+    """Return the cell that stops after some rounds: the paper's figure 4."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        model = tagger({"n_states": PAPERS_STATES, "max_rounds": n_rounds, "tolerance": 0.0,
+                        "final_epochs": 0}, options.n_jobs)  # fmt: skip
+        model.fit(part(options.data, convention, "train"), show_progress=False)
+        logs = model.rounds_.filter(model.rounds_["phase"] == "epoch")["log_likelihood"]
+        error = 1 - model.score(part(options.data, convention, "dev"))
+        return {"log_likelihood": float(logs[-1]), "dev": error}
+
+    settings = {"convention": convention, "rounds": n_rounds, "version": VERSION}
+    return Cell(f"{convention}/round {n_rounds}", settings, work, 2 + n_rounds)
+
+
+def maxent_cell(options: Options, context: bool) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        data = {name: meetings(options.data, "words", name) for name in ("train", "dev", "test")}
+        model = pv.MaxEntTagger(context=context).fit(data["train"], labels="act")
+        return {name: 1 - model.score(data[name]) for name in ("dev", "test")}
+
+    name = "MaxEnt with context" if context else "MaxEnt"
+    return Cell(f"words/{name}", {"maxent": context, "version": VERSION}, work, 40)
+
+
+#: Switchboard's 42 tags, settings as they were best on MRDA's dev.
+CALLS: dict[str, dict[str, Any]] = {
+    "baseline": {"n_states": 1},
+    "baseline, rare words unknown": {"n_states": 1, "min_count": 60},
+    "2 states, fork": {"n_states": 2, "topology": "fork"},
+}
+
+
+def calls_cell(options: Options, name: str) -> Cell:
+    params = CALLS[name]
+
+    def work(folder: Path) -> dict[str, Any]:
+        parts = {n: encode(calls(options.data, n), min_count=1) for n in ("train", "dev", "test")}
+        model = tagger(params, options.n_jobs).fit(parts["train"], show_progress=False)
+        errors = {n: 1 - model.score(parts[n]) for n in ("dev", "test")}
+        return {**errors, "tags": len(model.tags_), "messages": parts["train"].n_messages}
+
+    return Cell(f"swda/{name}", {"calls": params, "version": VERSION}, work, 20)
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells: the cheap ones first."""
+    found = [plain_cell(options, c, name) for c in CONVENTIONS for name in PLAIN]
+    if options.size == "quick":
+        return found[:3]
+    found += [round_cell(options, "marks", n) for n in range(1, N_ROUNDS + 1)]
+    found += [search_cell(options, c, name) for name in SEARCHES for c in reversed(CONVENTIONS)]
+    found += [calls_cell(options, name) for name in CALLS]
+    return [*found, *(maxent_cell(options, context) for context in (False, True))]
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the page's text."""
+    from benchmarks.papers.hidden_backoff_page import text
+
+    return text(results, {cell.name: kept.seconds([cell]) for cell in cells(options, kept)})

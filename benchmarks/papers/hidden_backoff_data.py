@@ -1,0 +1,54 @@
+"""Meetings and telephone calls as taggers take them, in the conventions that the page compares."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+import palaver as pv
+from palaver.corpus.table import Corpus
+
+#: words: without punctuation, as the data has them; marks: with the transcribers' "==" (broken off)
+#: and "-" (a break), without full stops, question and exclamation marks.
+Convention = Literal["words", "marks"]
+
+#: Ji & Bilmes's letters for MRDA's.
+LETTERS = {"S": "s", "Q": "q", "B": "b", "F": "h", "D": "x"}
+_DROPPED = [".", "?", "!", "|", "@@"]
+
+
+@cache
+def _mrda(data: Path) -> pl.DataFrame:
+    table = pv.read(data / "mrda" / "mrda.jsonl.gz").table
+    words = pl.col("text").str.replace_all(r"[{}@]", "").str.split(" ")
+    marks = pl.col("transcript").str.replace_all(r"\?==", "==").str.split(" ")
+    return (
+        table.with_columns(
+            words.list.eval(pl.element().filter(pl.element() != "")).alias("words"),
+            marks.list.eval(
+                pl.element().filter((pl.element() != "") & ~pl.element().is_in(_DROPPED))
+            ).alias("marks"),
+            pl.col("act").replace_strict(LETTERS, default=None),
+        )
+        .drop_nulls("act")
+        .filter(pl.col("words").list.len() > 0)
+    )
+
+
+def meetings(data: Path, convention: Convention, part: str) -> Corpus:
+    """Return MRDA's meetings of a part; rows without a tag or words are left out."""
+    table = _mrda(data).filter(pl.col("split") == part)
+    columns = ["conversation", "id", "speaker", "text", "act"]
+    return Corpus.from_polars(table.select(*columns, pl.col(convention).alias("tokens")))
+
+
+@cache
+def calls(data: Path, part: str) -> Corpus:
+    """Return Switchboard's calls of a part: 42 tags, rows with + or @ left out."""
+    table = pv.read(data / "swda" / "swda-full.jsonl.gz").table
+    kept = (pl.col("split") == part) & ~pl.col("raw_act").str.contains(r"^\+|@")
+    table = table.filter(kept.fill_null(False)).drop_nulls("act")
+    return Corpus.from_polars(table.select("conversation", "id", "speaker", "text", "act"))
