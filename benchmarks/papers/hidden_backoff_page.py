@@ -116,7 +116,8 @@ def _lost(result: Mapping[str, Any], label: str) -> float:
 
 def _searched(results: Mapping[str, Any]) -> str:
     shown = ("n_states", "backoff", "interpolate", "min_count", "discount", "continuation",
-             "cutoffs", "combine", "tag_order", "speaker_change", "decode", "word_weight", "topology")  # fmt: skip
+             "cutoffs", "combine", "tag_order", "speaker_change", "decode", "word_weight",
+             "topology")  # fmt: skip
     lines = []
     for name, result in results.items():
         if "params" not in result:

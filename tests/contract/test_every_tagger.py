@@ -27,8 +27,12 @@ def parts():
     return pv.sample(80).split(test=0.25, seed=0)
 
 
+#: Something to learn in more than one sweep.
+PARAMS = {"hidden-backoff": {"n_states": 2}}
+
+
 def make(name, **params):
-    return tagger_class(name)(**params)
+    return tagger_class(name)(**{**PARAMS[name], **params})
 
 
 def estimates(tagger):

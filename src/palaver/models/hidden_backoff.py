@@ -131,7 +131,7 @@ class HiddenBackoffTagger(Searching):
 
     def __init__(
         self,
-        n_states: int | Mapping[str, int] | str = 2,
+        n_states: int | Mapping[str, int] | str = 1,
         backoff: str = "auto",
         discount: str = "modified-kneser-ney",
         combine: str = "mean",
