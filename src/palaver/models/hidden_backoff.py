@@ -207,8 +207,8 @@ class HiddenBackoffTagger(Searching):
         }
         vocabulary = choose_words(encoded, self.min_count, self.end)
         coded = coded_factors(values, self.factor_values_)
-        mark = fingerprint_of(encoded, labels, codes, *coded.values())
-        whole = as_sentences(encoded, vocabulary, codes, coded, mark)
+        self._mark = fingerprint_of(encoded, labels, codes, *coded.values())
+        whole = as_sentences(encoded, vocabulary, codes, coded, encoded.fingerprint)
         return whole.take(whole.tags >= 0)
 
     def _word_model(self, layout: StateLayout, n_words: int) -> WordModel:
@@ -267,7 +267,7 @@ class HiddenBackoffTagger(Searching):
 
     def _identity(self, data: Any, seed: int) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(json.dumps(super()._identity(data, seed)))
-        return found
+        return {**found, "data": self._mark}  # the labels and factors, too
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Sentences, seed: int) -> None:
         """Take the last globals as the model; add what the tags alone say."""

@@ -21,6 +21,7 @@ from palaver.page.groups import make_groups
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
+from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
 from palaver.params import check, whole
 from palaver.store.atomic import replace_file
@@ -131,6 +132,7 @@ def render(
         positions=sections.make_positions(positions, acts),
         axis=positions.axis,
         quality=make_quality(findings),
+        tagging=make_tagging(findings, acts, hidden, anonymized),
         groups=groups,
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),

@@ -18,14 +18,22 @@ from palaver.page.text import name
 _MOST_ROWS = 60  # of a model's own tables
 
 
+#: Tables of taggers that have a section of their own; errors are texts, which may name people.
+TAGGERS_OWN = ("confusion", "errors", "state_words")
+
+
 def make_quality(findings: Findings) -> dict[str, Any]:
     """Return the parts of the section that there are data for."""
     gold = [_gold(findings, column) for column in label_columns(findings)]
     return {
-        "trace": _trace(findings),
+        "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
         "guess": findings.guess,
         "gold": sorted(filter(None, gold), key=lambda table: -table["v_measure"]),
-        "tables": [_further(title, table) for title, table in findings.summary.tables.items()],
+        "tables": [
+            _further(title, table)
+            for title, table in findings.summary.tables.items()
+            if title not in TAGGERS_OWN
+        ],
         "dropped": _dropped(findings),
     }
 
@@ -54,7 +62,7 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
         "n_messages": len(np.unique(message)),
         "rows": [
             {"label": name(str(pairs.names[i]), 40), "count": int(counts[i]),
-             "cells": [(round(100 * x), _shade(x)) for x in shares[i]]}
+             "cells": [(round(100 * x), shade(x)) for x in shares[i]]}
             for i in order if counts[i]
         ],
     }  # fmt: skip
@@ -81,7 +89,7 @@ def _cell(value: Any) -> str:
     return name(str(value), 120)
 
 
-def _shade(share: float) -> int:
+def shade(share: float) -> int:
     """Return the step of a cell's shade, 0 to 10."""
     return min(10, int(np.ceil(share * 12.5 - 0.25))) if share > 0.02 else 0
 

@@ -1,0 +1,86 @@
+"""A trained tagger on the page: what it confuses, its surest errors, words of its states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from palaver.page.findings import Findings
+from palaver.page.quality import shade
+from palaver.page.sections import Act
+from palaver.page.text import MAX_WORD, name, visible
+
+_ERRORS, _WORDS, _EXCERPT = 12, 8, 200
+
+
+def make_tagging(
+    findings: Findings, acts: list[Act], hidden: frozenset[str], anonymized: bool
+) -> dict[str, Any] | None:
+    """Return the parts of the section, or None for a model that is no tagger.
+
+    Examples of errors are texts that were kept with the model: an anonymized page leaves them
+    out.
+    """
+    tables, tags = findings.summary.tables, findings.summary.names
+    if tags is None:
+        return None
+    ranks = {tags[act.number]: act.rank for act in acts}
+    errors = None if anonymized else tables.get("errors")
+    return {
+        "confusion": _confusion(tables.get("confusion"), ranks),
+        "errors": [] if errors is None else _errors(errors, ranks),
+        "states": _states(tables.get("state_words"), ranks, hidden),
+    }
+
+
+def _confusion(table: pl.DataFrame | None, ranks: dict[str, int]) -> dict[str, Any] | None:
+    """Return the confusion matrix in per cent of each label, the largest tag first."""
+    if table is None or not table.height:
+        return None
+    counts = {(row["label"], row["tag"]): row["messages"] for row in table.to_dicts()}
+    labels = sorted({label for label, _ in counts}, key=lambda label: ranks.get(label, len(ranks)))
+    rows = []
+    for label in labels:
+        own = [counts.get((label, tag), 0) for tag in sorted(ranks, key=lambda tag: ranks[tag])]
+        shares = [count / sum(own) for count in own]
+        rows.append(
+            {
+                "label": name(label, 40),
+                "count": sum(own),
+                "cells": [(round(100 * share), shade(share)) for share in shares],
+            }
+        )
+    right = sum(count for (label, tag), count in counts.items() if label == tag)
+    whole = sum(counts.values())
+    return {"rows": rows, "accuracy": right / whole, "n_messages": whole}
+
+
+def _errors(table: pl.DataFrame, ranks: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the surest mistakes."""
+    return [
+        {
+            "text": visible(row["text"] or "")[:_EXCERPT],
+            "label": name(row["label"], 40),
+            "rank": ranks[row["tag"]],
+            "probability": row["probability"],
+        }
+        for row in table.head(_ERRORS).to_dicts()
+    ]
+
+
+def _states(
+    table: pl.DataFrame | None, ranks: dict[str, int], hidden: frozenset[str]
+) -> list[dict[str, Any]]:
+    """Return the telling words of each state, where a tag has several."""
+    if table is None or not (table["state"] > 0).any():
+        return []
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    for row in table.to_dicts():
+        place = (ranks[row["tag"]], row["state"])
+        state = found.setdefault(
+            place, {"rank": place[0], "state": place[1] + 1, "share": row["share"], "words": []}
+        )
+        if row["word"] not in hidden and len(state["words"]) < _WORDS:
+            state["words"].append(name(row["word"], MAX_WORD))
+    return [found[place] for place in sorted(found)]
