@@ -290,12 +290,12 @@ def test_names_that_the_model_knows_stand_unless_others_are_given(corpus, model)
 
 
 def test_tagger_has_a_page_with_its_labels_and_its_own_tables(corpus, tmp_path):
-    tagger = pv.HiddenBackoffTagger().fit(corpus, "act")
+    tagger = pv.HiddenBackoffTagger(n_states=2).fit(corpus, "act")
     page = pv.report(tagger, corpus, tmp_path / "r.html").read_text()
     labels = corpus.table["act"].unique()
     assert page.count('<article class="card') == len(labels)
     assert all(f'dir="auto">{label}</h3>' in page for label in labels)
-    assert "state words" in page
+    assert "Parts of sentences" in page
     assert "not those that the model learned from" not in page
     assert "without being told" not in page
     assert "Labels were not used" not in page
