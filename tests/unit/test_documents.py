@@ -135,6 +135,23 @@ def test_a_bag_of_words_streams_as_it_is_read(counts, tmp_path, monkeypatch):
     np.testing.assert_array_equal(by_file.class_words_, by_hand.class_words_)
 
 
+def test_folders_and_files_of_conversations_stream_too(counts, tmp_path):
+    documents_of(counts).write(tmp_path / "documents")
+    straight = pv.MarkovM3(**QUICK).fit_stream(counts, batch_size=20)
+    mapped = pv.MarkovM3(**QUICK).fit_stream(tmp_path / "documents", batch_size=20)
+    np.testing.assert_array_equal(mapped.class_words_, straight.class_words_)
+    corpus = pv.sample(15)
+    encode(corpus).write(tmp_path / "encoded")
+    file = corpus.write(tmp_path / "threads.jsonl")
+    of_corpus, of_folder, of_file = (
+        pv.OnlineLDA(3, documents="conversation").fit_stream(source, batch_size=5)
+        for source in (corpus, tmp_path / "encoded", file)
+    )
+    assert of_corpus.n_sweeps_ == 3
+    np.testing.assert_array_equal(of_folder.class_words_, of_corpus.class_words_)
+    np.testing.assert_array_equal(of_file.class_words_, of_corpus.class_words_)
+
+
 @pytest.mark.parametrize("lines", [["2 1 1", "1 1 1"], ["1 99 1"], ["1 1 0"], ["1 x 1"]])
 def test_a_broken_bag_of_words(lines, tmp_path):
     path = write_bag(tmp_path, planted(2), ["2", "24", str(len(lines))], lines)
