@@ -206,12 +206,14 @@ def measures(states: np.ndarray, gold: np.ndarray) -> dict[str, float]:
 def judged(states: list[np.ndarray], corpora: list[Corpus]) -> dict[str, Any]:
     """Judge states of (train, dev, test): the test part, and all parts together.
 
-    Accuracy reads each state as the act that is most frequent in it in the training part.
+    Accuracy reads each state as the act that is most frequent in it in the training part, and
+    one that the training part does not have as the most frequent act of all.
     """
     golds = [corpus.table["act"].to_numpy() for corpus in corpora]
     names, codes = np.unique(golds[0], return_inverse=True)
     votes = np.zeros((max(part.max() for part in states) + 1, len(names)))
     np.add.at(votes, (states[0], codes), 1)
+    votes[votes.sum(axis=1) == 0] = votes.sum(axis=0)
     act_of = names[votes.argmax(axis=1)]
     result = {}
     for part, k in (("test", [2]), ("all", [0, 1, 2])):
@@ -260,7 +262,7 @@ def trivial_cell(options: Options) -> Cell:
         }
         return {name: judged(states, parts) for name, states in rows.items()}
 
-    settings = {"trivial": 1, "plan": asdict(PLANS[options.size]), "version": VERSION}
+    settings = {"trivial": 2, "plan": asdict(PLANS[options.size]), "version": VERSION}
     return Cell("trivial", settings, work, cost=2)
 
 

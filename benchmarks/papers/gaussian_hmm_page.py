@@ -12,6 +12,9 @@ from benchmarks.papers.cells import Cells
 
 COLUMNS = ("AC", "PU", "CO", "F1", "HO", "CM", "V1")
 
+#: The row that is compared with the paper: chosen on training conversations, without test labels.
+HEADLINE = "context GMM, 10 states, best of 4 chains by log joint"
+
 #: What the paper prints for its test part, in percent.
 PAPER = {
     "context GMM, 300 dimensions": {"F1": 65.7, "V1": 41.2},
@@ -39,6 +42,7 @@ def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
         *_table(rows, "test"),
         "\nThe paper's numbers, on its test part:\n",
         *_paper(),
+        *_reading(rows),
         "\n## All parts\n",
         *_table(rows, "all"),
         *_missing(options, kept, results),
@@ -47,6 +51,22 @@ def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _reading(rows: Mapping[str, Any]) -> Iterable[str]:
+    """Compare the best run that uses at most 42 states with the paper's pair."""
+    paper = PAPER["context GMM, 300 dimensions"]
+    ours = {name: found["test"] for name, found in rows.items() if name.startswith("context GMM")}
+    if not ours:
+        return
+    name = HEADLINE if HEADLINE in ours else next(iter(ours))
+    found = ours[name]
+    reached = 100 * found["F1"] >= paper["F1"] and 100 * found["V1"] >= paper["V1"]
+    yield (
+        f"\nThe paper's pair, F1 {paper['F1']} and V1 {paper['V1']}, is "
+        f"{'reached' if reached else 'not reached'}: *{name}* has F1 {100 * found['F1']:.1f} and "
+        f"V1 {100 * found['V1']:.1f}. {_GAP}"
+    )
 
 
 def _missing(options: Options, kept: Cells, results: Mapping[str, Any]) -> Iterable[str]:
@@ -104,6 +124,10 @@ data. {coverage:.1%} of the tokens have a vector.
 F1 and V1 count only together: one state for everything has a high F1, one state an utterance a
 high V1.
 """
+
+_GAP = """Its vectors have 100 dimensions instead of 300, and we have no
+larger file to tell what that costs. With 42 states F1 falls, for every
+act is then spread over several states; the paper does not say how many of its 42 are in use."""
 
 _ABLATION_HEAD = """
 ## What decides the result
