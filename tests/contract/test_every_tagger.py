@@ -95,7 +95,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, tmp_path):
 
     with pytest.raises(Interrupted, match="after sweep 3"):
         make(name).fit(corpus, folder=tmp_path, callbacks=[interrupt])
-    with pytest.raises(StoreError, match="not finished"):
+    with pytest.raises(StoreError, match="not finished; fit it again with the same data"):
         pv.load(tmp_path)
     resumed = make(name, n_jobs=2).fit(corpus, folder=tmp_path)
     assert estimates(resumed) == estimates(whole)

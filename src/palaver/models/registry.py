@@ -56,10 +56,7 @@ def load(folder: str | Path) -> Model:
         The folder holds no model, is damaged, or was written by a newer Palaver.
     """
     if not store.is_stored(folder) and store.is_stored(Path(folder) / "checkpoint"):
-        raise StoreError(
-            f"{folder}: the run is not finished; go on with `palaver fit --resume {folder}`, or "
-            "settle for what it has with --sweeps"
-        )
+        raise StoreError(f"{folder}: the run is not finished; {_how_to_go_on(Path(folder))}")
     stored = store.load(folder, "model")
     name = stored.content.get("model")
     if name in TAGGERS:
@@ -67,3 +64,11 @@ def load(folder: str | Path) -> Model:
     if name not in MODELS:
         raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
     return model_class(str(name))._restore(stored)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    """Say what finishes an interrupted run."""
+    checkpoint = store.load(folder / "checkpoint", "checkpoint", mapped=True)
+    if checkpoint.content["identity"].get("model") in TAGGERS:
+        return "fit it again with the same data, parameters and folder"
+    return f"go on with `palaver fit --resume {folder}`, or settle for what it has with --sweeps"
