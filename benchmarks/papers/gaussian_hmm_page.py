@@ -137,10 +137,10 @@ _ABLATION_HEAD = """
 The context GMM on {n_ablation} training conversations, {n_sweeps} sweeps, {n_seeds} seeds, with one
 thing changed at a time; measured with the labels of these training conversations.
 
-The defaults were not read off this table. They were picked before, by hand, among about eighty
-settings tried on samples of 40 to 80 training conversations with one to four seeds and training
-labels. Here, on other samples of the training part, a difference of two points is within the
-spread of the seeds: one covariance for all states, means instead of sums and a start by k-means
+The defaults were not read off this table. They were picked before, by hand, among about ninety
+settings tried on samples of 40 to 150 training conversations with one to four seeds and training
+labels. Here, on another sample that may overlap with those, a difference of two points is within
+the spread of the seeds: one covariance for all states, means instead of sums and a start by k-means
 stand out; the weighting of words, their length, the prior and the context of the utterances do
 not, and some rows are a little above the default.
 """
