@@ -135,6 +135,8 @@ def test_names_at_the_start(text, expected):
         ("@3lite: hey", "@p5: hey"),
         ("@[away]nick hey", "@p4 hey"),
         ("@491511234567 hi", "@someone hi"),
+        ("@140elect @7NewsSydney @3_x", "@someone @someone @someone"),
+        ("meet @5pm, 3 @2.5kg", "meet @5pm, 3 @2.5kg"),
         ("<@U024BE7LH> hi", "<@someone> hi"),
         ("@all @here @channel @everyone", "@all @here @channel @everyone"),
         ("5 eggs @2 each", "5 eggs @2 each"),

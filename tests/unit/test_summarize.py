@@ -104,3 +104,12 @@ def test_mistakes():
         pv.summarize(NEWS, sentences=0)
     with pytest.raises(ParameterError, match="method must be one of"):
         pv.summarize(NEWS, method="best")
+
+
+def test_small_talk_of_a_corpus_is_left_out():
+    texts = ["Thanks all the same, Ann.", "thanks all the same: Ann!", "https://x.example/a",
+             "#wow", "@ann -- wow", "The printer prints blank pages since the update."]  # fmt: skip
+    corpus = pv.Corpus.from_polars(pl.DataFrame({"conversation": ["c"] * 6, "text": texts}))
+    assert sorted(pv.summarize(corpus).sentences) == [texts[0], texts[5]]
+    only = pv.Corpus.from_polars(pl.DataFrame({"conversation": ["c"], "text": ["#wow"]}))
+    assert pv.summarize(only).sentences == ["#wow"]

@@ -59,7 +59,9 @@ _CALLED = (
 )
 
 _HANDLE = r"^\w(?:[\w.-]*\w)?"
-_UNKNOWN_HANDLE = r"^(?:[^\W\d]|\d{7})"
+_UNKNOWN_HANDLE = r"^(?:[^\W\d]|\d{7}|\d+[\W_]*[^\W\d])"
+_AMOUNT = r"(?i)^\d[\d.]*(?:am|pm|h|k|x|th|[kmg]?hz|[kmg]b|kg|km|mm|cm)?$"  # "@5pm"
+_LONG_NUMBER = r"^\d{7}"
 _PUNCTUATION = ".,:;!?)'\""
 _EVERYONE = ("all", "here", "channel", "everyone", "room", "team", "someone")
 _MARK = "\0"  # before new names while the work goes on; texts have no NUL
@@ -163,6 +165,7 @@ def _replace_handles(text: pl.Series, people: _People) -> pl.Series:
     old, new = _find_names(piece, people)
     word = piece.str.extract(f"({_HANDLE})")
     unknown = word.str.contains(_UNKNOWN_HANDLE) & ~word.is_in(_EVERYONE)
+    unknown &= ~word.str.contains(_AMOUNT) | word.str.contains(_LONG_NUMBER)
     old = old.zip_with(new.is_not_null(), word)
     new = new.zip_with(new.is_not_null() | ~unknown.fill_null(False), pl.Series(["someone"]))
     hit = follows & new.is_not_null()

@@ -19,6 +19,10 @@ from palaver.ranking.similarity import cosine_graph, tfidf
 
 #: Sentences among which a summary is looked for; of more, those nearest to the whole are kept.
 MAX_SENTENCES = 5000
+#: Words, without links, handles and tags, that a sentence of a conversation must have.
+FEWEST_WORDS = 4
+_ADDRESS = r"(?:https?://|www\.|[@#])\S+"
+_WORD = r"\p{L}[\p{L}\p{M}\p{N}'’-]*"
 _LIMITS: dict[str, Limit] = {
     "sentences": either(whole(1), nothing()),
     "words": either(whole(1), nothing()),
@@ -89,7 +93,8 @@ def summarize(
     ----------
     texts : str, sequence of str, or Corpus
         One document or several. A conversation of a corpus is a document; for one of them,
-        ``corpus.take([number])``.
+        ``corpus.take([number])``. Of conversations, bare links and names, sentences of less
+        than four words and what was said before are left out.
     sentences, words, bytes : int, optional
         The length: 5 sentences unless said. The last sentence is cut to fit a number of words
         or of UTF-8 bytes (DUC 2004: 665).
@@ -164,7 +169,19 @@ def _sentence_table(texts: str | Sequence[str] | Corpus) -> pl.DataFrame:
     )
     table = table.explode("text").drop_nulls("text")
     position = pl.int_range(1, pl.len() + 1).over("document").alias("position")
-    return table.with_columns(position)
+    table = table.with_columns(position)
+    return _telling(table) if isinstance(texts, Corpus) else table
+
+
+def _telling(table: pl.DataFrame) -> pl.DataFrame:
+    """Leave out what talk is full of: bare links and names, a word or two, what was said before.
+
+    If nothing else was said, all of it stays.
+    """
+    plain = pl.col("text").str.replace_all(_ADDRESS, " ")
+    said = pl.col("text").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ")
+    full = table.filter(plain.str.count_matches(_WORD) >= FEWEST_WORDS)
+    return full.filter(said.str.strip_chars().is_first_distinct()) if full.height else table
 
 
 def _nearest_to_all(vectors: Any, prior: NDArray[np.float64]) -> NDArray[np.int64]:
