@@ -132,7 +132,7 @@ def test_mistakes_are_explained(parts):
     for params, message in (
         ({"n_states": 0}, "n_states must be a whole number from 1 to 100"),
         ({"n_states": {"zebra": 2}}, "there is no tag 'zebra'"),
-        ({"backoff": "tag>wrod"}, "graph must name each of word, state, tag once"),
+        ({"backoff": "tag>wrod"}, "graph must name each of word, tag once"),
         ({"tied": [["thanks.9", "worked.1"]]}, "there is no state 'thanks.9'"),
         ({"weights": {"zebra": 1.0}}, "there is no parent 'zebra'"),
         ({"cutoffs": [-1]}, "cutoffs must be"),
