@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 class LocalExecutor:
     """An executor of ``n_jobs`` threads.
 
-    At most ``n_jobs + 1`` statistics are alive at a time, and BLAS is held to one thread,
+    At most ``n_jobs + 2`` statistics are alive at a time, and BLAS is held to one thread,
     so that neither memory nor results depend on the number of cores.
     """
 
@@ -67,10 +67,10 @@ class LocalExecutor:
             yield from (work(*task) for task in tasks)
             return
         waiting: deque[Future[Result]] = deque()
-        for task in tasks:
-            if len(waiting) > self.n_jobs:
-                yield waiting.popleft().result()
+        for task in tasks:  # handed out before the merging of an earlier one, so none waits
             waiting.append(self._pool.submit(work, *task))
+            if len(waiting) > self.n_jobs + 1:
+                yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
