@@ -145,3 +145,8 @@ def test_broken_bytes(path: Path) -> None:
         read_or_refuse(data, path.name)
 
     check()
+
+
+def test_a_column_without_values_does_not_name_the_file(tmp_path: Path) -> None:
+    corpus = _read(tmp_path, "the DT -\ncat NN -\n\na DT -\ndog NN -\n")
+    assert "column3" in corpus.table.columns

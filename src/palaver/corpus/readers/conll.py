@@ -141,7 +141,7 @@ def _name_columns(tokens: pl.DataFrame) -> dict[str, str]:
 def _is_file(tokens: pl.DataFrame, column: str) -> bool:
     """Whether a column is the same for all words of a sentence, in sentences of several."""
     values = tokens.group_by("sentence").agg(pl.col(column).n_unique().alias("n"), pl.len())
-    named = ~tokens[column].is_in(_NO_VALUE).any()
+    named = not tokens[column].is_in(_NO_VALUE).any()
     return bool(named and (values["n"] == 1).all() and (values["len"] > 1).any())
 
 
