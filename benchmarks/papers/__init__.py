@@ -9,8 +9,10 @@ An experiment is a module here and a line in :data:`benchmarks.papers.__main__.E
 
 where ``options`` is an :class:`Options`, ``kept`` the :class:`Cells` with earlier results and
 ``results`` those of the cells by name; with ``--page`` some may be missing.
-Results are kept in ``benchmarks/papers/work`` (or ``--work``): a run that was interrupted goes on
-where it stopped when the same command is given again.
+The numbers of the last runs lie in ``benchmarks/papers/results`` (``--shelf``) and count as done;
+remove a line there, or the file, to measure again. Models are kept in ``benchmarks/papers/work``
+(``--work``): a run that was interrupted goes on where it stopped when the same command is given
+again.
 """
 
 from __future__ import annotations

@@ -25,6 +25,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("name", choices=EXPERIMENTS)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--work", type=Path, default=Path(__file__).parent / "work")
+    parser.add_argument(
+        "--shelf",
+        type=Path,
+        default=Path(__file__).parent / "results",
+        help="folder of the files with results of earlier runs",
+    )
     parser.add_argument("--output", type=Path, help="the page; default docs/results/NAME.md")
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--only", metavar="TEXT", help="do the cells with TEXT in their names")
@@ -42,7 +48,8 @@ def main() -> None:
     arguments = _arguments()
     module = importlib.import_module(EXPERIMENTS[arguments.name])
     options = Options(arguments.data, arguments.size, arguments.n_jobs)
-    kept = Cells(arguments.work / arguments.name)
+    name = arguments.name if arguments.size == "full" else f"{arguments.name}-{arguments.size}"
+    kept = Cells(arguments.work / arguments.name, arguments.shelf / f"{name}.json")
     cells = module.cells(options, kept)
     if arguments.list:
         for cell in cells:
@@ -50,10 +57,11 @@ def main() -> None:
         return
     if arguments.only:
         kept.run([cell for cell in cells if arguments.only in cell.name])
+        kept.shelve(cells)
         return
     results = kept.results(cells) if arguments.page else kept.run(cells)
+    kept.shelve(cells)
     text = module.page(options, kept, results)
-    name = arguments.name if arguments.size == "full" else f"{arguments.name}-{arguments.size}"
     output = arguments.output or ROOT / "docs" / "results" / f"{name}.md"
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text, encoding="utf-8")

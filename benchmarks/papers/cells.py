@@ -17,6 +17,9 @@ twice. ::
   (``cells.folder(fit)``). Put ``fit.key`` into the settings of what depends on it.
 - ``result.json`` is written last and in one step, so a killed cell is simply not there; its
   folder stays, and a fit goes on from its checkpoint.
+- Numbers outlive the folder: :meth:`Cells.shelve` writes the results of all cells, without their
+  models, to one JSON file, the shelf, and a result on the shelf counts as done wherever the file
+  is. A cell whose folder a later one needs (its key is in the other's settings) is done again.
 - ``cost`` is any rough number proportional to the expected time; the time left is estimated
   from it.
 """
@@ -59,15 +62,15 @@ class Cell:
     @property
     def key(self) -> str:
         """Hash of the settings."""
-        text = json.dumps(self.settings, sort_keys=True)
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        return _key(self.settings)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The folder where results are kept."""
+    """Where results are kept: a folder, and a file of earlier results if there is one."""
 
     root: Path
+    shelf: Path | None = None
 
     def folder(self, cell: Cell) -> Path:
         """Return the folder of one cell."""
@@ -76,7 +79,35 @@ class Cells:
     def stored(self, cell: Cell) -> dict[str, Any] | None:
         """Return what is kept of a cell: settings, result, seconds; None if it was not done."""
         path = self.folder(cell) / "result.json"
-        return json.loads(path.read_text("utf-8")) if path.exists() else None
+        if path.exists():
+            return json.loads(path.read_text("utf-8"))
+        return self._shelved().get(cell.key)
+
+    def _shelved(self) -> dict[str, Any]:
+        """Return the records on the shelf by key."""
+        if self.shelf is None or not self.shelf.exists():
+            return {}
+        return {_key(r["settings"]): r for r in json.loads(self.shelf.read_text("utf-8"))}
+
+    def shelve(self, cells: Sequence[Cell]) -> None:
+        """Write the records of the cells that were done to the shelf; drop all others there."""
+        if self.shelf is None:
+            raise ValueError("no shelf was given")
+        records = [record for cell in cells if (record := self.stored(cell)) is not None]
+        self.shelf.parent.mkdir(parents=True, exist_ok=True)
+        lines = ",\n".join(json.dumps(record, sort_keys=True) for record in records)
+        _replace(self.shelf, f"[\n{lines}\n]\n")
+
+    def _lost(self, cells: Sequence[Cell]) -> set[str]:
+        """Return the names of cells whose result is shelved but whose folder others need."""
+        undone = [json.dumps(cell.settings) for cell in cells if self.stored(cell) is None]
+        return {
+            cell.name
+            for cell in cells
+            if self.stored(cell) is not None
+            and not (self.folder(cell) / "result.json").exists()
+            and any(cell.key in settings for settings in undone)
+        }
 
     def seconds(self, cells: Sequence[Cell]) -> float:
         """Return the time that the stored results of the cells took."""
@@ -89,7 +120,8 @@ class Cells:
 
     def run(self, cells: Sequence[Cell]) -> dict[str, Any]:
         """Do the cells that were not done yet, in order; return all results by name."""
-        kept = {cell.name: self.stored(cell) for cell in cells}
+        lost = self._lost(cells)
+        kept = {c.name: None if c.name in lost else self.stored(c) for c in cells}
         if len(kept) < len(cells):
             raise ValueError("two cells have the same name")
         left = sum(cell.cost for cell in cells if kept[cell.name] is None)
@@ -123,6 +155,12 @@ class Cells:
         }
         _replace(folder / "result.json", json.dumps(record, indent=1) + "\n")
         return json.loads(json.dumps(record))
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    """Return the hash of settings."""
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _replace(path: Path, text: str) -> None:

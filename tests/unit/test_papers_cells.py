@@ -72,3 +72,39 @@ def test_progress_names_the_cell_and_the_time_left(tmp_path, capsys):
     assert len(lines) == 3
     assert "[1/3] 0" in lines[0]
     assert lines[2].endswith("left")
+
+
+def test_numbers_on_the_shelf_count_as_done(tmp_path):
+    calls = []
+    shelf = tmp_path / "shelf.json"
+    cells = [
+        Cell("a", {"x": (1, 2)}, counting(calls, 1)),
+        Cell("b", {"x": 2.5}, counting(calls, 2)),
+    ]
+    first = Cells(tmp_path / "here", shelf)
+    first.run(cells)
+    first.shelve(cells)
+    elsewhere = Cells(tmp_path / "elsewhere", shelf)
+    assert elsewhere.run(cells) == {"a": 1, "b": 2}
+    assert elsewhere.seconds(cells) == first.seconds(cells)
+    assert len(calls) == 2
+    changed = Cell("a", {"x": (1, 3)}, counting(calls, 3))
+    assert elsewhere.run([changed, cells[1]]) == {"a": 3, "b": 2}
+    elsewhere.shelve([changed, cells[1]])
+    assert [r["settings"]["x"] for r in json.loads(shelf.read_text())] == [[1, 3], 2.5]
+
+
+def test_a_model_that_an_undone_cell_needs_is_fitted_again(tmp_path):
+    calls = []
+    shelf = tmp_path / "shelf.json"
+    fit = Cell("fit", {"x": 1}, counting(calls, "fitted"))
+    first = Cells(tmp_path / "here", shelf)
+    first.run([fit])
+    first.shelve([fit])
+    judge = Cell("judge", {"of": fit.key}, counting(calls, "judged"))
+    elsewhere = Cells(tmp_path / "elsewhere", shelf)
+    elsewhere.run([fit, judge])
+    assert [folder.name.split("-")[0] for folder in calls] == ["fit", "fit", "judge"]
+    elsewhere.shelve([fit, judge])
+    Cells(tmp_path / "third", shelf).run([fit, judge])
+    assert len(calls) == 3
