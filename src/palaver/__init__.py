@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from palaver.models.online_lda import OnlineLDA
     from palaver.models.registry import load
     from palaver.page import report
+    from palaver.parallel.ray import RayExecutor
     from palaver.ranking.baselines import rank
     from palaver.ranking.exemplars import exemplars
     from palaver.ranking.grasshopper import grasshopper
@@ -46,6 +47,7 @@ __all__ = [
     "MarkovM3",
     "MaxEntTagger",
     "OnlineLDA",
+    "RayExecutor",
     "Vocabulary",
     "WordVectors",
     "choose",
@@ -76,6 +78,7 @@ _HOMES = {
     "MaxEntTagger": "palaver.models.maxent",
     "OnlineLDA": "palaver.models.online_lda",
     "MarkovM3": "palaver.models.markov_m3",
+    "RayExecutor": "palaver.parallel.ray",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
     "compare": "palaver.trials.compare",

@@ -12,6 +12,7 @@ The tree::
     │   ├── NewerStoreError              written by a newer Palaver
     │   └── LockedStoreError             another process is writing to it
     ├── NotFittedError (AttributeError)  a model was asked before ``fit``
+    ├── WorkersError (RuntimeError)      a cluster cannot be reached or keeps losing workers
     └── MissingExtraError (ImportError)  an optional dependency is not installed
 
 A message says what is wrong, where (file, line, field), and what to do.
@@ -62,3 +63,7 @@ class NotFittedError(PalaverError, AttributeError):
 
 class MissingExtraError(PalaverError, ImportError):
     """An optional dependency is not installed."""
+
+
+class WorkersError(PalaverError, RuntimeError):
+    """A cluster cannot be reached, or keeps losing workers."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Column, Format, Json
+from palaver.cli.options import Address, Column, ExecutorName, Format, Json, Workers, executor_of
 
 if TYPE_CHECKING:
     from palaver.models import Model
@@ -62,6 +62,9 @@ def run(
         bool,
         typer.Option("--chain", help="Let each message without a parent answer the one before."),
     ] = False,
+    executor: ExecutorName = "threads",
+    workers: Workers = None,
+    address: Address = None,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -74,6 +77,8 @@ def run(
     Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --jobs 2 --out run/`
 
     Example: `palaver fit --resume run/ --sweeps 2000`
+
+    Example: `palaver fit lda big.jsonl --executor ray --workers 8 --address auto --out run/`
     """
     from palaver.cli import runs
     from palaver.fit import Interrupted
@@ -99,9 +104,12 @@ def run(
         encoded = _encode(file, format, column, chain_replies, min_count, max_share)
         fitted.check_data(encoded)
         reading = {"format": format, "column": column, "chain": chain_replies}
-        runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
+        encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
     try:
-        fitted.fit(encoded, folder=folder, checkpoint_seconds=checkpoint_seconds)
+        with executor_of(executor, workers, address) as where:
+            fitted.fit(
+                encoded, folder=folder, checkpoint_seconds=checkpoint_seconds, executor=where
+            )
     except Interrupted as error:
         typer.echo(f"palaver: {error}: palaver fit --resume {folder}", err=True)
         raise typer.Exit(130) from error

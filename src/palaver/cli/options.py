@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from palaver.corpus.table import Corpus, OnBad
+    from palaver.parallel import Executor
 
 File = Annotated[
     Path, typer.Argument(help="File, folder or archive of conversations.", show_default=False)
@@ -33,6 +37,16 @@ Column = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a file that needs repairs, with the places.")
 ]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", help="Where sweeps run: threads, or ray (a cluster).")
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Workers of --executor ray; default: cores of this machine.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Ray cluster to join, e.g. auto; without, one is started here."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -52,3 +66,21 @@ def read_corpus(
     on_bad: OnBad = "error" if strict else "repair"
     with reading(path) as on_read:
         return read(path, format, columns or None, on_bad=on_bad, on_read=on_read)
+
+
+@contextmanager
+def executor_of(name: str, workers: int | None, address: str | None) -> Iterator[Executor | None]:
+    """Give what the options of a cluster stand for; None for threads of this process."""
+    import os
+
+    if name == "ray":
+        from palaver.parallel.ray import RayExecutor
+
+        with RayExecutor(workers or os.cpu_count() or 1, address) as executor:
+            yield executor
+    elif name != "threads":
+        raise typer.BadParameter(f"--executor is threads or ray, got {name!r}")
+    elif workers is not None or address is not None:
+        raise typer.BadParameter("--workers and --address belong to --executor ray")
+    else:
+        yield None

@@ -31,8 +31,13 @@ def begin(
     encoded: Encoded,
     source: str,
     reading: dict[str, Any] | None = None,
-) -> None:
-    """Write what a run needs to be resumed by itself, and how its file was read."""
+) -> Encoded:
+    """Write what a run needs to be resumed by itself, and how its file was read.
+
+    Returns the data as they were written, mapped from disk: what is in memory can be let go.
+    """
+    from palaver.encode import Encoded
+
     if store.is_stored(folder / "settings"):
         raise StoreError(
             f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
@@ -44,6 +49,7 @@ def begin(
     settings = {"model": model.name, "params": model.get_params(), "source": source}
     settings["reading"] = reading or {}
     store.save(folder / "settings", "run settings", settings, {})
+    return Encoded.open(folder / "data")
 
 
 def reopen(

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from palaver.cli.fit import parse_setting
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import (
+    Address,
+    Column,
+    ExecutorName,
+    File,
+    Format,
+    Json,
+    Workers,
+    executor_of,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from palaver.models.tagger import Tagger
@@ -33,6 +42,9 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    executor: ExecutorName = "threads",
+    workers: Workers = None,
+    address: Address = None,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -63,7 +75,8 @@ def run(
     reading = {"format": format, "column": column, "chain": False}
     _begin(out, model, {"source": str(file.absolute()), "reading": reading, "label": label})
     try:
-        model.fit(corpus, labels=label, folder=out)
+        with executor_of(executor, workers, address) as where:
+            model.fit(corpus, labels=label, folder=out, executor=where)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: give the same command again", err=True)
         raise typer.Exit(130) from error

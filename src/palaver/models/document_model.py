@@ -168,6 +168,7 @@ class DocumentModel(DocumentHeldOut, Model):
         total_documents: int | None = None,
         vocabulary: Vocabulary | Sequence[str] | None = None,
         topics: NDArray[np.float64] | None = None,
+        executor: Executor | None = None,
         callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
         """Learn topics from mini-batches; memory does not grow with the number of documents.
@@ -189,6 +190,8 @@ class DocumentModel(DocumentHeldOut, Model):
             Names of a matrix's columns; for a corpus, the words to keep.
         topics : array, shape (n_words, n_topics), optional
             Topics to start from, as positive weights; random ones by default.
+        executor : Executor, optional
+            Where sweeps run; threads of this process by default.
         callbacks : sequence of callable
             Called after each step as ``callback(step, info, globals)``; True stops.
         """
@@ -200,7 +203,7 @@ class DocumentModel(DocumentHeldOut, Model):
         self._begin_stream(stream.vocabulary, topics)
         total = total_documents or stream.n_documents
         batches = stream.batches(batch_size, passes, self.seed_)
-        return self._stream(batches, Rates(tau, kappa), total, callbacks)
+        return self._stream(batches, Rates(tau, kappa), total, callbacks, executor)
 
     def partial_fit(
         self,
@@ -260,7 +263,12 @@ class DocumentModel(DocumentHeldOut, Model):
         self._steps = []
 
     def _stream(
-        self, batches: Any, rates: Any, total: int | None, callbacks: Sequence[Any]
+        self,
+        batches: Any,
+        rates: Any,
+        total: int | None,
+        callbacks: Sequence[Any],
+        executor: Executor | None = None,
     ) -> Self:
         """Take a step a batch and set what is learned."""
         engine = self._make_engine(len(self.vocabulary_))
@@ -270,7 +278,7 @@ class DocumentModel(DocumentHeldOut, Model):
             Globals("fresh", self.chains_[0]),
             batches,
             lambda batch: cut_documents(batch, _STREAM_SHARD),
-            LocalExecutor(self.get_params()["n_jobs"]),
+            executor or LocalExecutor(self.get_params()["n_jobs"]),
             seed=self.seed_,
             rates=rates,
             total=lambda seen: float(total or before + seen),

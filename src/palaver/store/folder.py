@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from palaver.errors import DamagedStoreError, NewerStoreError, StoreError
 from palaver.store.atomic import replace_file, store_error, sync
+from palaver.store.remote import local_folder
 
 FORMAT = 1
 MANIFEST, PREVIOUS = "manifest.json", "manifest.previous.json"
@@ -114,7 +115,7 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
 
     Parameters
     ----------
-    folder : path
+    folder : path or URL
     kind : str, optional
         What the folder must hold.
     mapped : bool
@@ -125,7 +126,7 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
     ------
     StoreError, DamagedStoreError, NewerStoreError
     """
-    folder = Path(folder)
+    folder = local_folder(folder)
     if not (folder / MANIFEST).is_file():
         raise StoreError(f"{folder}: is not a folder written by Palaver (no {MANIFEST})")
     try:

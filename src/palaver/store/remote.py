@@ -1,0 +1,66 @@
+"""Folders behind a URL (``s3://``, ``gs://``, ``https://``...), through fsspec (extra ``ray``).
+
+A folder is copied once to a cache on this machine and mapped from there; other machines that are
+told the URL do the same for themselves.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import tempfile
+from pathlib import Path
+
+from palaver.errors import MissingExtraError, StoreError
+from palaver.store.atomic import replace_folder
+
+_URL = "url.txt"
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a place is not a path of this machine."""
+    return "://" in str(place)
+
+
+def local_folder(place: str | Path) -> Path:
+    """Return a folder as a path: itself, or the copy of what is behind a URL, fetched if needed.
+
+    Raises
+    ------
+    StoreError
+        Nothing can be read there.
+    """
+    if not is_url(place):
+        return Path(place)
+    url = str(place).rstrip("/")
+    folder = _cache() / hashlib.blake2b(url.encode(), digest_size=12).hexdigest()
+    if not (folder / _URL).exists():
+        _fetch(url, folder)
+    return folder
+
+
+def url_of(path: str | Path) -> str | None:
+    """Return the URL that a file of the cache was fetched from; None for other files."""
+    path, cache = Path(path), _cache()
+    if cache not in path.parents:
+        return None
+    return (cache / path.relative_to(cache).parts[0] / _URL).read_text(encoding="utf-8")
+
+
+def _cache() -> Path:
+    return Path(tempfile.gettempdir()).resolve() / f"palaver-{getpass.getuser()}"
+
+
+def _fetch(url: str, folder: Path) -> None:
+    """Copy what is behind a URL to a folder, which appears whole or not at all."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise MissingExtraError("URLs need fsspec: pip install 'palaver[ray]'") from error
+    with replace_folder(folder) as target:
+        try:
+            files, root = url_to_fs(url)
+            files.get(root.rstrip("/") + "/", str(target), recursive=True)
+        except (OSError, ValueError, ImportError) as error:
+            raise StoreError(f"{url}: cannot be read ({error!r})") from error
+        (target / _URL).write_text(url, encoding="utf-8")

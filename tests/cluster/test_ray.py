@@ -1,0 +1,280 @@
+"""Fits on a real Ray cluster on this machine: the same bytes, whoever dies on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import palaver as pv
+from palaver.encode import Encoded, encode
+from palaver.errors import ParameterError, WorkersError
+from palaver.models import MODELS, model_class
+from palaver.models.document_model import DocumentModel
+from palaver.parallel import ray as executors
+from palaver.parallel.ray import FilePart, RayExecutor, portable, received
+
+ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+# One cluster for all of them.
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("default")]
+
+N_SHARDS = 3
+
+
+@pytest.fixture(scope="module")
+def executor():
+    with RayExecutor(workers=2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    encode(pv.sample(60)).write(folder)
+    return Encoded.open(folder)
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    import palaver.encode.documents as documents
+    import palaver.encode.shards as shards
+    import palaver.models.hidden_backoff as hidden_backoff
+
+    monkeypatch.setattr(shards, "SMALLEST", 2000)
+    monkeypatch.setattr(shards, "SMALLEST_UTTERANCES", 100)
+    monkeypatch.setattr(documents, "SMALLEST", 2000)
+    monkeypatch.setattr(hidden_backoff, "_SHARD_TOKENS", 2000)
+
+
+def make(name, **params):
+    """A model whose sweeps go over several shards."""
+    kind = model_class(name)
+    known = {"tolerance": 0.0, "start_sweeps": 2, "whiten": 8}
+    params |= {name: value for name, value in known.items() if name in kind.limits}
+    if "sampler" in kind.limits:
+        params["sampler"] = kind.limits["sampler"].options[2]  # parallel, blocked
+    return kind(**{"n_sweeps": 8, "random_state": 3, **kind.sized(3), **params})
+
+
+def estimates(model):
+    """All learned numbers and the trace, to the bit."""
+    arrays = [array for chain in model.chains_ for array in chain.values()]
+    arrays.append(model.trace_.to_numpy())
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bytes_as_on_threads(name, data, executor):
+    here = make(name, n_jobs=2, n_chains=2).fit(data)
+    there = make(name, n_chains=2).fit(data, executor=executor)
+    assert estimates(here) == estimates(there)
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if issubclass(model_class(n), DocumentModel)])
+def test_streams_give_the_same_bytes(name, data, executor):
+    here = make(name).fit_stream(data, batch_size=100)
+    there = make(name).fit_stream(data, batch_size=100, executor=executor)
+    assert estimates(here) == estimates(there)
+
+
+def test_a_tagger_gives_the_same_bytes(executor):
+    corpus = pv.sample(60)
+    here = pv.HiddenBackoffTagger(n_states=2).fit(corpus)
+    there = pv.HiddenBackoffTagger(n_states=2).fit(corpus, executor=executor)
+    assert estimates(here) == estimates(there)
+
+
+def kill_actor(executor, number):
+    ray.kill(executor._actors[number])
+
+
+def kill_process(executor, number):
+    os.kill(ray.get(executor._actors[number].ready.remote()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kill", [kill_actor, kill_process])
+@pytest.mark.parametrize("name", ["m4", "gaussian-hmm"])
+def test_a_lost_worker_changes_nothing(name, kill, data, executor):
+    here = make(name, n_chains=2).fit(data)
+    lost = []
+
+    def strike(sweep, chains):
+        if sweep in (1, 4):
+            kill(executor, sweep % 2)
+            lost.append(sweep)
+
+    there = make(name, n_chains=2).fit(data, executor=executor, callbacks=[strike])
+    assert lost == [1, 4]
+    assert estimates(here) == estimates(there)
+
+
+def test_workers_are_lost_in_the_middle_of_a_round(data, executor, monkeypatch):
+    """Of the round's statistics, some came before the loss and must not count twice."""
+    here = make("m4", n_chains=2).fit(data)
+    plain, answers = executors._unpacked, []
+
+    def unpacked(packed):
+        answers.append(1)
+        if len(answers) in (3, 17):
+            kill_actor(executor, len(answers) % 2)
+        return plain(packed)
+
+    monkeypatch.setattr(executors, "_unpacked", unpacked)
+    there = make("m4", n_chains=2).fit(data, executor=executor)
+    assert len(answers) == 8 * 2 * N_SHARDS
+    assert estimates(here) == estimates(there)
+
+
+def test_the_ledger_is_renewed_and_recovers_from_states(data, executor, monkeypatch):
+    monkeypatch.setattr(executors, "LONGEST_LEDGER", 3)
+    here = make("m4").fit(data)
+    rounds = []
+
+    def strike(sweep, chains):
+        rounds.append(len(executor._ledger.rounds))
+        if sweep == 5:
+            assert executor._ledger.states is not None
+            kill_actor(executor, 0)
+
+    there = make("m4").fit(data, executor=executor, callbacks=[strike])
+    assert max(rounds) < 3
+    assert estimates(here) == estimates(there)
+
+
+def test_a_run_goes_on_from_threads_to_a_cluster(data, executor, tmp_path):
+    """Checkpoints do not know where they were made."""
+    whole = make("m4").fit(data)
+    make("m4", n_sweeps=4).fit(data, folder=tmp_path / "run")
+    half = make("m4").fit(data, folder=tmp_path / "run", executor=executor)
+    assert half.n_sweeps_ == 8
+    np.testing.assert_array_equal(whole.trace_.to_numpy(), half.trace_.to_numpy())
+
+
+def test_without_room_for_another_worker_the_others_take_over(data, executor, monkeypatch):
+    here = make("m4", n_chains=2).fit(data)
+    monkeypatch.setattr(executors, "PATIENCE", 1.0)
+
+    def strike(sweep, chains):
+        if sweep == 2:
+            kill_actor(executor, 0)
+            monkeypatch.setattr(executor, "_start", larger_than_the_machine)
+
+    def larger_than_the_machine(engine):
+        return ray.remote(executors.Worker).options(num_cpus=10_000).remote()
+
+    there = make("m4", n_chains=2).fit(data, executor=executor, callbacks=[strike])
+    assert list(executor._actors) == [1]
+    assert estimates(here) == estimates(there)
+
+
+def test_a_cluster_that_always_fails_is_given_up(data, executor, monkeypatch):
+    monkeypatch.setattr(executors, "MOST_TROUBLES", 2)
+
+    class Doomed(executors.Worker):
+        def sweep(self, *arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(executors, "Worker", Doomed)
+    with (
+        RayExecutor(workers=1) as doomed,
+        pytest.raises(WorkersError, match=r"lost 2 times.*--resume"),
+    ):
+        make("m4").fit(data, executor=doomed)
+
+
+def test_the_driver_is_killed_and_resumes(tmp_path):
+    pv.sample(60).write(tmp_path / "threads.jsonl")
+    run = [sys.executable, "-m", "palaver", "fit"]
+    new = ["lda", tmp_path / "threads.jsonl", "--classes", "3", "--sweeps", "300",
+           "--sampler", "parallel", "--checkpoint-seconds", "0.1", "--out"]  # fmt: skip
+    cluster = ["--executor", "ray", "--workers", "1"]
+    subprocess.run([*run, *new, tmp_path / "here"], check=True, capture_output=True)
+    driver = subprocess.Popen([*run, *new, tmp_path / "there", *cluster])
+    checkpoint = tmp_path / "there" / "checkpoint" / "manifest.json"
+    while not checkpoint.exists() and driver.poll() is None:
+        time.sleep(0.02)
+    driver.kill()
+    assert driver.wait() == -signal.SIGKILL, "the run ended before it could be killed"
+    resume = ["--resume", tmp_path / "there", *cluster]
+    subprocess.run([*run, *resume], check=True, capture_output=True)
+    here, there = pv.load(tmp_path / "here"), pv.load(tmp_path / "there")
+    assert estimates(here) == estimates(there)
+
+
+def test_what_is_mapped_from_files_is_not_sent(data):
+    from palaver.encode import cut
+
+    shard = cut(data)[1]
+    sent = portable(shard)
+    assert isinstance(sent.tokens, FilePart)
+    back = received(sent)
+    np.testing.assert_array_equal(back.tokens, shard.tokens)
+    assert back.first_token == shard.first_token
+    assert back.tokens.flags.writeable
+
+
+def test_a_corpus_behind_a_url_is_fetched_by_each_machine(data, tmp_path, monkeypatch):
+    import shutil
+    import tempfile
+
+    from palaver.encode import cut
+    from palaver.errors import StoreError
+
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
+    data.write(tmp_path / "data")
+    url = (tmp_path / "data").as_uri()
+    sent = portable(cut(Encoded.open(url))[1])
+    assert sent.tokens.url == url
+    shutil.rmtree(tmp_path / "cache")  # as on a machine that has not seen it
+    np.testing.assert_array_equal(received(sent).tokens, cut(data)[1].tokens)
+    with pytest.raises(StoreError, match="cannot be read"):
+        Encoded.open((tmp_path / "nothing").as_uri())
+
+
+def test_counts_travel_as_the_cells_in_use():
+    dense = np.arange(4000, dtype=np.int32).reshape(2, 2000)
+    sparse = np.zeros((50, 100), np.int32)
+    sparse[7, 3] = 5
+    floats = np.zeros(5000)
+    packed = executors._packed({"dense": dense, "sparse": sparse, "floats": floats})
+    assert list(packed["sparse"]) == ["cells", "values", "shape"]
+    assert list(packed["dense"]) == list(packed["floats"]) == [""]
+    for name, array in executors._unpacked(packed).items():
+        given = {"dense": dense, "sparse": sparse, "floats": floats}[name]
+        np.testing.assert_array_equal(array, given)
+        assert array.dtype == given.dtype
+        assert array.flags.writeable
+
+
+def test_parameters_of_the_executor():
+    with pytest.raises(ParameterError, match="at least 1"):
+        RayExecutor(workers=0)
+
+
+def test_a_machine_leaves_the_cluster(data):
+    """Two nodes, each a raylet of its own; one is taken away in the middle of the fit."""
+    from ray.cluster_utils import Cluster
+
+    here = make("m4", n_chains=2).fit(data)
+    ray.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+    second = cluster.add_node(num_cpus=2)
+    try:
+        with RayExecutor(workers=4, address=cluster.address) as executor:
+
+            def strike(sweep, chains):
+                if sweep == 3:
+                    cluster.remove_node(second)
+
+            executors.PATIENCE, patience = 5.0, executors.PATIENCE
+            there = make("m4", n_chains=2).fit(data, executor=executor, callbacks=[strike])
+            executors.PATIENCE = patience
+            assert len(executor._actors) < 4
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert estimates(here) == estimates(there)
