@@ -15,6 +15,8 @@ The tree::
     ├── WorkersError (RuntimeError)      a cluster cannot be reached or keeps losing workers
     └── MissingExtraError (ImportError)  an optional dependency is not installed
 
+    PalaverWarning (UserWarning)         work goes on, but someone should look
+
 A message says what is wrong, where (file, line, field), and what to do.
 """
 
@@ -67,3 +69,7 @@ class MissingExtraError(PalaverError, ImportError):
 
 class WorkersError(PalaverError, RuntimeError):
     """A cluster cannot be reached, or keeps losing workers."""
+
+
+class PalaverWarning(UserWarning):
+    """Work goes on, but not quite as it should: someone should look."""

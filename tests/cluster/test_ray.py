@@ -253,28 +253,3 @@ def test_counts_travel_as_the_cells_in_use():
 def test_parameters_of_the_executor():
     with pytest.raises(ParameterError, match="at least 1"):
         RayExecutor(workers=0)
-
-
-def test_a_machine_leaves_the_cluster(data):
-    """Two nodes, each a raylet of its own; one is taken away in the middle of the fit."""
-    from ray.cluster_utils import Cluster
-
-    here = make("m4", n_chains=2).fit(data)
-    ray.shutdown()
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
-    second = cluster.add_node(num_cpus=2)
-    try:
-        with RayExecutor(workers=4, address=cluster.address) as executor:
-
-            def strike(sweep, chains):
-                if sweep == 3:
-                    cluster.remove_node(second)
-
-            executors.PATIENCE, patience = 5.0, executors.PATIENCE
-            there = make("m4", n_chains=2).fit(data, executor=executor, callbacks=[strike])
-            executors.PATIENCE = patience
-            assert len(executor._actors) < 4
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-    assert estimates(here) == estimates(there)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from palaver.errors import StoreError
+from palaver.errors import PalaverWarning, StoreError
 from palaver.fit import (
     Interrupted,
     Schedule,
@@ -21,7 +21,7 @@ from palaver.fit import (
     run,
     trace_table,
 )
-from palaver.fit.checkpoint import Checkpoints
+from palaver.fit.checkpoint import Checkpoints, Snapshot
 from palaver.kernels.random import uniforms
 from palaver.parallel import Globals, LocalExecutor
 
@@ -138,9 +138,44 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path):
     for path in newest.glob("state*"):
         path.write_bytes(b"x")
     checkpoints = Checkpoints(tmp_path, 1e9, {})
-    again = fit(n_sweeps=12, checkpoints=checkpoints)
-    assert checkpoints.fell_back
+    with pytest.warns(PalaverWarning, match="newest checkpoint is damaged"):
+        again = fit(n_sweeps=12, checkpoints=checkpoints)
     assert result(again) == result(fit(n_sweeps=12))
+
+
+def test_checkpoints_take_a_small_share_of_the_time(tmp_path, monkeypatch):
+    """Where one takes long to write, the next waits: 0.5 s of 25 s is 2 %."""
+    clock = [0.0]
+    monkeypatch.setattr("palaver.fit.checkpoint.time.monotonic", lambda: clock[0])
+    checkpoints = Checkpoints(tmp_path, 10.0, {})
+
+    def slow(*arguments, **options):
+        clock[0] += 0.5
+
+    monkeypatch.setattr("palaver.fit.checkpoint.store.save", slow)
+    checkpoints.save(Snapshot(1, {}, [], [], [], [], [], []))
+    clock[0] += 24.9
+    assert not checkpoints.due()
+    clock[0] += 0.1
+    assert checkpoints.due()
+
+
+def test_a_run_survives_a_checkpoint_that_cannot_be_written(tmp_path, monkeypatch):
+    import palaver.fit.checkpoint as module
+
+    plain, tries = module.store.save, []
+
+    def sometimes(*arguments, **options):
+        tries.append(1)
+        if len(tries) == 3:
+            raise StoreError("run: cannot be written (the disk is full; make room and try again)")
+        plain(*arguments, **options)
+
+    monkeypatch.setattr(module.store, "save", sometimes)
+    with pytest.warns(PalaverWarning, match=r"no checkpoint of sweep 3.*disk is full.*goes on"):
+        done = fit(n_sweeps=12, checkpoints=Checkpoints(tmp_path, 0.0, {}))
+    assert result(done) == result(fit(n_sweeps=12))
+    assert Checkpoints(tmp_path, 0.0, {}).load().sweep == 12
 
 
 CHILD = """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import TextIO
 
 import typer
 
@@ -62,10 +64,28 @@ def _options(
         raise typer.Exit
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print our own warnings as we print errors; others as Python does."""
+    from palaver.errors import PalaverWarning
+
+    if issubclass(category, PalaverWarning):
+        typer.echo(f"palaver: {message}", err=True)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in one message, never in a traceback."""
     from palaver.errors import PalaverError
 
+    warnings.showwarning = _show_warning
     try:
         app()
     except PalaverError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from palaver.cli.options import Address, Column, ExecutorName, Format, Json, Workers, executor_of
 
 if TYPE_CHECKING:
+    from palaver.errors import StoreError
     from palaver.models import Model
 
 NAME = "fit"
@@ -81,6 +83,7 @@ def run(
     Example: `palaver fit lda big.jsonl --executor ray --workers 8 --address auto --out run/`
     """
     from palaver.cli import runs
+    from palaver.errors import StoreError
     from palaver.fit import Interrupted
     from palaver.models import model_class
 
@@ -113,7 +116,19 @@ def run(
     except Interrupted as error:
         typer.echo(f"palaver: {error}: palaver fit --resume {folder}", err=True)
         raise typer.Exit(130) from error
+    except StoreError as error:
+        folder = rescue(fitted, folder, error)
     report(fitted, folder, json)
+
+
+def rescue(model: Model, folder: Path, error: StoreError) -> Path:
+    """Save a fitted model elsewhere when its folder cannot be written; return where."""
+    if not hasattr(model, "chains_"):
+        raise error
+    place = Path(mkdtemp(prefix="palaver-rescued-"))
+    model.save(place)
+    typer.echo(f"palaver: {folder}: cannot be written; the model is in {place} instead", err=True)
+    return place
 
 
 def _encode(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.errors import StoreError
+from palaver.errors import PalaverWarning, StoreError
 from palaver.fit.schedule import Schedule
 from palaver.parallel.executor import Arrays, Globals
 
@@ -30,6 +31,10 @@ class Snapshot:
     scores: list[float]
 
 
+#: Share of a run's time that checkpoints may take.
+LARGEST_SHARE = 0.02
+
+
 class Checkpoints:
     """The checkpoint of one run, in a folder.
 
@@ -37,7 +42,7 @@ class Checkpoints:
     ----------
     folder : path
     every_seconds : float
-        How often :meth:`due` says yes.
+        How often :meth:`due` says yes; less often where writing takes over 2 % of the time.
     identity : dict
         What must be equal for a checkpoint to be continued: model, parameters, data.
     """
@@ -49,10 +54,25 @@ class Checkpoints:
         self.fell_back = False
         self._schedule: Schedule | None = None
         self._last = time.monotonic()
+        self._writing = 0.0  # seconds that the last one took
 
     def due(self) -> bool:
         """Whether it is time for another checkpoint."""
-        return time.monotonic() - self._last >= self.every_seconds
+        pause = self.every_seconds and max(self.every_seconds, self._writing / LARGEST_SHARE)
+        return time.monotonic() - self._last >= pause
+
+    def try_save(self, snapshot: Snapshot) -> None:
+        """Write a checkpoint; where that cannot be done, warn and leave it for the next time."""
+        try:
+            self.save(snapshot)
+        except StoreError as error:
+            self._last = time.monotonic()
+            warnings.warn(
+                f"no checkpoint of sweep {snapshot.sweep}: {error}; the run goes on, and the "
+                "checkpoint before is still there",
+                PalaverWarning,
+                stacklevel=2,
+            )
 
     def schedule(self, wanted: Schedule, explicit: bool = False) -> Schedule:
         """Return the schedule to follow: once samples are kept, burn-in and thinning stay.
@@ -76,6 +96,7 @@ class Checkpoints:
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a checkpoint; the one before is kept in case this one gets damaged."""
+        start = time.monotonic()
         arrays: Arrays = {}
         for (chain, shard), state in snapshot.states.items():
             arrays |= {f"state.{chain}.{shard}.{name}": array for name, array in state.items()}
@@ -102,6 +123,7 @@ class Checkpoints:
         }
         store.save(self.folder, "checkpoint", content, arrays, keep_previous=True)
         self._last = time.monotonic()
+        self._writing = self._last - start
 
     def load(self) -> Snapshot | None:
         """Return the stored state, or None where there is none.
@@ -116,6 +138,13 @@ class Checkpoints:
         stored = store.load(self.folder, "checkpoint")
         self.fell_back = stored.fell_back
         content = stored.content
+        if stored.fell_back:
+            warnings.warn(
+                f"{self.folder}: the newest checkpoint is damaged; the run goes on from the one "
+                f"before, of sweep {content['sweep']}",
+                PalaverWarning,
+                stacklevel=2,
+            )
         for name, value in self.identity.items():
             found = content["identity"].get(name)
             if found != value:

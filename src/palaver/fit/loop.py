@@ -168,9 +168,9 @@ def _run(
             finished = sweep >= schedule.n_sweeps
             break
         if checkpoints is not None and checkpoints.due():
-            checkpoints.save(_snapshot(chains, sweep, executor))
+            checkpoints.try_save(_snapshot(chains, sweep, executor))
     if checkpoints is not None and (snapshot is None or sweep > snapshot.sweep):
-        checkpoints.save(_snapshot(chains, sweep, executor))
+        checkpoints.try_save(_snapshot(chains, sweep, executor))
     if stop.is_set() and not finished:
         kept = "; resume to go on" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")

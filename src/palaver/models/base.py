@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from palaver import rng, store
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
 from palaver.fit.checkpoint import Checkpoints
 from palaver.fit.loop import Callback, Fit, run
 from palaver.fit.progress import Show, progress
@@ -172,8 +172,17 @@ class Model(Manners, Answers, Looks):
             )
             self._learn(fit, schedule, data, seed)
             if folder is not None:
-                self.save(folder)
+                self._save_fitted(Path(folder))
         return self
+
+    def _save_fitted(self, folder: Path) -> None:
+        """Save what was just learned; it is not lost if that fails."""
+        try:
+            self.save(folder)
+        except StoreError as error:
+            raise StoreError(
+                f"{error}; the fitted model is in memory: save it elsewhere with model.save(folder)"
+            ) from error
 
     def _as_encoded(
         self, corpus: Corpus | Encoded, vocabulary: Vocabulary | None = None

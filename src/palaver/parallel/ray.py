@@ -183,7 +183,8 @@ class RayExecutor:
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""
         for actor in self._actors.values():
-            self._ray.kill(actor)
+            if self._ray.is_initialized():
+                self._ray.kill(actor)
         self._actors = {}
         if self._started_ray:
             self._ray.shutdown()
