@@ -25,7 +25,7 @@ import palaver as pv
 from palaver import rng
 from palaver.encode import Encoded, cut, encode
 from palaver.models import Model
-from palaver.parallel import LocalExecutor
+from palaver.parallel import Executor, LocalExecutor
 
 FILE = "r-help/r-help-2001-2002.jsonl.gz"
 N_CLASSES, BURN_IN, ROUNDS, SWEEPS = 25, 40, 5, 3
@@ -34,9 +34,16 @@ N_CLASSES, BURN_IN, ROUNDS, SWEEPS = 25, 40, 5, 3
 class Rounds:
     """A chain of the loop that can be swept by hand."""
 
-    def __init__(self, model: Model, encoded: Encoded, sampler: str, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        model: Model,
+        encoded: Encoded,
+        sampler: str,
+        n_jobs: int = 1,
+        executor: Executor | None = None,
+    ) -> None:
         self.engine = model._make_engine(len(encoded.vocabulary), sampler)
-        self.executor = LocalExecutor(n_jobs)
+        self.executor = executor or LocalExecutor(n_jobs)
         self.executor.begin(self.engine, cut(encoded, whole=self.engine.collapsed))
         self.shared = self.engine.start(rng.generator(0, "start"))
         self.executor.open({0: self.shared}, {0: rng.key(0, "open")})

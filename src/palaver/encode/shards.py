@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from palaver.encode.tokens import Encoded
 from palaver.encode.utterances import Utterances
 
-#: Smaller shards cost more in merging than they give in balance.
-SMALLEST, MOST = 100_000, 32
+#: Smaller shards cost more in merging than they give in balance; larger ones keep a cluster idle.
+SMALLEST, MOST, LARGEST = 100_000, 32, 4_000_000
 SMALLEST_UTTERANCES = 4_000
 
 
@@ -50,7 +50,7 @@ class Shard:
 
 
 def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
-    """Cut a corpus into at most 32 shards of at least 100,000 tokens.
+    """Cut a corpus into shards of at least 100,000 tokens: up to 32, more above 4 M tokens each.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
     whole : bool
         Return one shard only, for collapsed samplers.
     """
-    n_shards = 1 if whole else int(np.clip(encoded.n_tokens // SMALLEST, 1, MOST))
+    n_shards = int(np.clip(encoded.n_tokens // SMALLEST, 1, MOST))
+    n_shards = 1 if whole else max(n_shards, encoded.n_tokens // LARGEST)
     ends = encoded.message_offsets[encoded.conversation_offsets]  # tokens before each conversation
     targets = np.arange(n_shards + 1) * encoded.n_tokens / n_shards
     limits = np.unique(np.searchsorted(ends, targets))
