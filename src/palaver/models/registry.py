@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palaver import store
-from palaver.errors import ParameterError, StoreError
+from palaver.errors import DamagedStoreError, ParameterError, StoreError
 from palaver.models.base import Model
 
 if TYPE_CHECKING:
@@ -58,12 +58,43 @@ def load(folder: str | Path) -> Model:
     if not store.is_stored(folder) and store.is_stored(Path(folder) / "checkpoint"):
         raise StoreError(f"{folder}: the run is not finished; {_how_to_go_on(Path(folder))}")
     stored = store.load(folder, "model")
-    name = stored.content.get("model")
-    if name in TAGGERS:
-        return tagger_class(str(name))._restore(stored)
-    if name not in MODELS:
+    name = str(stored.content.get("model"))
+    if name not in MODELS and name not in TAGGERS:
         raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
-    return model_class(str(name))._restore(stored)
+    kind = tagger_class(name) if name in TAGGERS else model_class(name)
+    try:
+        _check_stored(stored)
+        model = kind._restore(stored)
+        model.check_params()
+    except _SIGNS_OF_DAMAGE as error:
+        raise DamagedStoreError(
+            f"{folder}: does not hold a whole model ({type(error).__name__}: {error})"
+        ) from error
+    return model
+
+
+#: What a model's own code runs into when parts of it are missing or altered.
+_SIGNS_OF_DAMAGE = (
+    ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError,
+)  # fmt: skip
+
+
+def _check_stored(stored: store.Stored) -> None:
+    """Check what loops and allocations depend on, before they begin."""
+    content, arrays = stored.content, stored.arrays
+    words = content["words"]
+    if not isinstance(words, list) or len(words) != len(arrays["word_counts"]):
+        raise ValueError("words and their counts do not belong together")
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("a word is not text")
+    trace = {name: array for name, array in arrays.items() if name.startswith("trace.")}
+    if not {"trace.chain", "trace.sweep", "trace.log_joint"} <= set(trace):
+        raise ValueError("the trace is not whole")
+    if len({array.shape for array in trace.values()}) > 1:
+        raise ValueError("the columns of the trace have different lengths")
+    n_chains = content.get("n_chains", 1)
+    if not isinstance(n_chains, int) or not 0 < n_chains <= len(arrays):
+        raise ValueError("there are not so many chains")
 
 
 def _how_to_go_on(folder: Path) -> str:

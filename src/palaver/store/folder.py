@@ -8,6 +8,7 @@ before the last. A kill at any moment leaves a folder that loads, as it was or a
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import secrets
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -199,18 +201,35 @@ def _load_generation(folder: Path, name: str, kind: str | None, mapped: bool) ->
 def _read_array(folder: Path, name: str, entry: Any, mapped: bool) -> NDArray[Any]:
     path = folder / f"{name}.npy"
     try:
-        if path.stat().st_size != entry["bytes"]:
-            raise DamagedStoreError(
-                f"{path}: has {path.stat().st_size:,} bytes instead of {entry['bytes']:,}"
-            )
+        size, wanted = path.stat().st_size, entry["bytes"]
+        if size != wanted:
+            raise DamagedStoreError(f"{path}: has {size:,} bytes instead of {wanted:,}")
+        if _size_by_header(path) != size:
+            raise DamagedStoreError(f"{path}: its header does not fit its size")
         array: NDArray[Any] = np.load(path, mmap_mode="c" if mapped else None, allow_pickle=False)
         if not mapped and _checksum(array) != entry["crc32"]:
             raise DamagedStoreError(f"{path}: its content has been altered")
-    except (FileNotFoundError, ValueError, EOFError, KeyError, TypeError) as error:
-        if isinstance(error, DamagedStoreError):
-            raise
+    except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(f"{path}: is missing or damaged ({error})") from error
     return array
+
+
+#: What reading an array runs into that is not as it was written.
+_SIGNS_OF_DAMAGE = (
+    ArithmeticError, EOFError, FileNotFoundError, KeyError, MemoryError, SyntaxError, TokenError,
+    TypeError, ValueError,
+)  # fmt: skip
+
+
+def _size_by_header(path: Path) -> int:
+    """Return the size that a file of an array should have, before anything is allocated."""
+    with path.open("rb") as stream:
+        form = np.lib.format
+        if form.read_magic(stream) == (1, 0):
+            shape, _, dtype = form.read_array_header_1_0(stream)
+        else:
+            shape, _, dtype = form.read_array_header_2_0(stream)
+        return stream.tell() + math.prod(shape) * dtype.itemsize
 
 
 def _remove_old(folder: Path, keep_previous: bool) -> None:

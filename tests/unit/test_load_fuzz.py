@@ -1,0 +1,95 @@
+"""Stored models and corpora that someone has tampered with: refused, or as good as they look."""
+
+import copy
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.fuzz import mutations
+
+import palaver as pv
+from palaver.errors import PalaverError
+from palaver.store.folder import MANIFEST
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    pv.LDA(n_classes=2, n_sweeps=4).fit(pv.sample(5), show_progress=False).save(folder)
+    return folder
+
+
+def use(folder):
+    """Load a model and ask it a little; a refusal is a legal answer."""
+    try:
+        model = pv.load(folder)
+        model.top_words(3)
+        model.summary()
+    except PalaverError:
+        return
+
+
+def in_copy(stored, change):
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "model"
+        shutil.copytree(stored, folder)
+        change(folder)
+        use(folder)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_changed_bytes_of_a_manifest(stored, data):
+    text = (stored / MANIFEST).read_bytes()
+    changed = data.draw(mutations(text))
+    in_copy(stored, lambda folder: (folder / MANIFEST).write_bytes(changed))
+
+
+WRONG = st.sampled_from(
+    [None, 0, -1, 10**30, 1.5, "", "x", [], {}, [1], {"a": 1}, True, "../../x", "\ud800"]
+)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_changed_values_of_a_manifest(stored, data):
+    manifest = json.loads((stored / MANIFEST).read_text())
+    for _ in range(data.draw(st.integers(1, 2))):
+        place = manifest
+        while True:
+            name = data.draw(st.sampled_from(sorted(place)))
+            if isinstance(place[name], dict) and place[name] and data.draw(st.booleans()):
+                place = place[name]
+                continue
+            if data.draw(st.booleans()):
+                place[name] = copy.deepcopy(data.draw(WRONG))
+            else:
+                del place[name]
+            break
+    changed = json.dumps(manifest)
+    in_copy(stored, lambda folder: (folder / MANIFEST).write_text(changed))
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_changed_bytes_of_an_array_that_the_manifest_admits(stored, data):
+    """Sizes and checksums agree: whoever wrote the folder is hostile, not the disk."""
+    import zlib
+
+    name = data.draw(st.sampled_from(sorted(p.name for p in stored.glob("arrays-*/*.npy"))))
+    plain = next(stored.glob(f"arrays-*/{name}")).read_bytes()
+    changed = data.draw(mutations(plain))
+
+    def change(folder):
+        next(folder.glob(f"arrays-*/{name}")).write_bytes(changed)
+        manifest = json.loads((folder / MANIFEST).read_text())
+        header = changed.find(b"\n") + 1
+        entry = {"bytes": len(changed), "crc32": zlib.crc32(changed[header:])}
+        manifest["arrays"][name.removesuffix(".npy")] = entry
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    in_copy(stored, change)
