@@ -12,7 +12,7 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 from palaver import rng
 from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
-from palaver.models.m4 import M4Engine
+from palaver.models.m4_plain import M4Engine
 from palaver.parallel import Globals
 
 N_CLASSES, N_WORDS, OMEGA, VARIANCE = 2, 3, 0.6, 1.5

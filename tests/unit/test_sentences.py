@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver as pv
-from palaver.ranking.sentences import split_sentences
+from palaver.encode.sentences import split_sentences
 
 # A bar stands where a sentence ends.
 CASES = [

@@ -104,7 +104,9 @@ def run(
         kind = model_class(model)
         fitted = kind().set_params(**changes, **kind.sized(classes))
         fitted.check_params()
-        encoded = _encode(file, format, column, chain_replies, min_count, max_share)
+        encoded = _encode(
+            file, format, column, chain_replies, min_count, max_share, fitted.needs_sentences
+        )
         fitted.check_data(encoded)
         reading = {"format": format, "column": column, "chain": chain_replies}
         encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
@@ -138,6 +140,7 @@ def _encode(
     chain: bool,
     min_count: int | None,
     max_share: float,
+    sentences: bool,
 ) -> Any:
     from palaver.cli.options import read_corpus
     from palaver.cli.output import working
@@ -147,7 +150,9 @@ def _encode(
     if chain:
         corpus = corpus.chained()
     with working("counting words"):
-        return encode(corpus, min_count=min_count or "auto", max_share=max_share)
+        return encode(
+            corpus, min_count=min_count or "auto", max_share=max_share, sentences=sentences
+        )
 
 
 def parse_setting(pair: str) -> tuple[str, Any]:

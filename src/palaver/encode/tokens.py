@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
+from palaver.encode.conditions import numbers_of, other_parents_of, sentence_lengths
 from palaver.encode.tokenizer import Tokenizer, split_words, word_type
 from palaver.encode.vocabulary import Vocabulary, select_words
 
@@ -57,6 +58,12 @@ class Encoded:
         Tokens whose words are not in the vocabulary.
     fingerprint : str
         That of the corpus.
+    numbers : dict of str to array of float64, shape (n_messages,)
+        Every column of numbers, and "time" in seconds; not-a-number where there is none.
+    other_parents : array of int32, shape (n_pairs, 2)
+        Messages and what they answer beside their parent, from a column of that name.
+    sentence_offsets : array of int64, shape (n_sentences + 1,)
+        Tokens of each sentence that has any, if asked for; else empty.
     """
 
     tokens: NDArray[np.int32]
@@ -68,6 +75,9 @@ class Encoded:
     vocabulary: Vocabulary
     n_dropped: int = 0
     fingerprint: str = ""
+    numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    other_parents: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2), np.int32))
+    sentence_offsets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def n_tokens(self) -> int:
@@ -99,12 +109,16 @@ class Encoded:
             "conversation_offsets": self.conversation_offsets,
             "speakers": self.speakers.codes,
             "word_counts": self.vocabulary.counts,
+            "other_parents": self.other_parents,
+            "sentence_offsets": self.sentence_offsets,
         }
+        arrays |= {f"number{i}": values for i, values in enumerate(self.numbers.values())}
         arrays |= {f"label{i}": coded.codes for i, coded in enumerate(self.labels.values())}
         content = {
             "words": self.vocabulary.words,
             "speakers": self.speakers.names,
             "labels": {name: coded.names for name, coded in self.labels.items()},
+            "numbers": list(self.numbers),
             "n_dropped": self.n_dropped,
             "fingerprint": self.fingerprint,
         }
@@ -129,6 +143,9 @@ class Encoded:
             Vocabulary(content["words"], arrays["word_counts"]),
             content["n_dropped"],
             content["fingerprint"],
+            {name: arrays[f"number{i}"] for i, name in enumerate(content["numbers"])},
+            arrays["other_parents"],
+            arrays["sentence_offsets"],
         )
 
 
@@ -141,6 +158,7 @@ def encode(
     max_share: float = 1.0,
     max_size: int | None = None,
     stop_words: Collection[str] = (),
+    sentences: bool = False,
 ) -> Encoded:
     """Turn a corpus into flat arrays.
 
@@ -155,6 +173,8 @@ def encode(
         (:mod:`palaver.encode.tokenizer`).
     min_count, max_share, max_size, stop_words
         Which words a new vocabulary keeps; see :func:`select_words`.
+    sentences : bool
+        Find the limits of sentences too, for models whose sentences have a class each.
     """
     words = _Words()
     chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -168,7 +188,10 @@ def encode(
             max_share=max_share, max_size=max_size, stop_words=stop_words,
         )  # fmt: skip
     n_words = sum(len(numbers) for numbers, _ in chunks)
-    tokens, offsets = _renumber(chunks, words.types, vocabulary)
+    limits = None
+    if sentences:
+        limits = _sentence_limits(corpus, chunks)
+    tokens, offsets, before = _renumber(chunks, words.types, vocabulary, limits)
     return Encoded(
         tokens,
         offsets,
@@ -179,6 +202,9 @@ def encode(
         vocabulary,
         n_words - len(tokens),
         corpus.fingerprint,
+        numbers_of(corpus),
+        other_parents_of(corpus),
+        before,
     )
 
 
@@ -253,20 +279,46 @@ def _renumber(
     chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
     types: list[str],
     vocabulary: Vocabulary,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give words their vocabulary numbers and drop the others; chunks are emptied on the way."""
+    limits: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Give words their vocabulary numbers and drop the others; chunks are emptied on the way.
+
+    ``limits`` are numbers of words among all; the last array returned is how many of the words
+    before each are kept, every number once.
+    """
     numbers_of = np.array([vocabulary.index.get(word, -1) for word in types], np.int32)
     known = numbers_of >= 0
     tokens = np.empty(sum(int(known[numbers].sum()) for numbers, _ in chunks), np.int32)
-    lengths, filled = [np.zeros(1, np.int64)], 0
+    lengths, filled, seen = [np.zeros(1, np.int64)], 0, 0
+    limits = np.empty(0, np.int64) if limits is None else limits
+    before = np.zeros(len(limits), np.int64)
     while chunks:
         numbers, n_words = chunks.pop(0)
         kept = known[numbers]
+        here = slice(*np.searchsorted(limits, (seen, seen + len(kept)), side="right"))
+        before[here] = filled + np.cumsum(kept)[limits[here] - seen - 1]
+        seen += len(kept)
         chosen = numbers_of[numbers[kept]]
         tokens[filled : filled + len(chosen)] = chosen
         filled += len(chosen)
         lengths.append(np.bincount(_messages(n_words)[kept], minlength=len(n_words)))
-    return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64)
+    return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64), np.unique(before)
+
+
+def _sentence_limits(
+    corpus: Corpus, chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]]
+) -> NDArray[np.int64]:
+    """Return where sentences begin and end among all words.
+
+    A message that has other words by itself than by sentences, which happens with code,
+    addresses and other tokenizers, counts as one.
+    """
+    whole = np.concatenate([np.zeros(0, np.int64), *(lengths for _, lengths in chunks)])
+    parts = [
+        own if sum(own) == n_words else [n_words]
+        for own, n_words in zip(sentence_lengths(corpus), whole.tolist(), strict=True)
+    ]
+    return np.cumsum([0, *(length for own in parts for length in own)], dtype=np.int64)
 
 
 def _coded(column: pl.Series) -> Coded:

@@ -105,6 +105,39 @@ def count_histogram(counts):  # type: ignore[no-untyped-def]
     return values, occurrences
 
 
+def log_counts(counts: IntArray, prior: FloatArray) -> FloatArray:
+    """Return the log of (1) for each row of counts (n, J) under a prior (J,), shape (n,)."""
+    rises = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1)
+    sum_of_prior = prior.sum()
+    return np.asarray(rises - gammaln(counts.sum(axis=1) + sum_of_prior) + gammaln(sum_of_prior))
+
+
+def seeded_histogram(
+    counts: npt.NDArray[np.int32], seeds: npt.NDArray[np.int32] | None
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return what :func:`log_concentration` needs of counts that hold the seeds of the prior.
+
+    With seeds ``s`` the prior of a word is ``concentration + s``, and (1) of the tokens alone is
+    (1) of the counts divided by (1) of the seeds: these count with a negative sign.
+
+    Returns
+    -------
+    values, occurrences, totals, signs : arrays of int64
+    """
+    values, occurrences = count_histogram(counts)
+    totals = counts.sum(axis=0, dtype=np.int64)
+    signs = np.ones_like(totals)
+    if seeds is None:
+        return values, occurrences, totals, signs
+    seeded = seeded_histogram(seeds, None)
+    return (
+        np.concatenate((values, seeded[0])),
+        np.concatenate((occurrences, -seeded[1])),
+        np.concatenate((totals, seeded[2])),
+        np.concatenate((signs, -signs)),
+    )
+
+
 def log_concentration(
     concentration: float,
     values: IntArray,
@@ -113,6 +146,7 @@ def log_concentration(
     n_words: int,
     shape: float = 1.0,
     rate: float = 1.0,
+    signs: IntArray | None = None,
 ) -> float:
     """Return log prior plus log likelihood (1) of a symmetric concentration, up to a constant.
 
@@ -124,11 +158,14 @@ def log_concentration(
         From :func:`count_histogram` of the counts.
     totals : array of int64, shape (n_columns,)
         Column sums of the counts.
+    signs : array of int64, shape (n_columns,), optional
+        Of the columns, where the prior has seeds: from :func:`seeded_histogram`.
     """
     prior = (shape - 1.0) * math.log(concentration) - rate * concentration
     sum_of_prior = n_words * concentration
     numerator = occurrences @ (gammaln(values + concentration) - gammaln(concentration))
-    denominator = np.sum(gammaln(totals + sum_of_prior) - gammaln(sum_of_prior))
+    of_columns = gammaln(totals + sum_of_prior) - gammaln(sum_of_prior)
+    denominator = np.sum(of_columns if signs is None else signs * of_columns)
     return float(prior + numerator - denominator)
 
 
@@ -142,6 +179,7 @@ def sample_concentration(
     steps: Iterable[float] = (0.5, 0.1, 0.02),
     shape: float = 1.0,
     rate: float = 1.0,
+    signs: IntArray | None = None,
 ) -> tuple[float, int]:
     """Resample a symmetric concentration: one Metropolis-Hastings step for each of ``steps``.
 
@@ -155,7 +193,9 @@ def sample_concentration(
     """
 
     def log_density(candidate: float) -> float:
-        return log_concentration(candidate, values, occurrences, totals, n_words, shape, rate)
+        return log_concentration(
+            candidate, values, occurrences, totals, n_words, shape, rate, signs
+        )
 
     current = log_density(concentration)
     n_accepted = 0

@@ -107,3 +107,48 @@ def log_message_switches(  # type: ignore[no-untyped-def]
         length = message_offsets[b + 1] - message_offsets[b]
         result += log_switch(n_background, length - n_background, switch_prior)
     return result
+
+
+@njit(cache=True, nogil=True)
+def start_outcomes(  # type: ignore[no-untyped-def]
+    message_offsets, conversation_offsets, first_conversation, segment_offsets, unit_offsets,
+    fixed_classes, n_classes, n_topics, switch_prior, key, classes, segment_classes,
+):  # fmt: skip
+    """Set where a chain of the general M4 starts: kinds by their prior mean, the rest uniform.
+
+    Parameters
+    ----------
+    message_offsets, conversation_offsets, first_conversation, key : IN
+        One stream for each conversation.
+    segment_offsets, unit_offsets : IN
+        Without segments, ``segment_classes`` has no entries and these are not used.
+    fixed_classes : array of int16, shape (n_messages,). IN
+    n_classes, n_topics : int; switch_prior : array of float64, shape (3,). IN
+    classes, segment_classes : arrays of int16. OUT
+
+    Cost O(n_tokens).
+    """
+    total = switch_prior.sum()
+    state = np.empty(4, np.uint64)
+    for c in range(conversation_offsets.shape[0] - 1):
+        open_stream(key, first_conversation + c, state)
+        for b in range(conversation_offsets[c], conversation_offsets[c + 1]):
+            segment = unit_offsets[b]
+            for i in range(message_offsets[b], message_offsets[b + 1]):
+                own = fixed_classes[b]
+                if own < 0:
+                    own = int(uniform(state) * n_classes)
+                if segment_classes.shape[0] > 0:
+                    if i == message_offsets[b]:
+                        segment_classes[segment] = own
+                    elif segment_offsets[segment + 1] <= i:
+                        segment += 1
+                        segment_classes[segment] = own
+                    own = segment_classes[segment]
+                draw = uniform(state) * total
+                if draw < switch_prior[0]:
+                    classes[i] = n_classes
+                elif draw < switch_prior[0] + switch_prior[1]:
+                    classes[i] = own
+                else:
+                    classes[i] = n_classes + 1 + int(uniform(state) * n_topics)

@@ -74,10 +74,13 @@ class Model(Manners, Answers, Looks):
     size_parameter: ClassVar[str] = "n_classes"
     transition_rows: ClassVar[list[str]] = []
     transition_kind: ClassVar[str] = "none"
+    #: Whether encoded corpora must hold the limits of sentences.
+    needs_sentences: bool = False
 
     class_words_: NDArray[np.float64]
     class_shares_: NDArray[np.float64]
     class_probability_: float = 1.0
+    topic_probability_: float = 0.0
 
     @classmethod
     def sized(cls, n_classes: int | None) -> dict[str, int]:
@@ -195,7 +198,7 @@ class Model(Manners, Answers, Looks):
                 f"{type(self).__name__}: takes a Corpus, got {type(corpus).__name__}; make one "
                 "with palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
             )
-        return encode(corpus, vocabulary)
+        return encode(corpus, vocabulary, sentences=self.needs_sentences)
 
     def check_data(self, encoded: Any) -> None:
         """Refuse a corpus from which nothing can be learned."""

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut
+from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError
 from palaver.fit.fold import fold_in, map_shards
-from palaver.kernels.heldout import add_mixture_scores
-from palaver.kernels.switch import SWITCH_MESSAGE
 from palaver.params import check, one_of, whole
 
 if TYPE_CHECKING:
@@ -117,7 +115,7 @@ def _sequential(
     def work(shard: Shard) -> NDArray[np.float64]:
         return engine.log_likelihoods(frozen, shard, key, n_particles)
 
-    parts = map_shards(work, cut(encoded), model.get_params()["n_jobs"])
+    parts = map_shards(work, model.cut(encoded), model.get_params()["n_jobs"])
     return np.concatenate(parts)
 
 
@@ -136,34 +134,13 @@ def _sampled(
     def visit(shard: Shard, state: Arrays) -> None:
         rows = slice(shard.first_message, shard.first_message + shard.n_messages)
         if method == "paper":
-            shares = engine.expected_shares(frozen, shard, state)
-            chances = class_probabilities(engine, frozen, shard, state)
-            add_mixture_scores(
-                shard.tokens, shard.message_offsets, shares, chances,
-                frozen.arrays["word_weights"], scores[rows],
-            )  # fmt: skip
+            engine.add_paper_scores(frozen, shard, state, scores[rows])
         else:
             engine.add_block_scores(frozen, shard, state, scores[rows])
 
     fold_in(
-        engine, frozen, cut(encoded), visit, seed=model.seed_, n_sweeps=n_sweeps,
+        engine, frozen, model.cut(encoded), visit, seed=model.seed_, n_sweeps=n_sweeps,
         burn_in=n_sweeps - n_samples, n_jobs=model.get_params()["n_jobs"], purpose="perplexity",
     )  # fmt: skip
     ends = np.concatenate(([0.0], np.cumsum(scores / n_samples)))
     return np.diff(ends[encoded.conversation_offsets])
-
-
-def class_probabilities(
-    engine: ThreadEngine, frozen: Globals, shard: Shard, state: Arrays
-) -> NDArray[np.float64]:
-    """Return the probability that a word of each message bears a class, (n_messages,).
-
-    Where each message has its own, it is the posterior mean given its sampled switches.
-    """
-    if engine.switch_flag != SWITCH_MESSAGE:
-        return np.full(shard.n_messages, float(frozen.arrays["class_probability"]))
-    bears = engine.token_outcomes(shard, state) < engine.n_classes
-    before = np.concatenate(([0], np.cumsum(bears)))
-    classed = np.diff(before[shard.message_offsets])
-    prior = engine.switch_prior
-    return np.asarray((classed + prior[1]) / (np.diff(shard.message_offsets) + prior.sum()))

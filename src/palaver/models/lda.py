@@ -19,7 +19,7 @@ from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
 from palaver.kernels.heldout import lda_log_likelihoods
 from palaver.kernels.states import add_message_counts, count_classes
-from palaver.models.parts import TokenEngine
+from palaver.models.parts import TokenEngine, merge_histograms
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
@@ -171,11 +171,9 @@ class LDAEngine(TokenEngine):
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; histograms into the wider one."""
-        for name in ("class_histograms", "length_histogram"):
-            short, long = sorted((left[name], right.pop(name)), key=lambda a: a.shape[-1])
-            long[..., : short.shape[-1]] += short
-            left[name] = long
-        histograms = {name: left.pop(name) for name in ("class_histograms", "length_histogram")}
+        left, right, histograms = merge_histograms(
+            left, right, ("class_histograms", "length_histogram")
+        )
         return {**super().merge(left, right), **histograms}
 
     def update_transitions(

@@ -5,32 +5,46 @@ Paul (2012); spec and equations in ``docs/models/m4.md``. ::
     lambda ~ Normal(0, variance)            weights from each class, from start, and bias
     pi_b   = softmax(lambda . x(parent))    x: the parent's class histogram, summing to one
     z_bn   ~ pi_b,   w_bn ~ phi of z_bn, or the background
+
+The model of the paper runs on a sweep of its own (:mod:`palaver.models.m4_plain`), everything
+beyond it on a general one (:mod:`palaver.models.m4_general`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode import Encoded, Shard
-from palaver.kernels import m4 as kernels
-from palaver.kernels import m4_weights
-from palaver.kernels.heldout import add_mixture_scores
-from palaver.kernels.heldout_m4 import m4_log_likelihoods
-from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
-from palaver.kernels.states import count_classes
-from palaver.models.heldout import class_probabilities
-from palaver.models.parts import TokenEngine
-from palaver.models.reconstruct import Order, Reconstructs
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Shard, cut
+from palaver.errors import ParameterError
+from palaver.models.m4_conditions import (
+    Columns,
+    attach,
+    class_names,
+    fixed_classes,
+    seed_counts,
+)
+from palaver.models.m4_general import GeneralEngine
+from palaver.models.m4_plain import M4Engine
+from palaver.models.reconstruct import Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
-from palaver.parallel import Arrays, Globals
-from palaver.params import Limit, one_of, real
+from palaver.params import Limit, either, nothing, one_of, real, such, text, whole
 
-_NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
-_NOT_COUNTED = np.empty((0, 0), np.int32)
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_seeds(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and _is_words(words) for name, words in value.items()
+    )
 
 
 class M4(Reconstructs, ThreadModel):
@@ -43,10 +57,32 @@ class M4(Reconstructs, ThreadModel):
     background : bool or "message"
         Let words come from a background that all messages share; one switch probability
         for the corpus (True), or one for each message ("message").
+    transition : {"softmax", "dirichlet"}
+        A message's class shares are what its parent predicts (the paper's), or are drawn from
+        a Dirichlet distribution around it, so that the words of a message go together.
+    topics : int
+        Let words come from so many topics too, of which every conversation has its own
+        mixture: words of the matter go there, and classes are left to be acts.
+    segment : {"token", "sentence", "message"}
+        What bears a class: every word, or all words of a sentence or message together.
+    features : list of str, optional
+        What a message's classes depend on beside its parent's: "same_speaker", "position",
+        "time_gap", or a column of names or numbers; each has weights in ``transitions_``.
+    parents : {"first", "all"}
+        Of messages with several parents (column ``other_parents``), go by the one in
+        ``reply_to``, or by the mean of all.
+    seed_words : dict of str to list of str, optional
+        Words that a class of that name should have; the other classes are free.
+    seed_weight : float
+        How often a seed word counts for its class, as a multiple of its occurrences.
+    labels : str, optional
+        A column with the names of classes of some messages, whose segments are then of that
+        class; needs ``segment="sentence"`` or ``"message"``.
     weights : {"bound", "paper", "sample"}
         How transition weights are learned: by a bound-optimisation step a sweep, which never
         lowers the objective and needs no tuning; by the paper's gradient step; or sampled by
-        Metropolis-Hastings, where every second sweep decides on a proposal.
+        Metropolis-Hastings, where every second sweep decides on a proposal (the model of the
+        paper only).
     variance : float
         Variance of the normal prior of the weights.
     step : float
@@ -54,7 +90,7 @@ class M4(Reconstructs, ThreadModel):
     omega : float or "sample"
         Dirichlet prior of the words of a class.
     switch_prior : float
-        Both weights of the Beta prior of the switch.
+        Every weight of the prior of the switch between class, background and topics.
     n_sweeps, burn_in, n_samples : int
         Sweeps in all, before the first sample (default: half), and samples to keep.
     n_chains : int
@@ -63,7 +99,8 @@ class M4(Reconstructs, ThreadModel):
         Word distributions integrated out, on one core; or drawn, for any number of workers;
         or integrated out with classes proposed in time linear in K and accepted by the
         replies' factor. "auto" is "parallel" above a million tokens, else "metropolis" with
-        background and "collapsed" without (measured: ``docs/performance.md``).
+        background and "collapsed" without (measured: ``docs/performance.md``). Beyond the
+        model of the paper classes are always proposed and accepted.
     max_seconds : float, optional
         Stop after so long; results then depend on the machine.
     random_state : int, Generator or None
@@ -72,20 +109,34 @@ class M4(Reconstructs, ThreadModel):
 
     Attributes
     ----------
-    transitions_ : array of float64, shape (n_classes + 2, n_classes)
-        Weights, rows are the source: from each class, from start, and bias.
+    transitions_ : array of float64, shape (n_classes + 2 + n_columns, n_classes)
+        Weights, rows are the source: from each class, from start, bias, and features.
+    topic_words_ : array of float64, shape (topics, n_words)
+        Words of the topics, if there are any; ``topic_shares_`` and ``topic_probability_`` say
+        how much of the corpus is theirs.
+    class_names_ : list of str
+        Names of the first classes, from seed words and labels.
 
     Examples
     --------
     >>> import palaver as pv
     >>> model = pv.M4(n_classes=8, n_sweeps=50).fit(pv.sample())  # doctest: +SKIP
+    >>> model = pv.M4(n_classes=8, transition="dirichlet", topics=10)
+    >>> model = pv.M4(n_classes=8, seed_words={"thanks": ["thanks", "cheers"]})
     """
 
     name = "m4"
-    transition_rows: ClassVar = ["start", "bias"]
     transition_kind: ClassVar = "weights"
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
+        "transition": one_of("softmax", "dirichlet"),
+        "topics": whole(0, 10_000),
+        "segment": one_of("token", "sentence", "message"),
+        "features": either(such("a list of names of features", _is_words), nothing()),
+        "parents": one_of("first", "all"),
+        "seed_words": either(such("a dict of lists of words", _is_seeds), nothing()),
+        "seed_weight": real(above=0),
+        "labels": either(text(), nothing()),
         "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
         "weights": one_of("bound", "paper", "sample"),
         "variance": real(above=0),
@@ -96,6 +147,14 @@ class M4(Reconstructs, ThreadModel):
         self,
         n_classes: int = 15,
         background: bool | str = True,
+        transition: str = "softmax",
+        topics: int = 0,
+        segment: str = "token",
+        features: list[str] | None = None,
+        parents: str = "first",
+        seed_words: Mapping[str, Sequence[str]] | None = None,
+        seed_weight: float = 1.0,
+        labels: str | None = None,
         weights: str = "bound",
         variance: float = 10.0,
         step: float = 0.1,
@@ -112,6 +171,14 @@ class M4(Reconstructs, ThreadModel):
     ) -> None:
         self.n_classes = n_classes
         self.background = background
+        self.transition = transition
+        self.topics = topics
+        self.segment = segment
+        self.features = features
+        self.parents = parents
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
+        self.labels = labels
         self.weights = weights
         self.variance = variance
         self.step = step
@@ -126,200 +193,207 @@ class M4(Reconstructs, ThreadModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @property
+    def is_general(self) -> bool:
+        """Whether anything goes beyond the model of the paper, and needs the general sweep."""
+        return bool(
+            self.transition != "softmax"
+            or self.topics
+            or self.segment != "token"
+            or self.features
+            or self.parents != "first"
+            or self.labels is not None
+        )
+
+    @property
+    def needs_sentences(self) -> bool:  # type: ignore[override]
+        """Whether encoded corpora must hold the limits of sentences."""
+        return self.segment == "sentence"
+
+    @property
+    def transition_rows(self) -> list[str]:  # type: ignore[override]
+        """Names of the rows of weights beyond the classes."""
+        return ["start", "bias", *getattr(self, "columns_", Columns([])).names]
+
+    def check_params(self) -> None:
+        """Compare the parameters with their limits and with each other."""
+        super().check_params()
+        if self.weights == "sample" and self.is_general:
+            raise ParameterError(
+                "M4: weights='sample' is for the model of the paper; with transition, topics, "
+                "segment, features, parents or labels use weights='bound'"
+            )
+        if self.labels is not None and self.segment == "token":
+            raise ParameterError(
+                "M4: labels belong to messages, not to single words, which would all flee into "
+                "the background; use segment='sentence' or segment='message' with labels"
+            )
+
+    # fitting
+
     def _sampler(self, encoded: Encoded) -> str:
         """Return what ``"auto"`` stands for: with background, proposals pay at any K."""
         chosen = super()._sampler(encoded)
         is_free = self.sampler == "auto" and chosen == "collapsed"
-        return "metropolis" if is_free and self.background else chosen
+        return "metropolis" if is_free and (self.background or self.is_general) else chosen
 
-    def _make_engine(self, n_words: int, sampler: str) -> M4Engine:
-        return M4Engine(
-            *self._engine_arguments(n_words, sampler),
-            metropolis=sampler == "metropolis",
-            learning=self.weights,
-            variance=float(self.variance),
-            step=float(self.step),
+    def _engine(self, data: Encoded) -> M4Engine | GeneralEngine:
+        self.columns_ = Columns.learn(self.features or [], data)
+        self.class_names_ = class_names(self.seed_words, self.labels, data, self.n_classes)
+        engine = super()._engine(data)
+        if self.seed_words:
+            engine.seeds = seed_counts(
+                self.seed_words, float(self.seed_weight), data, engine.n_columns
+            )
+        return engine  # type: ignore[return-value]
+
+    def _make_engine(self, n_words: int, sampler: str) -> M4Engine | GeneralEngine:
+        common = self._engine_arguments(n_words, sampler)
+        learning: dict[str, Any] = {"learning": self.weights, "variance": float(self.variance),
+                    "step": float(self.step)}  # fmt: skip
+        if not self.is_general:
+            return M4Engine(*common, metropolis=sampler == "metropolis", **learning)
+        return GeneralEngine(
+            *common,
+            **learning,
+            is_dirichlet=self.transition == "dirichlet",
+            n_topics=int(self.topics),
+            is_segmented=self.segment != "token",
+            n_features=len(self.transition_rows),
         )
+
+    def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
+        fixed = fixed_classes(self.labels, self.class_names_, data)
+        return self._attached(cut(data, whole=engine.collapsed), data, fixed)
+
+    def cut(self, data: Encoded, *, whole: bool = False) -> list[Shard]:
+        """Cut data for fold-in: labels that they may have are not looked at."""
+        free = fixed_classes(None, (), data)
+        return self._attached(cut(data, whole=whole), data, free)
+
+    def _attached(
+        self, shards: list[Shard], data: Encoded, fixed: NDArray[np.int16]
+    ) -> list[Shard]:
+        if not self.is_general:
+            return shards
+        return [
+            attach(
+                shard, data, self.columns_, fixed, segment=self.segment,
+                all_parents=self.parents == "all",
+            )
+            for shard in shards
+        ]  # fmt: skip
 
     def _set_estimates(self) -> None:
         super()._set_estimates()
-        self.transitions_ = self.chains_[self.best_chain_]["transitions"]
+        best = self.chains_[self.best_chain_]
+        self.transitions_ = best["transitions"]
+        if self.topics:
+            self.topic_words_ = np.ascontiguousarray(best["class_words"][:, self.n_classes + 1 :].T)
+            self.topic_shares_ = best["topic_shares"]
+            self.topic_prior_ = best["alpha"]
+            self.topic_probability_ = float(best["switch_probabilities"][2])
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        names = Columns([{"name": name} for name in self.class_names_])
+        return {"columns": self.columns_.packed(), "class_names": names.packed()}
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        if "columns" in arrays:
+            self.columns_ = Columns.unpacked(arrays["columns"])
+            self.class_names_ = Columns.unpacked(arrays["class_names"]).names
+        else:  # stored before there were any
+            self.columns_, self.class_names_ = Columns([]), []
+
+    # looking
+
+    def _all_words(self) -> NDArray[np.float64]:
+        words = super()._all_words()
+        if not self.topics:
+            return words
+        return np.asarray(
+            words + self.topic_probability_ * (self.topic_shares_ @ self.topic_words_)
+        )
+
+    def topics_table(self, n: int = 10) -> pl.DataFrame:
+        """Return the topics of conversations, the largest first.
+
+        Parameters
+        ----------
+        n : int
+            Words a topic, those that tell it best from all words.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns topic, share (of the words that belong to topics), words.
+        """
+        self._check_fitted()
+        if not self.topics:
+            raise ParameterError("M4: there are no topics; fit with topics=20, for example")
+        overall = np.maximum(self._all_words(), np.finfo(float).tiny)
+        telling = self.topic_words_ * np.log2(np.maximum(self.topic_words_ / overall, 1e-300))
+        best = np.argsort(-telling, axis=1, kind="stable")[:, :n]
+        words = [" ".join(self.vocabulary_.words[w] for w in row) for row in best]
+        order = np.argsort(-self.topic_shares_, kind="stable")
+        return pl.DataFrame(
+            {
+                "topic": order,
+                "share": self.topic_shares_[order],
+                "words": [words[t] for t in order],
+            }
+        )
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the topics, if there are any."""
+        return {"topics": self.topics_table(20)} if self.topics else {}
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if self.topics:
+            facts["topic_share"] = self.topic_probability_
+        if self.class_names_:
+            facts["class_names"] = self.class_names_
+        return facts
+
+    def reconstruct(self, corpus: Corpus, order: str | None = None, **options: Any) -> pl.DataFrame:
+        """Return the most likely reply structure; see :class:`Reconstructs`. Of the paper's M4."""
+        if self.is_general:
+            raise ParameterError(
+                "M4: reconstruct is for the model of the paper (transition='softmax', "
+                "segment='token', no topics, features, labels or further parents)"
+            )
+        return super().reconstruct(corpus, order, **options)
+
+    # simulating
 
     def draw_classes(
         self, layout: Layout, n_classed: NDArray[np.int64], generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Draw each message's classes given its parent's."""
+        """Draw the classes of each message's tokens given its parent's."""
         n_classes = self.transitions_.shape[1]
-        start, bias = self.transitions_[n_classes], self.transitions_[n_classes + 1]
+        if self.features or self.parents == "all":
+            raise ParameterError("M4: simulate knows nothing of features and further parents")
+        start, bias = self.transitions_[n_classes : n_classes + 2]
         counts = np.zeros((len(n_classed), n_classes), np.int64)
+        found = []
         for b, parent in enumerate(layout.parents):
-            if parent < 0:
-                scores = start + bias
-            else:
-                total = max(counts[parent].sum(), 1)
-                scores = counts[parent] / total @ self.transitions_[:n_classes] + bias
+            scores = start + bias
+            if parent >= 0:
+                shares = counts[parent] / max(counts[parent].sum(), 1)
+                scores = shares @ self.transitions_[:n_classes] + bias
             shares = np.exp(scores - scores.max())
-            counts[b] = generator.multinomial(n_classed[b], shares / shares.sum())
-        return np.repeat(np.tile(np.arange(n_classes), len(counts)), counts.ravel())
+            shares /= shares.sum()
+            if self.transition == "dirichlet":
+                gammas = generator.standard_gamma(np.exp(np.minimum(scores, 300.0))) + 1e-300
+                shares = gammas / gammas.sum()
+            lengths = self._unit_lengths(int(n_classed[b]))
+            units = generator.choice(n_classes, len(lengths), p=shares)
+            counts[b] = np.bincount(units, minlength=n_classes)
+            found.append(np.repeat(units, lengths))
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
-
-class M4Engine(TokenEngine):
-    """M4 as the loop sees it.
-
-    With ``learning="sample"`` phases alternate: after "sweep" the update proposes weights, the
-    shards "weigh" the proposal given their unchanged classes, and the next update decides.
-    """
-
-    def __init__(
-        self, *common: Any, metropolis: bool, learning: str, variance: float, step: float
-    ) -> None:
-        super().__init__(*common)
-        self.metropolis, self.learning = metropolis, learning
-        self.variance, self.step = variance, step
-
-    def start_transitions(self) -> Arrays:
-        """Return weights of zero: every message draws from all classes evenly."""
-        return {"weights": np.zeros((self.n_classes + 2, self.n_classes)), "sweep": np.array(0)}
-
-    def sweep(
-        self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
-    ) -> Arrays:
-        """Resample all tokens of a shard, or weigh a proposal of weights."""
-        classes = state["classes"]
-        counts = state["word_class_counts"] if self.collapsed else self.empty_counts()
-        if shared.phase == "sweep":
-            self._resample(shared, shard, state, counts, key)
-        elif not self.collapsed:
-            count_classes(shard.tokens, classes, counts)
-        name = "proposal" if shared.phase == "weigh" else "weights"
-        objective, gradient, curvature = m4_weights.weight_statistics(
-            shard.message_offsets, shard.parents, classes, shared.arrays[name]
-        )
-        return {
-            "word_class_counts": counts,
-            "objective": np.array(objective),
-            "gradient": gradient,
-            "curvature": curvature,
-            **self.switch_statistics(shard, classes),
-        }
-
-    def _resample(
-        self,
-        shared: Globals,
-        shard: Shard,
-        state: Arrays,
-        counts: NDArray[np.int32],
-        key: NDArray[np.uint64],
-    ) -> None:
-        arrays = shared.arrays
-        if self.collapsed:
-            kernels.sweep_collapsed(
-                shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
-                state["classes"], counts, state["class_totals"], arrays["weights"],
-                float(arrays["omega"]), self.switch_flag, self.switch_prior, self.metropolis,
-                key, _NO_RECORD,
-            )  # fmt: skip
-        else:
-            kernels.sweep_parallel(
-                shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
-                shard.first_conversation, state["classes"], arrays["word_weights"],
-                arrays["weights"], self.switch_flag, self.switch_prior,
-                float(arrays["class_probability"]), self.metropolis, key, counts, _NO_RECORD,
-            )  # fmt: skip
-
-    def next_phase(self, shared: Globals) -> str:
-        """Weigh a proposal after each sweep if weights are sampled."""
-        return "weigh" if self.learning == "sample" and shared.phase != "weigh" else "sweep"
-
-    def update_transitions(
-        self, shared: Globals, statistics: Arrays, generator: np.random.Generator
-    ) -> tuple[Arrays, dict[str, Any]]:
-        """Move the weights, or propose or decide where they are sampled."""
-        weights, sweep = shared.arrays["weights"], int(shared.arrays["sweep"]) + 1
-        gradient, curvature = statistics["gradient"], statistics["curvature"]
-        objective = float(statistics["objective"])
-        arrays: Arrays = {"sweep": np.array(sweep)}
-        if self.learning == "bound":
-            weights = m4_weights.bound_step(weights, gradient, curvature, self.variance)
-        elif self.learning == "paper":
-            weights = m4_weights.paper_step(weights, gradient, self.variance, sweep, self.step)
-        elif shared.phase == "weigh":
-            weights, objective = self._decide(shared, statistics, generator)
-        else:
-            arrays["proposal"] = m4_weights.propose_weights(
-                weights, gradient, curvature, self.variance, generator
-            )
-            arrays |= {"objective": statistics["objective"], "gradient": gradient}
-        arrays["weights"] = weights
-        return arrays, {"log_transitions": objective}
-
-    def _decide(
-        self, shared: Globals, statistics: Arrays, generator: np.random.Generator
-    ) -> tuple[NDArray[np.float64], float]:
-        """Accept or reject the proposal that the shards have weighed."""
-        weights, proposal = shared.arrays["weights"], shared.arrays["proposal"]
-        before, after = float(shared.arrays["objective"]), float(statistics["objective"])
-        accepted = m4_weights.accept_weights(
-            weights, (before, shared.arrays["gradient"]), proposal,
-            (after, statistics["gradient"]), statistics["curvature"], self.variance, generator,
-        )  # fmt: skip
-        return (proposal, after) if accepted else (weights, before)
-
-    def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
-        """Return the weights."""
-        return {"transitions": shared.arrays["weights"]}
-
-    def frozen_transitions(self, mean: Arrays) -> Arrays:
-        """Return the weights for fold-in."""
-        return {"weights": np.ascontiguousarray(mean["transitions"]), "sweep": np.array(0)}
-
-    def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
-        """Return the transition distribution of each message given its parent's classes."""
-        shares = np.empty((shard.n_messages, self.n_classes))
-        kernels.message_transitions(
-            shard.message_offsets, shard.parents, shard.conversation_offsets, state["classes"],
-            shared.arrays["weights"], shares,
-        )  # fmt: skip
-        return shares
-
-    def log_likelihoods(
-        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
-    ) -> NDArray[np.float64]:
-        """Estimate them by a particle filter, parents before replies."""
-        arrays = shared.arrays
-        result = np.empty(len(shard.conversation_offsets) - 1)
-        m4_log_likelihoods(
-            shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
-            shard.first_conversation, arrays["word_weights"], arrays["weights"],
-            self.switch_flag, self.switch_prior, float(arrays["class_probability"]),
-            n_particles, key, result,
-        )  # fmt: skip
-        return result
-
-    def rebuild(
-        self,
-        shared: Globals,
-        shard: Shard,
-        state: Arrays,
-        key: NDArray[np.uint64],
-        temperature: float,
-        order: Order,
-    ) -> None:
-        """Resample all tokens given the shard's parents, then the parents."""
-        self._resample(shared, shard, state, _NOT_COUNTED, key)
-        draw_parents_m4(
-            shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
-            state["classes"], shared.arrays["weights"], temperature, order.is_given, order.ranks,
-            MOST_CANDIDATES, key[::-1].copy(), shard.parents,
-        )  # fmt: skip
-
-    def add_rebuilt_scores(
-        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
-    ) -> None:
-        """Add each message's log probability given its parent's classes."""
-        shares = self.expected_shares(shared, shard, state)
-        chances = class_probabilities(self, shared, shard, state)
-        add_mixture_scores(
-            shard.tokens, shard.message_offsets, shares, chances, shared.arrays["word_weights"],
-            scores,
-        )  # fmt: skip
+    def _unit_lengths(self, n_tokens: int) -> NDArray[np.int64]:
+        """Return tokens of what bears a class in a simulated message; sentences of ten."""
+        size = {"token": 1, "sentence": 10, "message": max(n_tokens, 1)}[self.segment]
+        return np.diff(np.append(np.arange(0, n_tokens, size), n_tokens))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from palaver.encode.shards import Shard
 from palaver.kernels import dirichlet
+from palaver.kernels.heldout import add_mixture_scores
 from palaver.kernels.states import (
     add_message_counts,
     count_classes,
@@ -65,10 +66,18 @@ class ThreadEngine:
     collapsed: bool
     switch_flag: int = field(init=False)
     run: Any = field(init=False)
+    #: Counts (n_words, n_columns) that the prior has beyond omega, for guided classes.
+    seeds: NDArray[np.int32] | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.switch_flag = _SWITCHES[self.switch]
         self.run = map
+        self.seeds = None
+
+    @property
+    def n_columns(self) -> int:
+        """Number of distributions of words: classes, then the background."""
+        return self.n_classes + 1
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals; the first parallel sweep only counts what was opened."""
@@ -78,7 +87,22 @@ class ThreadEngine:
 
     def empty_counts(self) -> NDArray[np.int32]:
         """Return zero counts of words by class, the background last."""
-        return np.zeros((self.n_words, self.n_classes + 1), np.int32)
+        return np.zeros((self.n_words, self.n_columns), np.int32)
+
+    def count(self, shard: Shard, classes: NDArray[np.int16]) -> NDArray[np.int32]:
+        """Return the counts of a collapsed state: its tokens, and the seeds."""
+        counts = self.empty_counts() if self.seeds is None else self.seeds.copy()
+        count_classes(shard.tokens, classes, counts)
+        return counts
+
+    def _counts(self, statistics: Arrays) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return counts with the seeds, and how many tokens there are in each column."""
+        counts = statistics["word_class_counts"]
+        if self.seeds is None:
+            return counts, counts.sum(axis=0, dtype=np.int64)
+        if not self.collapsed:
+            counts = counts + self.seeds
+        return counts, counts.sum(axis=0, dtype=np.int64) - self.seeds.sum(axis=0, dtype=np.int64)
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; those of the left are used up."""
@@ -90,23 +114,24 @@ class ThreadEngine:
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
         """Draw or optimise every parameter given the merged counts."""
-        counts = statistics["word_class_counts"]
-        totals = counts.sum(axis=0, dtype=np.int64)
+        counts, totals = self._counts(statistics)
         omega = float(shared.arrays["omega"])
         transitions, info = self.update_transitions(shared, statistics, generator)
         if self.omega is None:
-            values, occurrences = dirichlet.count_histogram(counts)
+            values, occurrences, columns, signs = dirichlet.seeded_histogram(counts, self.seeds)
             omega, _ = dirichlet.sample_concentration(
-                omega, values, occurrences, totals, self.n_words, generator
+                omega, values, occurrences, columns, self.n_words, generator, signs=signs
             )
         arrays: Arrays = {"omega": np.array(omega), **transitions}
         if not self.collapsed:
             arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator, self.run)
-            arrays["class_probability"] = np.array(self._draw_switch(totals, generator))
+            arrays |= self.draw_switches(totals, generator)
         log_joint = info.pop("log_transitions")
         log_joint += float(dirichlet.log_dirichlet_multinomial(counts, omega).sum())
-        log_joint += self._log_switches(totals, statistics)
-        share = totals[-1] / max(totals.sum(), 1)
+        if self.seeds is not None:
+            log_joint -= float(dirichlet.log_dirichlet_multinomial(self.seeds, omega).sum())
+        log_joint += self.log_switches(totals, statistics)
+        share = totals[self.n_classes] / max(totals.sum(), 1)
         trace = {"log_joint": log_joint, "omega": omega, "background": float(share), **info}
         return Globals(self.next_phase(shared), self.prepare(arrays)), trace
 
@@ -114,30 +139,36 @@ class ThreadEngine:
         """Return what the next sweep does."""
         return "sweep"
 
-    def _draw_switch(self, totals: NDArray[np.int64], generator: np.random.Generator) -> float:
-        if self.switch_flag != SWITCH_CORPUS:
-            return 1.0
-        return draw_class_probability(
-            int(totals[-1]), int(totals[:-1].sum()), self.switch_prior, generator
-        )
+    def draw_switches(self, totals: NDArray[np.int64], generator: np.random.Generator) -> Arrays:
+        """Draw the probability that a token bears a class, given tokens by column."""
+        probability = 1.0
+        if self.switch_flag == SWITCH_CORPUS:
+            probability = draw_class_probability(
+                int(totals[-1]), int(totals[:-1].sum()), self.switch_prior, generator
+            )
+        return {"class_probability": np.array(probability)}
 
-    def _log_switches(self, totals: NDArray[np.int64], statistics: Arrays) -> float:
+    def mean_switches(self, totals: NDArray[np.int64]) -> Arrays:
+        """Return the mean of the same given the counts."""
+        prior = self.switch_prior
+        classed = (totals[:-1].sum() + prior[1]) / (totals.sum() + prior.sum())
+        return {"class_probability": np.array(classed if self.switch_flag else 1.0)}
+
+    def log_switches(self, totals: NDArray[np.int64], statistics: Arrays) -> float:
+        """Return the log probability of all switches."""
         if self.switch_flag == SWITCH_CORPUS:
             return float(log_switch(totals[-1], totals[:-1].sum(), self.switch_prior))
         return float(statistics["log_switches"]) if "log_switches" in statistics else 0.0
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the posterior means given this sweep's counts."""
-        counts = statistics["word_class_counts"]
-        totals = counts.sum(axis=0, dtype=np.int64)
+        counts, totals = self._counts(statistics)
         omega = float(shared.arrays["omega"])
-        prior, n_tokens = self.switch_prior, totals.sum()
-        classed = (totals[:-1].sum() + prior[1]) / (n_tokens + prior.sum())
         return {
             "class_words": dirichlet.mean_word_weights(counts, omega),
-            "class_shares": _shares(totals[:-1]),
-            "class_probability": np.array(classed if self.switch_flag else 1.0),
+            "class_shares": _shares(totals[: self.n_classes]),
             "omega": np.array(omega),
+            **self.mean_switches(totals),
             **self.sample_transitions(shared, statistics),
         }
 
@@ -197,6 +228,30 @@ class ThreadEngine:
         """Return the class shares from which each message's words are foretold, (n_messages, K)."""
         raise NotImplementedError
 
+    def class_probabilities(
+        self, shared: Globals, shard: Shard, state: Arrays
+    ) -> NDArray[np.float64]:
+        """Return the probability that a word of each message bears a class, (n_messages,).
+
+        Where each message has its own, it is the posterior mean given its sampled switches.
+        """
+        if self.switch_flag != SWITCH_MESSAGE:
+            return np.full(shard.n_messages, float(shared.arrays["class_probability"]))
+        bears = self.token_outcomes(shard, state) < self.n_classes
+        before = np.concatenate(([0], np.cumsum(bears)))
+        classed = np.diff(before[shard.message_offsets])
+        prior = self.switch_prior
+        return np.asarray((classed + prior[1]) / (np.diff(shard.message_offsets) + prior.sum()))
+
+    def add_paper_scores(
+        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add each message's log probability, word by word, given its expected shares."""
+        add_mixture_scores(
+            shard.tokens, shard.message_offsets, self.expected_shares(shared, shard, state),
+            self.class_probabilities(shared, shard, state), shared.arrays["word_weights"], scores,
+        )  # fmt: skip
+
     def log_likelihoods(
         self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
     ) -> NDArray[np.float64]:
@@ -208,6 +263,25 @@ class ThreadEngine:
     ) -> None:
         """Add each message's score as a whole, where messages have one class."""
         raise NotImplementedError
+
+
+def merge_histograms(
+    left: Arrays, right: Arrays, names: tuple[str, ...]
+) -> tuple[Arrays, Arrays, Arrays]:
+    """Take histograms out of two statistics and add them up, into the longer one.
+
+    Returns
+    -------
+    left, right, histograms
+        The first two without histograms.
+    """
+    merged: Arrays = {}
+    for name in names:
+        if name in left:
+            short, long = sorted((left.pop(name), right.pop(name)), key=lambda a: a.shape[-1])
+            long[..., : short.shape[-1]] += short
+            merged[name] = long
+    return left, right, merged
 
 
 class TokenEngine(ThreadEngine):
@@ -222,8 +296,7 @@ class TokenEngine(ThreadEngine):
         )  # fmt: skip
         state: Arrays = {"classes": classes}
         if self.collapsed:
-            counts = self.empty_counts()
-            count_classes(shard.tokens, classes, counts)
+            counts = self.count(shard, classes)
             state["word_class_counts"] = counts
             state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
         return state

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut
+from palaver.encode import Encoded, Shard
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.kernels.reconstruct import open_parents
@@ -161,7 +161,7 @@ def reconstructions(
 
         fold_in(
             Rebuilding(engine, order, cooling, temperature),  # type: ignore[arg-type]
-            frozen, cut(encoded), visit, seed=model.seed_, n_sweeps=n_sweeps,
+            frozen, model.cut(encoded), visit, seed=model.seed_, n_sweeps=n_sweeps,
             burn_in=max(n_sweeps - _SCORED, 0), n_jobs=model.get_params()["n_jobs"],
             purpose="reconstruct", restart=restart,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -64,7 +64,9 @@ def simulate(model: ThreadModel, shape: Shape, seed: int = 0) -> Corpus:
     generator = rng.generator(seed, "simulate")
     layout = Layout.of(shape, generator)
     n_tokens = int(layout.lengths.sum())
-    classed = generator.random(n_tokens) < model.class_probability_
+    draws = generator.random(n_tokens)
+    classed = draws < model.class_probability_
+    of_topics = draws >= 1 - model.topic_probability_
     messages = np.repeat(np.arange(len(layout.lengths)), layout.lengths)
     per_message = np.bincount(messages[classed], minlength=len(layout.lengths))
     classes = np.full(n_tokens, -1)
@@ -76,7 +78,29 @@ def simulate(model: ThreadModel, shape: Shape, seed: int = 0) -> Corpus:
         words[chosen] = generator.choice(
             len(distribution), int(chosen.sum()), p=distribution / distribution.sum()
         )
+    if model.topic_probability_:
+        conversation = np.repeat(
+            np.arange(len(layout.conversation_offsets) - 1), np.diff(layout.conversation_offsets)
+        )[messages]
+        _draw_topic_words(model, conversation, of_topics, words, generator)
     return _corpus(model, layout, words, classes)
+
+
+def _draw_topic_words(
+    model: Any,
+    conversation: NDArray[np.int64],
+    of_topics: NDArray[np.bool_],
+    words: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> None:
+    """Draw the words that belong to topics, each conversation by its own mixture."""
+    for c in np.unique(conversation[of_topics]):
+        chosen = np.flatnonzero(of_topics & (conversation == c))
+        shares = generator.dirichlet(model.topic_prior_)
+        distribution = shares @ model.topic_words_
+        words[chosen] = generator.choice(
+            len(distribution), len(chosen), p=distribution / distribution.sum()
+        )
 
 
 def _corpus(

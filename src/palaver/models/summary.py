@@ -126,7 +126,7 @@ def summarize_model(model: Model) -> ModelSummary:
         transitions=getattr(model, "transitions_", None),
         transition_rows=getattr(model, "transition_rows", []),
         transition_kind=getattr(model, "transition_kind", "none"),
-        background_share=1 - model.class_probability_,
+        background_share=1 - model.class_probability_ - model.topic_probability_,
         trace=model.trace_,
         convergence=model.convergence_,
         facts={

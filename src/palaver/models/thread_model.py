@@ -77,7 +77,11 @@ class ThreadModel(HeldOut, Model):
         return self._make_engine(len(data.vocabulary), self._sampler(data))
 
     def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
-        return cut(data, whole=engine.collapsed)
+        return self.cut(data, whole=engine.collapsed)
+
+    def cut(self, data: Encoded, *, whole: bool = False) -> list[Shard]:
+        """Cut data into groups of whole conversations with all that the engine needs of them."""
+        return cut(data, whole=whole)
 
     def fit(
         self,
@@ -131,7 +135,8 @@ class ThreadModel(HeldOut, Model):
     def _all_words(self) -> NDArray[np.float64]:
         """Return the words of classes and background together."""
         classed = self.class_probability_ * self.class_shares_ @ self.class_words_
-        return np.asarray(classed + (1 - self.class_probability_) * self.background_words_)
+        rest = 1 - self.class_probability_ - self.topic_probability_
+        return np.asarray(classed + rest * self.background_words_)
 
     # using
 
@@ -142,7 +147,7 @@ class ThreadModel(HeldOut, Model):
         fold_in(
             engine,
             engine.frozen(self.chains_[self.best_chain_]),
-            cut(encoded),
+            self.cut(encoded),
             lambda shard, state: visit(engine, shard, state),
             seed=self.seed_,
             n_sweeps=n_sweeps,
@@ -185,12 +190,14 @@ class ThreadModel(HeldOut, Model):
         -------
         polars.DataFrame
             Columns message (row in the corpus), token (position among the message's known
-            words), word, class (null for background), probability (share of the samples).
+            words), word, class (null for background), probability (share of the samples); of
+            a model with topics also topic (null for the others).
         """
         encoded = self._encode(corpus)
         outcomes = np.empty(encoded.n_tokens, np.int16)
         probability = np.empty(encoded.n_tokens, np.float32)
-        n_outcomes = len(self.class_shares_) + 1
+        n_classes = len(self.class_shares_)
+        n_outcomes = self._make_engine(len(self.vocabulary_), "parallel").n_columns
         seen: dict[int, NDArray[np.uint16]] = {}
 
         def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
@@ -209,15 +216,16 @@ class ThreadModel(HeldOut, Model):
         positions = np.arange(encoded.n_tokens) - np.repeat(encoded.message_offsets[:-1], lengths)
         words = pl.Series(self.vocabulary_.words, dtype=pl.String)
         classes = pl.Series(outcomes.astype(np.int32))
-        return pl.DataFrame(
-            {
-                "message": messages,
-                "token": positions.astype(np.int32),
-                "word": words.gather(encoded.tokens),
-                "class": classes.set(classes == n_outcomes - 1, None),
-                "probability": probability,
-            }
-        )
+        columns = {
+            "message": messages,
+            "token": positions.astype(np.int32),
+            "word": words.gather(encoded.tokens),
+            "class": classes.set(classes >= n_classes, None),
+            "probability": probability,
+        }
+        if n_outcomes > n_classes + 1:
+            columns["topic"] = (classes - n_classes - 1).set(classes <= n_classes, None)
+        return pl.DataFrame(columns)
 
     def draw_classes(
         self, layout: Layout, n_classed: NDArray[np.int64], generator: np.random.Generator

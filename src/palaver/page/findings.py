@@ -104,7 +104,7 @@ def gather(
     """Let a model annotate a corpus, and foretell the words of another one if it is given."""
     summary = model.summary()
     order = np.argsort(-summary.class_shares, kind="stable")
-    encoded = encode(corpus, model.vocabulary_)
+    encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
     lengths = np.diff(encoded.message_offsets)
     speaking = lengths > 0
     of_messages = getattr(model, "message_shares", model.transform)

@@ -44,11 +44,12 @@ def guess_words(model: Any, corpus: Corpus, *, seen: bool) -> Guess | None:
     """
     if not hasattr(model, "log_likelihoods"):  # such as bags of words, which have no order
         return None
+    needs = getattr(model, "needs_sentences", False)
     order = rng.generator(0, "page", 1).permutation(corpus.n_conversations)[:_CONVERSATIONS]
-    encoded = encode(corpus.take(order), model.vocabulary_)
+    encoded = encode(corpus.take(order), model.vocabulary_, sentences=needs)
     ends = encoded.message_offsets[encoded.conversation_offsets[1:]]
     enough = int(np.searchsorted(ends, _WORDS)) + 1
-    encoded = encode(corpus.take(np.sort(order[:enough])), model.vocabulary_)
+    encoded = encode(corpus.take(np.sort(order[:enough])), model.vocabulary_, sentences=needs)
     if not encoded.n_tokens:
         return None
     counts = np.maximum(model.vocabulary_.counts, 0.5)

@@ -11,10 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
+from palaver.encode.sentences import split_sentences
 from palaver.errors import InputError, ParameterError
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.ranking.baselines import METHODS
-from palaver.ranking.sentences import split_sentences
 from palaver.ranking.similarity import cosine_graph, tfidf
 
 #: Sentences among which a summary is looked for; of more, those nearest to the whole are kept.

@@ -71,7 +71,7 @@ def judge(
         Of the bootstrap.
     """
     labels = label_column(corpus, gold)
-    encoded = encode(corpus, model.vocabulary_)
+    encoded = encode(corpus, model.vocabulary_, sentences=model.needs_sentences)
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
     levels: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}

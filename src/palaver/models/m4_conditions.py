@@ -1,0 +1,234 @@
+"""What the general M4 conditions messages on: features, parents, segments, known classes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.encode import Encoded, Shard
+from palaver.errors import CorpusError, ParameterError
+from palaver.models.m4_general import GeneralShard
+
+#: Values of a column of names that get a weight each; the others count as none.
+MOST_VALUES = 30
+#: Scales of the built-in features, which grow by the logarithm up to one.
+_LONG_THREAD, _LONG_GAP = 100.0, 30 * 86_400.0
+BUILT_IN = ("same_speaker", "position", "time_gap")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Features beyond the parents' classes, start and bias, with what was learned of them.
+
+    Attributes
+    ----------
+    sources : list of dict
+        One a column, as JSON: ``name`` of the weight, ``of`` (feature), and for a column of names
+        its ``value``, for one of numbers its ``low`` and ``high``.
+    """
+
+    sources: list[dict[str, Any]]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the weights."""
+        return [source["name"] for source in self.sources]
+
+    @classmethod
+    def learn(cls, features: Sequence[str], data: Encoded) -> Columns:
+        """Find out which columns a corpus gives for the features that were asked for."""
+        sources: list[dict[str, Any]] = []
+        for feature in features:
+            if feature in BUILT_IN:
+                sources.append({"name": feature, "of": feature})
+                if feature == "time_gap" and "time" not in data.numbers:
+                    raise CorpusError("feature 'time_gap' needs times, and no message has one")
+            elif feature in data.labels:
+                coded = data.labels[feature]
+                counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.names))
+                for code in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+                    value = coded.names[int(code)]
+                    name = f"{feature}={value}"
+                    sources.append({"name": name, "of": feature, "value": value})
+            elif feature in data.numbers:
+                low, high = np.nanmin(data.numbers[feature]), np.nanmax(data.numbers[feature])
+                limits = {"low": float(low), "high": float(high)}
+                sources.append({"name": feature, "of": feature, **limits})
+            else:
+                known = ", ".join([*BUILT_IN, *data.labels, *data.numbers])
+                raise CorpusError(f"there is no column for the feature {feature!r}; known: {known}")
+        return cls(sources)
+
+    def matrix(self, data: Encoded) -> NDArray[np.float64]:
+        """Return the features of each message, (n_messages, n_columns), from 0 to 1."""
+        result = np.zeros((data.n_messages, len(self.sources)))
+        for column, source in enumerate(self.sources):
+            result[:, column] = _values(source, data)
+        return result
+
+    def packed(self) -> NDArray[np.uint8]:
+        """Return all of it as bytes of JSON, for the store."""
+        return np.frombuffer(json.dumps(self.sources).encode(), np.uint8).copy()
+
+    @classmethod
+    def unpacked(cls, packed: NDArray[np.uint8]) -> Columns:
+        """Take back what :meth:`packed` gave."""
+        return cls(json.loads(packed.tobytes().decode()))
+
+
+def _values(source: Mapping[str, Any], data: Encoded) -> NDArray[np.float64]:
+    """Return one column, from 0 to 1."""
+    feature, parents = source["of"], data.parents
+    if feature == "same_speaker":
+        codes = data.speakers.codes
+        return np.asarray((parents >= 0) & (codes >= 0) & (codes == codes[parents]), float)
+    if feature == "position":
+        starts = np.repeat(data.conversation_offsets[:-1], np.diff(data.conversation_offsets))
+        return _grown(np.arange(data.n_messages) - starts, _LONG_THREAD)
+    if feature == "time_gap":
+        times = data.numbers.get("time", np.full(data.n_messages, np.nan))
+        gaps = np.where(parents >= 0, times - times[parents], 0.0)
+        return _grown(np.nan_to_num(gaps), _LONG_GAP)
+    if "value" in source:
+        coded = data.labels.get(feature)
+        if coded is None or source["value"] not in coded.names:
+            return np.zeros(data.n_messages)
+        return np.asarray(coded.codes == coded.names.index(source["value"]), float)
+    values = data.numbers.get(feature, np.full(data.n_messages, source["low"]))
+    scaled = (values - source["low"]) / max(source["high"] - source["low"], 1e-300)
+    return np.asarray(np.clip(np.nan_to_num(scaled), 0.0, 1.0))
+
+
+def _grown(values: NDArray[Any], scale: float) -> NDArray[np.float64]:
+    return np.asarray(np.minimum(np.log1p(np.maximum(values, 0)) / np.log1p(scale), 1.0))
+
+
+def class_names(
+    seed_words: Mapping[str, Sequence[str]] | None, labels: str | None, data: Encoded, n: int
+) -> list[str]:
+    """Return the names of the first classes: those of the seeds, then those of the labels."""
+    names = list(seed_words or {})
+    if labels is not None:
+        if labels not in data.labels:
+            known = ", ".join(data.labels) or "none"
+            raise CorpusError(f"there is no column {labels!r} of labels; known: {known}")
+        coded = data.labels[labels]
+        used = {coded.names[code] for code in np.unique(coded.codes[coded.codes >= 0])}
+        names += sorted(used - set(names))
+    if len(names) > n:
+        raise ParameterError(
+            f"{len(names)} classes have names ({', '.join(names[:8])} ...), and n_classes is {n}"
+        )
+    return names
+
+
+def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> NDArray[np.int16]:
+    """Return the known class of each message, -1 where it has no label."""
+    fixed = np.full(data.n_messages, -1, np.int16)
+    if labels is not None:
+        coded = data.labels[labels]
+        number = np.array([names.index(n) if n in names else -1 for n in coded.names] + [-1])
+        fixed[:] = number[coded.codes]
+    return fixed
+
+
+def seed_counts(
+    seed_words: Mapping[str, Sequence[str]], weight: float, data: Encoded, n_columns: int
+) -> NDArray[np.int32]:
+    """Return the counts that seed words add to the prior, (n_words, n_columns).
+
+    A seed counts ``weight`` times as often as it occurs in the corpus, at least once.
+    """
+    seeds = np.zeros((len(data.vocabulary), n_columns), np.int32)
+    missing = []
+    for column, (_, words) in enumerate(seed_words.items()):
+        for word in words:
+            number = data.vocabulary.index.get(word)
+            if number is None:
+                missing.append(word)
+            else:
+                count = weight * float(data.vocabulary.counts[number])
+                seeds[number, column] += max(round(count), 1)
+    if missing and not seeds.any():
+        raise ParameterError(f"no seed word is in the vocabulary: {', '.join(missing[:10])}")
+    return seeds
+
+
+def attach(
+    shard: Shard,
+    data: Encoded,
+    columns: Columns,
+    fixed: NDArray[np.int16],
+    *,
+    segment: str,
+    all_parents: bool,
+) -> GeneralShard:
+    """Return a shard with what its messages are conditioned on.
+
+    Parameters
+    ----------
+    shard : Shard
+        Of ``data``.
+    columns : Columns
+    fixed : array of int16, shape (n_messages,)
+    segment : {"token", "sentence", "message"}
+    all_parents : bool
+        Use ``data.other_parents`` too.
+    """
+    rows = slice(shard.first_message, shard.first_message + shard.n_messages)
+    features = np.column_stack([
+        data.parents[rows] < 0, np.ones(shard.n_messages), columns.matrix(data)[rows]
+    ])  # fmt: skip
+    designs, index = np.unique(features, axis=0, return_inverse=True)
+    segments, units = _segments(shard, data, segment)
+    offsets, listed = _parents(shard, data, all_parents)
+    return GeneralShard(
+        **vars(shard),
+        parent_offsets=offsets,
+        parent_list=listed,
+        base_index=index.reshape(-1).astype(np.int32),
+        designs=np.ascontiguousarray(designs),
+        fixed_classes=np.ascontiguousarray(fixed[rows]),
+        segment_offsets=segments,
+        unit_offsets=units,
+    )
+
+
+def _segments(
+    shard: Shard, data: Encoded, segment: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return tokens of segments and segments of messages; tokens of messages where none are."""
+    if segment == "token":
+        return np.zeros(1, np.int64), shard.message_offsets
+    offsets = np.unique(shard.message_offsets)
+    if segment == "sentence":
+        if not len(data.sentence_offsets):
+            raise CorpusError(
+                "segment='sentence' needs limits of sentences: pass the corpus itself, or "
+                "encode it with encode(corpus, sentences=True)"
+            )
+        last = shard.first_token + shard.n_tokens
+        first, end = np.searchsorted(data.sentence_offsets, (shard.first_token, last))
+        offsets = data.sentence_offsets[first : end + 1] - shard.first_token
+    return offsets, np.searchsorted(offsets, shard.message_offsets).astype(np.int64)
+
+
+def _parents(
+    shard: Shard, data: Encoded, all_parents: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return all parents of each message of a shard, by offsets."""
+    own = np.flatnonzero(shard.parents >= 0)
+    pairs = np.column_stack((own, shard.parents[own]))
+    if all_parents:
+        others = data.other_parents - shard.first_message
+        here = (others[:, 0] >= 0) & (others[:, 0] < shard.n_messages)
+        pairs = np.concatenate((pairs, others[here]))
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    counts = np.bincount(pairs[:, 0], minlength=shard.n_messages)
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    return offsets, np.ascontiguousarray(pairs[:, 1].astype(np.int32))

@@ -1,0 +1,162 @@
+"""What every extension of M4 must do beside what every model must."""
+
+import numpy as np
+import pytest
+
+import palaver as pv
+from palaver.encode import encode
+from palaver.errors import CorpusError, ParameterError
+from palaver.fit import Interrupted
+
+SMALL = {"n_classes": 3, "n_sweeps": 8, "random_state": 1}
+EXTENSIONS = {
+    "dirichlet": {"transition": "dirichlet"},
+    "topics": {"topics": 4, "background": "message"},
+    "sentences": {"segment": "sentence", "topics": 2, "transition": "dirichlet"},
+    "messages": {"segment": "message", "background": False},
+    "features": {"features": ["same_speaker", "position", "time_gap", "topic"]},
+    "parents": {"parents": "all"},
+    "labels": {"segment": "message", "labels": "some", "n_classes": 14},
+    "seeds": {"seed_words": {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}},
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    corpus = pv.sample(60)
+    table = corpus.table
+    ids = table["id"].to_list()
+    others = [[ids[corpus.conversation_offsets[0]]] if i == 3 else [] for i in range(len(ids))]
+    known = [act if i % 2 else None for i, act in enumerate(table["act"])]
+    return corpus.with_columns(
+        other_parents=pl_list(others), some=known, noise=np.arange(len(ids)) % 7
+    )
+
+
+def pl_list(values):
+    import polars as pl
+
+    return pl.Series(values, dtype=pl.List(pl.String))
+
+
+@pytest.fixture(scope="module")
+def encoded(corpus):
+    return encode(corpus, sentences=True)
+
+
+def estimates(model):
+    arrays = [*model.chains_[-1].values(), model.trace_.to_numpy()]
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    import palaver.encode.shards as module
+
+    monkeypatch.setattr(module, "SMALLEST", 500)
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_fit_use_and_load(name, corpus, tmp_path):
+    model = pv.M4(**{**SMALL, **EXTENSIONS[name]}).fit(corpus)
+    shares = model.transform(corpus, 6)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    tokens = model.token_classes(corpus, 4)
+    assert ("topic" in tokens.columns) == (model.topics > 0)
+    if model.topics:
+        assert (tokens["class"].is_null() | tokens["topic"].is_null()).all()
+        assert model.topics_table(5).height == model.topics
+        assert 0 < model.topic_probability_ < 1
+    if name == "sentences":  # all class-bearing words of a sentence have its class
+        data = encode(corpus, model.vocabulary_, sentences=True)
+        own = np.searchsorted(data.sentence_offsets, np.arange(data.n_tokens), side="right")
+        seen = tokens.with_columns(sentence=own).drop_nulls("class").group_by("sentence")
+        assert (seen.agg(n=pl_n_unique())["n"] <= 2).mean() > 0.9
+    for method in ("sequential", "paper"):
+        perplexity = model.perplexity(corpus, method, n_sweeps=6, n_particles=20)
+        assert 1 < perplexity < len(model.vocabulary_)
+    assert model.trace_["log_joint"].is_finite().all()
+    assert len(model.transitions_) == model.n_classes + len(model.transition_rows)
+    summary = model.summary()
+    assert -1e-9 <= summary.background_share <= 1
+    assert summary.next_shares().shape == (model.n_classes + 1, model.n_classes)
+    model.save(tmp_path / "run")
+    again = pv.load(tmp_path / "run")
+    np.testing.assert_array_equal(again.transform(corpus, 6), shares)
+    assert again.transition_rows == model.transition_rows
+    assert again.class_names_ == model.class_names_
+
+
+def pl_n_unique():
+    import polars as pl
+
+    return pl.col("class").n_unique()
+
+
+@pytest.mark.parametrize("name", ["sentences", "features", "labels"])
+def test_same_bytes_for_any_number_of_workers(name, encoded, small_shards):
+    params = {**SMALL, **EXTENSIONS[name], "sampler": "parallel"}
+    first = estimates(pv.M4(**params, n_jobs=1).fit(encoded))
+    assert estimates(pv.M4(**params, n_jobs=3).fit(encoded)) == first
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "sentences", "seeds"])
+def test_interrupted_and_resumed_equals_uninterrupted(name, encoded, tmp_path):
+    params = {**SMALL, **EXTENSIONS[name]}
+    whole = estimates(pv.M4(**params).fit(encoded))
+
+    def stop(sweep, chains):
+        if sweep == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises((Interrupted, KeyboardInterrupt)):
+        pv.M4(**params).fit(encoded, folder=tmp_path, checkpoint_seconds=0, callbacks=[stop])
+    assert estimates(pv.M4(**params).fit(encoded, folder=tmp_path)) == whole
+
+
+def test_seed_words_and_labels_name_classes(corpus):
+    seeds = {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}
+    model = pv.M4(n_classes=6, n_sweeps=60, seed_words=seeds, random_state=2).fit(corpus)
+    words = model.vocabulary_.index
+    assert model.class_names_ == ["thanks", "asks"]
+    assert model.class_words_[:, words["thanks"]].argmax() == 0
+    assert model.class_words_[:, words["?"]].argmax() == 1
+    assert model.summary().facts["class_names"] == ["thanks", "asks"]
+    guided = pv.M4(n_classes=14, n_sweeps=40, segment="message", labels="some", random_state=2).fit(
+        corpus
+    )
+    acts = corpus.table["act"].to_list()
+    found = guided.transform(corpus, 20).argmax(axis=1)
+    names = [*guided.class_names_, *[""] * 14]
+    silent = corpus.table["some"].is_null().to_numpy()
+    right = np.array([names[k] == act for k, act in zip(found, acts, strict=True)])
+    assert right[silent].mean() > 0.5  # messages whose label it was not told
+
+
+def test_features_have_readable_weights(corpus):
+    model = pv.M4(**SMALL, features=["same_speaker", "noise", "topic"]).fit(corpus)
+    names = model.transitions_table()["source"].unique().to_list()
+    assert {"same_speaker", "noise"} < set(names)
+    assert any(name.startswith("topic=") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"features": ["nothing"]}, CorpusError, "no column for the feature 'nothing'"),
+        ({"labels": "act"}, ParameterError, "segment='sentence'"),
+        ({"labels": "nothing", "segment": "message"}, CorpusError, "no column 'nothing'"),
+        ({"labels": "act", "segment": "message"}, ParameterError, "n_classes is 3"),
+        ({"weights": "sample", "topics": 3}, ParameterError, "weights='bound'"),
+        ({"seed_words": {"x": ["zzzz"]}}, ParameterError, "no seed word"),
+        ({"topics": -1}, ParameterError, "topics must be a whole number"),
+    ],
+)
+def test_what_cannot_be_says_so(params, error, words, corpus):
+    with pytest.raises(error, match=words.replace("(", r"\(")):
+        pv.M4(**{**SMALL, **params}).fit(corpus)
+
+
+def test_sentences_need_their_limits(corpus):
+    with pytest.raises(CorpusError, match="sentences=True"):
+        pv.M4(**SMALL, segment="sentence").fit(encode(corpus))
