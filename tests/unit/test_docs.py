@@ -40,3 +40,12 @@ def test_links_between_pages_lead_somewhere():
     for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_every_exact_and_statistical_test_is_on_the_page_of_verification():
+    text = (DOCS / "verification.md").read_text()
+    for folder in ("exact", "statistical", "cluster"):
+        for path in (ROOT / "tests" / folder).glob("test_*.py"):
+            assert f"tests/{folder}/{path.name}" in text, path.name
+    for named in re.findall(r"tests/[a-z0-9_/]+(?:\.py)?", text):
+        assert (ROOT / named).exists(), named
