@@ -66,6 +66,7 @@ def test_imports_go_one_way():
 
 def test_models_do_not_import_each_other():
     shared = {"answers", "base", "gaussian_parts", "heldout", "hidden_backoff_engine",
+              "hidden_decoding",
               "hidden_limits", "hidden_states", "hidden_tables", "hidden_words", "looks",
               "manners", "parts", "reconstruct", "registry", "shares", "simulate", "summary",
               "tag_moves", "tagged", "tagger", "tagger_search", "thread_model", "transitions",

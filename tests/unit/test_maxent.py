@@ -31,10 +31,10 @@ def test_context_tells_what_words_do_not():
     context = pv.MaxEntTagger(context=True).fit(train)
     assert 0.65 < plain.score(test) < 0.85  # a yes is a guess
     assert context.score(test) == 1
-    assert list(context.labels_) == ["answer", "backchannel", "question", "statement"]
+    assert context.tags_ == ["answer", "backchannel", "question", "statement"]
     shares = context.predict_proba(test)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_array_equal(context.labels_[shares.argmax(axis=1)], context.predict(test))
+    np.testing.assert_array_equal(np.array(context.tags_)[shares.argmax(axis=1)], context.predict(test))
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])

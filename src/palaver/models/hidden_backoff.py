@@ -24,11 +24,10 @@ from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
-from palaver.kernels import hidden_backoff as kernels
-from palaver.kernels import tag_chains
-from palaver.language import Smoothing, Tables
+from palaver.language import Smoothing
 from palaver.language.backoff import as_cutoffs
 from palaver.models.hidden_backoff_engine import PHASES, HiddenBackoffEngine, Rounds, TagShard
+from palaver.models.hidden_decoding import SHARD_TOKENS, Decoding
 from palaver.models.hidden_limits import HIDDEN_LIMITS
 from palaver.models.hidden_states import StateLayout, make_layout
 from palaver.models.hidden_tables import round_table, state_table
@@ -44,13 +43,10 @@ from palaver.models.tagged import (
     fingerprint_of,
     label_names,
 )
-from palaver.models.tagger_search import Searching
 from palaver.params import Limit
 
-_SHARD_TOKENS = 100_000
 
-
-class HiddenBackoffTagger(Searching):
+class HiddenBackoffTagger(Decoding):
     """Tagger of dialogue acts with backoff models of words and hidden states inside sentences.
 
     Parameters
@@ -242,7 +238,7 @@ class HiddenBackoffTagger(Searching):
     def _shards(self, data: Sentences, engine: HiddenBackoffEngine) -> list[TagShard]:
         """Cut by conversations, at every 100,000 tokens; depends on the data alone."""
         found = []
-        for first, last in data.groups(_SHARD_TOKENS):
+        for first, last in data.groups(SHARD_TOKENS):
             part = data.part(first, last)
             found.append(TagShard(part, engine.words.types(part, with_tags=True), first))
         return found
@@ -315,7 +311,7 @@ class HiddenBackoffTagger(Searching):
         )  # fmt: skip
         self._words = self._word_model(layout, len(self.vocabulary_))
         engine = HiddenBackoffEngine(self._words, self._rounds(), np.zeros(0))
-        self._tables: list[Tables] = engine.tables(best)
+        self._tables = engine.tables(best)
         self.n_states_ = dict(zip(self.tags_, layout.n_states, strict=True))
         self.transitions_ = best["bigrams"]
         self.class_shares_ = best["tag_counts"] / best["tag_counts"].sum()
@@ -328,66 +324,6 @@ class HiddenBackoffTagger(Searching):
         return np.asarray(counts / counts.sum())
 
     # using
-
-    def _sentences(self, corpus: Corpus | Encoded) -> Sentences:
-        """Return all messages of a corpus, whatever their labels."""
-        self._check_fitted()
-        encoded = all_words(corpus)
-        values = factor_values(corpus, self.factors or [], encoded)
-        coded = coded_factors(values, self.factor_values_)
-        tags = np.full(encoded.n_messages, -1, np.int32)
-        return as_sentences(encoded, self.vocabulary_, tags, coded, encoded.fingerprint)
-
-    def word_scores(self, corpus: Corpus | Encoded, decode: str | None = None) -> Any:
-        """Return the log-probability of each message's words under each tag.
-
-        Returns
-        -------
-        array of float64, shape (n_messages, n_tags)
-        """
-        return self._scores(self._sentences(corpus), decode or self.decode)
-
-    def _scores(self, sentences: Sentences, decode: str) -> NDArray[np.float64]:
-        best = self.chains_[0]
-        scores = np.zeros((sentences.n_messages, len(self.tags_)))
-        for first, last in sentences.groups(_SHARD_TOKENS):
-            part = sentences.part(first, last)
-            types = self._words.types(part, with_tags=False)
-            emissions = self._words.all_emissions(self._tables, types)
-            rows = slice(*sentences.conversation_offsets[[first, last]])
-            kernels.score_sentences(
-                types.of_tokens, part.message_offsets, emissions, self._words.layout.units,
-                best["start"], best["moves"], decode == "viterbi", scores[rows],
-            )  # fmt: skip
-        return scores
-
-    def _kinds(self, sentences: Sentences) -> NDArray[np.int8]:
-        return sentences.changes if self.speaker_change else np.zeros_like(sentences.changes)
-
-    def _best(self, corpus: Corpus | Encoded) -> NDArray[np.int32]:
-        sentences = self._sentences(corpus)
-        tags = np.zeros(sentences.n_messages, np.int32)
-        tag_chains.best_tags(
-            self.word_weight * self._scores(sentences, self.decode), self._kinds(sentences),
-            sentences.conversation_offsets, self.chains_[0]["tag_moves"], tags,
-        )  # fmt: skip
-        return tags
-
-    def predict_proba(self, corpus: Corpus | Encoded) -> NDArray[np.float64]:
-        """Return the probability of each tag of each message, states summed up.
-
-        Returns
-        -------
-        array of float64, shape (n_messages, n_tags)
-            Rows sum to one; columns are ``tags_``.
-        """
-        sentences = self._sentences(corpus)
-        posteriors = np.zeros((sentences.n_messages, len(self.tags_)))
-        tag_chains.tag_posteriors(
-            self.word_weight * self._scores(sentences, "sum"), self._kinds(sentences),
-            sentences.conversation_offsets, self.chains_[0]["tag_moves"], posteriors,
-        )  # fmt: skip
-        return posteriors
 
     @property
     def rounds_(self) -> pl.DataFrame:

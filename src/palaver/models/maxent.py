@@ -50,7 +50,8 @@ class MaxEntTagger(Manners):
 
     Attributes
     ----------
-    labels_ : array of str, shape (n_labels,)
+    tags_ : list of str
+        In alphabetical order; columns of :meth:`predict_proba`.
 
     Examples
     --------
@@ -110,10 +111,10 @@ class MaxEntTagger(Manners):
             )
         gold = corpus.table[labels].cast(pl.String)
         known = np.flatnonzero(gold.is_not_null().to_numpy())
-        self.labels_ = np.array(gold.drop_nulls().unique().sort().to_list(), dtype=object)
-        if len(self.labels_) < 2:
+        self.tags_: list[str] = gold.drop_nulls().unique().sort().to_list()
+        if len(self.tags_) < 2:
             raise CorpusError(f"MaxEntTagger: column {labels!r} has fewer than two labels")
-        codes = np.searchsorted(self.labels_.astype(str), gold[known].to_numpy().astype(str))
+        codes = np.searchsorted(np.array(self.tags_), gold[known].to_numpy().astype(str))
         encoded = encode(corpus, min_count=self.min_count)
         self._learn_features(encoded, self.vectors if vectors is None else vectors)
         found = self._features(encoded)
@@ -173,7 +174,7 @@ class MaxEntTagger(Manners):
         lengths = np.diff(encoded.conversation_offsets)
         conversations = np.repeat(np.arange(len(lengths)), lengths)
         folds = np.random.default_rng(self.random_state).permutation(len(lengths)) % _FOLDS
-        shares = np.zeros((encoded.n_messages, len(self.labels_)))
+        shares = np.zeros((encoded.n_messages, len(self.tags_)))
         for fold in range(_FOLDS):
             inside = folds[conversations] == fold
             taught = ~inside[known]
@@ -186,7 +187,7 @@ class MaxEntTagger(Manners):
         return shares
 
     def predict_proba(self, corpus: Corpus) -> NDArray[np.float64]:
-        """Return the probability of each label for each message, (n_messages, n_labels)."""
+        """Return the probability of each tag for each message, (n_messages, n_tags)."""
         if not hasattr(self, "_rounds"):
             raise NotFittedError("MaxEntTagger: not fitted yet; call fit(corpus, labels=...)")
         found = self._features(encode(corpus, self.vocabulary_))
@@ -196,10 +197,10 @@ class MaxEntTagger(Manners):
             shares = self._rounds[1].predict_proba(sparse.hstack((found, around), "csr"))
         return np.asarray(shares)
 
-    def predict(self, corpus: Corpus) -> NDArray[np.object_]:
-        """Return the likeliest label of each message."""
+    def predict(self, corpus: Corpus) -> NDArray[np.str_]:
+        """Return the likeliest tag of each message."""
         likeliest = self.predict_proba(corpus).argmax(axis=1)
-        return np.asarray(self.labels_[likeliest])
+        return np.asarray(np.array(self.tags_)[likeliest])
 
     def score(self, corpus: Corpus, labels: str = "act") -> float:
         """Return the accuracy on the messages that have a label."""
