@@ -12,12 +12,15 @@ import palaver as pv
 from palaver.corpus.table import Corpus
 
 #: words: without punctuation, as the data has them; marks: with the transcribers' "==" (broken off)
-#: and "-" (a break), without full stops, question and exclamation marks.
-Convention = Literal["words", "marks"]
+#: and "-" (a break), without full stops, question and exclamation marks; pauses: words, and before
+#: them one for the time until the speaker goes on, which a recording gives without any transcriber.
+Convention = Literal["words", "marks", "pauses"]
 
 #: Ji & Bilmes's letters for MRDA's.
 LETTERS = {"S": "s", "Q": "q", "B": "b", "F": "h", "D": "x"}
 _DROPPED = [".", "?", "!", "|", "@@"]
+#: Limits of the pauses, in seconds; below zero the next sentence begins before this one ends.
+_PAUSES = [-0.5, 0.05, 0.3, 1.0, 3.0, 10.0, 30.0]
 
 
 @cache
@@ -35,7 +38,16 @@ def _mrda(data: Path) -> pl.DataFrame:
         )
         .drop_nulls("act")
         .filter(pl.col("words").list.len() > 0)
+        .with_columns(pl.concat_list(_pause(), "words").alias("pauses"))
     )
+
+
+def _pause() -> pl.Expr:
+    """Return a word for the time between a sentence and the next one of the same speaker."""
+    begin = pl.col("time").dt.timestamp("us") / 1e6
+    pause = begin.shift(-1).over("conversation", "speaker") - pl.col("end")
+    names = [f"<pause {number}>" for number in range(len(_PAUSES) + 1)]
+    return pause.cut(_PAUSES, labels=names).cast(pl.String).fill_null("<pause, the last>")
 
 
 def meetings(data: Path, convention: Convention, part: str) -> Corpus:
