@@ -65,12 +65,12 @@ def test_imports_go_one_way():
 
 
 def test_models_do_not_import_each_other():
-    shared = {"answers", "base", "gaussian_parts", "heldout", "hidden_backoff_engine",
-              "hidden_decoding",
-              "hidden_limits", "hidden_states", "hidden_tables", "hidden_words", "looks",
-              "manners", "parts", "reconstruct", "registry", "shares", "simulate", "summary",
-              "tag_moves", "tagged", "tagger", "tagger_search", "thread_model", "transitions",
-              "vector_engine", "vector_model"}  # fmt: skip
+    shared = {"answers", "base", "gaussian_acts", "gaussian_parts", "heldout",
+              "hidden_backoff_engine", "hidden_decoding", "hidden_limits", "hidden_states",
+              "hidden_tables", "hidden_words", "looks", "manners", "parts", "reconstruct",
+              "registry", "shares", "simulate", "summary", "tag_moves", "tagged", "tagger",
+              "tagger_search", "thread_model", "transitions", "vector_engine", "vector_limits",
+              "vector_model"}  # fmt: skip
     shared |= {"document_heldout", "document_model", "document_parts", "markov_m3_engine",
                "topic_graph", "m4_conditions", "m4_general", "m4_plain"}  # fmt: skip
     wrong = []

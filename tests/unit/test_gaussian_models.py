@@ -1,5 +1,8 @@
 """Gaussian models on arrays and corpora: robustness, recovery, prediction, what is saved."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -198,3 +201,14 @@ def test_the_summary_reports_coverage_and_used_states():
     assert 0 < facts["coverage"] == model.coverage_ < 0.2
     assert facts["dimensions"] == 2
     assert 1 <= facts["states_used"] <= 3
+
+
+def test_the_worked_example_with_a_sentence_encoder():
+    text = (Path(__file__).parents[2] / "docs/models/gaussian_hmm.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    example = next(block for block in blocks if "TfidfVectorizer" in block)
+    names = {"pv": pv}
+    exec(compile(example, "gaussian_hmm.md", "exec"), names)
+    assert names["model"].states_.shape == (names["corpus"].n_messages,)
+    assert names["model"].means_.shape == (8, 20)
+    assert names["annotated"].n_messages == names["corpus"].n_messages

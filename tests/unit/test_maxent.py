@@ -34,7 +34,9 @@ def test_context_tells_what_words_do_not():
     assert context.tags_ == ["answer", "backchannel", "question", "statement"]
     shares = context.predict_proba(test)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_array_equal(np.array(context.tags_)[shares.argmax(axis=1)], context.predict(test))
+    np.testing.assert_array_equal(
+        np.array(context.tags_)[shares.argmax(axis=1)], context.predict(test)
+    )
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])

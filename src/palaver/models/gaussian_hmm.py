@@ -22,6 +22,10 @@ class GaussianHMM(VectorModel):
     ----------
     n_states : int
         Number of states, K; those that the data do not support empty themselves.
+    n_acts : int, "auto" or None
+        Join the fitted states to so many acts, always the two whose joining costs least
+        likelihood; an act then emits a mixture of Gaussians. "auto" makes twelve acts of more
+        than 36 states; None keeps every state for itself.
     covariance : {"tied", "full", "diag"}
         One for all states; of each state; of each state without correlations.
     sampler : {"auto", "collapsed", "blocked"}
@@ -57,8 +61,12 @@ class GaussianHMM(VectorModel):
     Attributes
     ----------
     states_ : array of int16, shape (n,)
+        The likeliest act of each utterance.
+    acts_ : array of int64, shape (n_states,)
+        The act that each state belongs to.
     means_, covariances_ : arrays of float64
-    transitions_ : array of float64, shape (n_states + 1, n_states)
+        Of the states.
+    transitions_ : array of float64, shape (n_acts + 1, n_acts)
         Probabilities; rows are the source, the last one is the start.
 
     Examples

@@ -20,7 +20,7 @@ class GaussianMixture(VectorModel):
 
     Parameters
     ----------
-    n_states, covariance, sampler, strength, extra_dof, scale, init, hottest
+    n_states, n_acts, covariance, sampler, strength, extra_dof, scale, init, hottest
         As for :class:`GaussianHMM`.
     alpha : float
         Dirichlet prior of the weights.
@@ -32,9 +32,13 @@ class GaussianMixture(VectorModel):
     Attributes
     ----------
     states_ : array of int16, shape (n,)
+        The likeliest act of each utterance.
+    acts_ : array of int64, shape (n_states,)
+        The act that each state belongs to.
     means_, covariances_ : arrays of float64
-    class_shares_ : array of float64, shape (n_states,)
-    transitions_ : array of float64, shape (n_states + 1, n_states)
+        Of the states.
+    class_shares_ : array of float64, shape (n_acts,)
+    transitions_ : array of float64, shape (n_acts + 1, n_acts)
         The weights in every row.
 
     Examples

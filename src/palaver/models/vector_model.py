@@ -28,34 +28,17 @@ from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
 from palaver.kernels.chains import chain_posteriors
 from palaver.models.answers import FOLD_SWEEPS
-from palaver.models.base import RUN_LIMITS, Model
+from palaver.models.base import Model
+from palaver.models.gaussian_acts import common_covariance, join_states, members, number_of_acts
 from palaver.models.gaussian_parts import GaussianEmissions
 from palaver.models.vector_engine import VectorEngine
+from palaver.models.vector_limits import VECTOR_LIMITS
 from palaver.parallel import Arrays, Executor
-from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
+from palaver.params import Limit
 
 #: Vectors times states times squared dimensions up to which one state at a time is chosen.
 COLLAPSED_WORK = 2e8
 _SKETCH = 20_000
-
-#: Parameters that every model over vectors has.
-VECTOR_LIMITS: dict[str, Limit] = {
-    **RUN_LIMITS,
-    "n_states": whole(1, 32_000),
-    "covariance": one_of("full", "diag", "tied"),
-    "sampler": one_of("auto", "collapsed", "blocked"),
-    "alpha": real(above=0),
-    "strength": real(0),
-    "extra_dof": real(above=-1),
-    "scale": either(real(above=0), one_of("identity")),
-    "init": one_of("kmeans", "random"),
-    "hottest": real(1),
-    "vectors": text(),
-    "weighting": one_of("idf", "root-idf", "even"),
-    "pooling": one_of("mean", "sum"),
-    "unit": flag(),
-    "whiten": either(whole(1), nothing()),
-}
 
 
 class VectorModel(Model):
@@ -63,12 +46,16 @@ class VectorModel(Model):
 
     Attributes
     ----------
+    acts_ : array of int64, shape (n_states,)
+        The act that each state belongs to.
     states_ : array of int16, shape (n_messages,)
-        The likeliest state of each utterance that the model was fitted on.
+        The likeliest act of each utterance that the model was fitted on; a state of its own
+        unless states were joined.
     means_ : array of float64, shape (n_states, M)
+        Of the states, before they were joined.
     covariances_ : array of float64
         (n_states, M, M) if full, (n_states, M) if diagonal, (M, M) if tied.
-    transitions_ : array of float64, shape (n_states + 1, n_states)
+    transitions_ : array of float64, shape (n_acts + 1, n_acts)
         Probabilities; rows are the source, the last one is the start.
     coverage_ : float
         Share of the corpus' tokens whose words have vectors; NaN without words.
@@ -102,6 +89,7 @@ class VectorModel(Model):
         max_seconds: float | None = None,
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int = 1,
+        n_acts: int | str | None = "auto",
     ) -> None:
         self.n_states = n_states
         self.covariance = covariance
@@ -124,6 +112,7 @@ class VectorModel(Model):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.n_acts = n_acts
 
     # fitting
 
@@ -255,7 +244,6 @@ class VectorModel(Model):
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         self.coverage_ = data.coverage
         self.states_ = np.zeros(0, np.int16)
-        self.class_words_ = np.zeros((self.get_params()["n_states"], len(data.vocabulary)))
         super()._learn(fit, schedule, data, seed)
         shares, _ = self._posteriors(data)
         self.states_ = shares.argmax(axis=1).astype(np.int16)
@@ -271,27 +259,43 @@ class VectorModel(Model):
         rows = mean["transition_counts"] + float(self.get_params()["alpha"])
         if self._single:
             rows = np.broadcast_to(rows[-1], rows.shape)
-        self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
-        self.class_shares_ = mean["state_counts"] / mean["state_counts"].sum()
+        self._rows = rows / rows.sum(axis=1, keepdims=True)
+        counts = mean["state_counts"]
+        self.acts_ = self._acts(counts)
+        joined = members(self.acts_)
+        sources = np.vstack((joined.T @ rows[:-1], rows[-1:])) @ joined
+        self.transitions_ = sources / sources.sum(axis=1, keepdims=True)
+        self.class_shares_ = counts @ joined / counts.sum()
+
+    def _acts(self, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the act of each state."""
+        params = self.get_params()
+        n_acts = number_of_acts(params["n_acts"], len(self.means_))
+        if n_acts == len(self.means_):
+            return np.arange(n_acts)
+        common = common_covariance(params["covariance"], self.covariances_, counts)
+        return join_states(self.means_, common, counts, n_acts)
 
     # using
 
     def _posteriors(self, data: Utterances) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return state probabilities (n, K) and each sequence's log-likelihood."""
+        """Return the acts' probabilities (n, n_acts) and each sequence's log-likelihood."""
         self._check_fitted()
         if data.vectors.shape[1] != self.means_.shape[1]:
             raise ParameterError(
                 f"{type(self).__name__}: fitted on vectors of {self.means_.shape[1]} dimensions, "
                 f"got {data.vectors.shape[1]}"
             )
-        shares = np.empty((data.n_messages, len(self.means_)))
+        shares = np.empty((data.n_messages, len(self.class_shares_)))
         scores = []
-        emissions = self._emissions()
+        emissions, joined = self._emissions(), members(self.acts_)
         with threadpool_limits(1):
             for shard in cut_vectors(data, self._centre, single=self._single):
                 logs = emissions.log_densities(shard.vectors, self._parameters)
-                part = shares[shard.first_message : shard.first_message + shard.n_messages]
-                scores.append(chain_posteriors(logs, shard.offsets, self.transitions_, part))
+                part = np.empty_like(logs)
+                scores.append(chain_posteriors(logs, shard.offsets, self._rows, part))
+                rows = slice(shard.first_message, shard.first_message + shard.n_messages)
+                shares[rows] = part @ joined
         return shares, np.concatenate(scores)
 
     def _new(self, X: Any, lengths: ArrayLike | None) -> Utterances:
@@ -315,7 +319,7 @@ class VectorModel(Model):
     def predict_proba(
         self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Return the probability of each state for each utterance, given its conversation.
+        """Return the probability of each act for each utterance, given its conversation.
 
         Parameters
         ----------
@@ -325,14 +329,14 @@ class VectorModel(Model):
 
         Returns
         -------
-        array of float64, shape (n, n_states)
+        array of float64, shape (n, n_acts)
         """
         return self._posteriors(self._new(X, lengths))[0]
 
     def predict(
         self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
     ) -> NDArray[np.int64]:
-        """Return the likeliest state of each utterance, (n,)."""
+        """Return the likeliest act of each utterance, (n,)."""
         return np.asarray(self.predict_proba(X, lengths).argmax(axis=1))
 
     def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
@@ -342,7 +346,7 @@ class VectorModel(Model):
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
-        """Return the probability of each state for each message, also of new conversations.
+        """Return the probability of each act for each message, also of new conversations.
 
         Exact, by summing over all state sequences: ``n_sweeps`` is not needed.
         """
@@ -353,8 +357,10 @@ class VectorModel(Model):
         return np.asarray(counts / max(counts.sum(), 1))
 
     def _facts(self) -> dict[str, Any]:
-        used = int((self.class_shares_ > 0).sum())
+        used = int((self.chains_[self.best_chain_]["state_counts"] > 0).sum())
         facts = {"dimensions": int(self.means_.shape[1]), "states_used": used}
+        if len(self.class_shares_) < len(self.means_):
+            facts["acts"] = len(self.class_shares_)
         return facts if np.isnan(self.coverage_) else {**facts, "coverage": self.coverage_}
 
     # keeping
