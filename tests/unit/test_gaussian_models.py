@@ -184,6 +184,8 @@ def test_fitted_on_an_encoder(tmp_path):
 
     model = pv.GaussianHMM(3, n_sweeps=10).fit(sample, vectors=encoder)
     assert model.transform(sample).shape == (sample.n_messages, 3)
+    assert model.annotate(sample).table["class_probability"].min() > 1 / 3  # asks the encoder again
+    assert model.shares(sample, by="speaker").height
     assert model.top_words(3, by="distinctiveness").height == 9
     same = pv.GaussianHMM(3, n_sweeps=10).fit(
         sample, vectors=encoder(sample.table["text"].to_list())

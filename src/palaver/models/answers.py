@@ -98,9 +98,16 @@ class Answers:
         self._check_fitted()
         return transitions_table(self, level)
 
-    def message_shares(self, encoded: Encoded, n_sweeps: int = FOLD_SWEEPS) -> NDArray[np.float64]:
+    @property
+    def needs_texts(self) -> bool:
+        """Whether new messages must be given as a :class:`Corpus`: arrays hold no texts."""
+        return False
+
+    def message_shares(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
         """Return the share of each class in each message; :meth:`transform` where these are it."""
-        return self.transform(encoded, n_sweeps)
+        return self.transform(corpus, n_sweeps)
 
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns class, class_probability and share_0, share_1, ...
@@ -110,7 +117,7 @@ class Answers:
         :meth:`Corpus.write`.
         """
         encoded = self._encode(corpus)
-        shares = self.message_shares(encoded, n_sweeps)
+        shares = self.message_shares(corpus if self.needs_texts else encoded, n_sweeps)
         silent = pl.Series(np.diff(encoded.message_offsets) == 0)
         columns = {
             "class": pl.Series(shares.argmax(axis=1).astype(np.int64)).set(silent, None),
@@ -164,7 +171,8 @@ class Answers:
         check_shares(corpus, by, top=top, unit=unit, level=level, seed=seed)
         encoded = self._encode(corpus)
         known = np.diff(encoded.message_offsets) > 0
-        return shares_table(self.message_shares(encoded, n_sweeps), corpus, known,
+        shares = self.message_shares(corpus if self.needs_texts else encoded, n_sweeps)
+        return shares_table(shares, corpus, known,
                             by=by, top=top, unit=unit, level=level, seed=seed)  # fmt: skip
 
     def coherence(

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import rng
-from palaver.encode import Encoded, Vocabulary
+from palaver.encode import Vocabulary
 from palaver.encode.document_stream import document_source
 from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
 from palaver.errors import CorpusError, ParameterError
@@ -388,13 +388,11 @@ class DocumentModel(DocumentHeldOut, Model):
             n_jobs=self.get_params()["n_jobs"],
         )
 
-    def message_shares(
-        self, encoded: Encoded, n_sweeps: int = FOLD_ITERATIONS
-    ) -> NDArray[np.float64]:
+    def message_shares(self, corpus: Any, n_sweeps: int = FOLD_ITERATIONS) -> NDArray[np.float64]:
         """Return the shares of each message; a conversation's where that is the document."""
-        shares = self.transform(encoded, n_sweeps)
+        shares = self.transform(corpus, n_sweeps)
         if self.get_params()["documents"] == "conversation":
-            shares = np.repeat(shares, np.diff(encoded.conversation_offsets), axis=0)
+            shares = np.repeat(shares, np.diff(corpus.conversation_offsets), axis=0)
         return shares
 
     def score(self, X: Any, y: Any = None) -> float:

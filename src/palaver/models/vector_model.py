@@ -298,6 +298,11 @@ class VectorModel(Model):
                 shares[rows] = part @ joined
         return shares, np.concatenate(scores)
 
+    @property
+    def needs_texts(self) -> bool:
+        """Whether a sentence encoder makes the vectors."""
+        return callable(self._source) and not isinstance(self._source, WordPooling)
+
     def _new(self, X: Any, lengths: ArrayLike | None) -> Utterances:
         """Return new utterances as vectors."""
         self._check_fitted()

@@ -108,7 +108,8 @@ def gather(
     lengths = np.diff(encoded.message_offsets)
     speaking = lengths > 0
     of_messages = getattr(model, "message_shares", model.transform)
-    shares = of_messages(encoded)[:, order] * speaking[:, None]
+    seen = corpus if getattr(model, "needs_texts", False) else encoded
+    shares = of_messages(seen)[:, order] * speaking[:, None]
     following, observed = _following(summary, order, corpus, shares)
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         telling = exemplars(model, corpus, _EXAMPLES, shares=shares)

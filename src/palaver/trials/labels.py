@@ -79,7 +79,8 @@ def judge(
         classes = model.token_classes(encoded, n_sweeps)["class"].fill_null(-1).to_numpy()
         tokens = evaluate.labelled_tokens(classes, encoded.message_offsets, labels)
         levels["words"] = tokens.found, tokens.gold, conversation[tokens.message]
-    largest = model.message_shares(encoded, n_sweeps).argmax(axis=1)
+    seen = corpus if model.needs_texts else encoded
+    largest = model.message_shares(seen, n_sweeps).argmax(axis=1)
     largest[np.diff(encoded.message_offsets) == 0] = -1
     pairs = evaluate.message_labels(labels)
     levels["messages"] = largest[pairs.message], pairs.label, conversation[pairs.message]
