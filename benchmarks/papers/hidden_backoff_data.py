@@ -46,8 +46,9 @@ def _pause() -> pl.Expr:
     """Return a word for the time between a sentence and the next one of the same speaker."""
     begin = pl.col("time").dt.timestamp("us") / 1e6
     pause = begin.shift(-1).over("conversation", "speaker") - pl.col("end")
-    names = [f"<pause {number}>" for number in range(len(_PAUSES) + 1)]
-    return pause.cut(_PAUSES, labels=names).cast(pl.String).fill_null("<pause, the last>")
+    number = pl.sum_horizontal(pause > limit for limit in _PAUSES)
+    named = pl.format("<pause {}>", number)
+    return pl.when(pause.is_null()).then(pl.lit("<pause, the last>")).otherwise(named)
 
 
 def meetings(data: Path, convention: Convention, part: str) -> Corpus:

@@ -1,0 +1,59 @@
+"""The pages of the Gaussian HMM and the hidden backoff models say what their numbers say."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from benchmarks.papers import Options, gaussian_hmm_page, hidden_backoff_page
+from benchmarks.papers.cells import Cells
+from benchmarks.papers.gaussian_hmm import cells
+from benchmarks.papers.hidden_backoff_data import _pause
+
+
+def measured(f1, v1):
+    return {"AC": 0.5, "PU": 0.5, "CO": 0.5, "F1": f1, "HO": 0.5, "CM": 0.5, "V1": v1, "states": 12}
+
+
+@pytest.mark.parametrize(
+    ("v1", "said"), [(0.43, "is reached by one run"), (0.41, "is not reached by one run")]
+)
+def test_the_page_of_vectors_follows_its_numbers(v1, said, tmp_path):
+    options, kept = Options(tmp_path, "full", 1), Cells(tmp_path)
+    found = {"test": measured(0.66, v1), "all": measured(0.66, v1)}
+    times = {"seconds": 100.0, "busy": 50.0, "sweeps": 200}
+    seeds = [{name: measured(0.7, 0.4) for name in ("fitted", "10", "12")}] * 2
+    results = {
+        "facts": {"n_train": 10, "n_dev": 2, "n_test": 3, "coverage": 0.99},
+        "trivial": {"random, 42": found},
+        f"row/{gaussian_hmm_page.HEADLINE}": {"fitted": found, "12": found, "times": times},
+        "ablation/the default": seeds,
+    }
+    text = gaussian_hmm_page.page(options, kept, results)
+    assert said in text
+    assert "50 s of processor time" in text
+    assert "| acts | 10 | 12 |" in text
+    missing = [cell.name for cell in cells(options, kept) if cell.name not in results]
+    assert all(name in text for name in missing)
+
+
+@pytest.mark.parametrize("error", [0.22, 0.19])
+def test_words_alone_are_said_to_be_behind_only_if_they_are(error):
+    where = {
+        "one word": {"sentences": 0.5, "wrong": 0.1},
+        "others": {"sentences": 0.5, "wrong": 0.3},
+    }
+    results = {"words/baseline": {"dev": error, "test": error, "where": where},
+               "words/MaxEnt": {"dev": error, "test": error}}  # fmt: skip
+    text = hidden_backoff_page._words_alone(results)
+    assert ("no configuration" in text) == (error > 0.197)
+    assert "| one word | 50.0 | 20.0 | 25.0 |" in text
+
+
+def test_pauses_are_those_of_one_speaker():
+    times = [datetime.fromtimestamp(second, UTC) for second in (0, 2, 3, 9)]
+    table = pl.DataFrame({"conversation": ["c"] * 4, "speaker": ["a", "b", "a", "b"],
+                          "time": times, "end": [1.0, 2.5, 4.0, 10.0]})  # fmt: skip
+    words = table.select(_pause().alias("word"))["word"].to_list()
+    # a goes on after 2 s, b after 6.5 s; then nobody does
+    assert words == ["<pause 4>", "<pause 5>", "<pause, the last>", "<pause, the last>"]
