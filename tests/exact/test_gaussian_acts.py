@@ -8,11 +8,13 @@ import palaver as pv
 from palaver.models.gaussian_acts import common_covariance, join_states, number_of_acts
 
 
-def states_of(n_states=6, size=3, seed=0):
-    """Return vectors, their states, the states' means and a covariance."""
+def states_of(n_states=8, size=3, seed=0):
+    """Return vectors, their states (of very different sizes), the means and a covariance."""
     rng = np.random.default_rng(seed)
-    states = rng.integers(0, n_states, 80)
-    X = rng.normal(size=(n_states, size))[states] + 0.3 * rng.normal(size=(80, size))
+    shares = 0.6 ** np.arange(n_states)
+    drawn = rng.choice(n_states, 150, p=shares / shares.sum())
+    states = np.concatenate((np.arange(n_states), drawn))
+    X = rng.normal(size=(n_states, size))[states] + 0.3 * rng.normal(size=(len(states), size))
     means = np.array([X[states == k].mean(axis=0) for k in range(n_states)])
     root = rng.normal(size=(size, size))
     return X, states, means, root @ root.T + np.eye(size)
@@ -28,8 +30,8 @@ def log_likelihood(X, groups, covariance):
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n_acts", [5, 4, 2, 1])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_acts", [4, 2])
 def test_each_step_joins_what_costs_least_likelihood(seed, n_acts):
     X, states, means, covariance = states_of(seed=seed)
     acts = join_states(means, covariance, np.bincount(states), n_acts)
