@@ -16,6 +16,7 @@ EXPERIMENTS = {
     "hidden_backoff": "benchmarks.papers.hidden_backoff",
     "m4": "benchmarks.papers.m4",
     "markov_m3": "benchmarks.papers.markov_m3",
+    "threads": "benchmarks.papers.threads",
 }
 ROOT = Path(__file__).parents[2]
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from palaver.ranking.grasshopper import grasshopper
     from palaver.ranking.people import people
     from palaver.ranking.summarize import summarize
+    from palaver.threads.rebuilder import ThreadRebuilder
     from palaver.trials.choose import choose
     from palaver.trials.compare import compare
 
@@ -48,6 +49,7 @@ __all__ = [
     "MaxEntTagger",
     "OnlineLDA",
     "RayExecutor",
+    "ThreadRebuilder",
     "Vocabulary",
     "WordVectors",
     "choose",
@@ -79,6 +81,7 @@ _HOMES = {
     "OnlineLDA": "palaver.models.online_lda",
     "MarkovM3": "palaver.models.markov_m3",
     "RayExecutor": "palaver.parallel.ray",
+    "ThreadRebuilder": "palaver.threads.rebuilder",
     "Vocabulary": "palaver.encode",
     "choose": "palaver.trials.choose",
     "compare": "palaver.trials.compare",

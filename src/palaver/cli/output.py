@@ -92,10 +92,18 @@ def working(what: str) -> Iterator[None]:
 @contextmanager
 def folding(what: str) -> Iterator[None]:
     """Show a bar with the time left while a model is asked about conversations."""
+    from palaver.fit.fold import listening
+
+    with sharing(what) as advance, listening(advance):
+        yield
+
+
+@contextmanager
+def sharing(what: str) -> Iterator[Callable[[float], None]]:
+    """Show a bar with the time left; give what to call with shares that sum to one."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
-    from palaver.fit.fold import listening
     from palaver.fit.progress import named
 
     what_column = TextColumn("{task.description}", table_column=named(errors.width))
@@ -108,8 +116,7 @@ def folding(what: str) -> Iterator[None]:
                 bar.reset(task)  # another fold-in
             bar.advance(task, share)
 
-        with listening(advance):
-            yield
+        yield advance
 
 
 @contextmanager

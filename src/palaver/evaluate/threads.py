@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.errors import ParameterError
+from palaver.evaluate.clustering import contingency, one_to_one, variation_of_information
 from palaver.params import check, one_of
 
 
@@ -106,3 +107,104 @@ def thread_baselines(
         "previous": thread_accuracy(previous_parents(conversation_offsets), theirs),
         "first": thread_accuracy(first_parents(conversation_offsets), theirs),
     }
+
+
+def link_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
+    """Return precision, recall and F1 of the replies; starts are no links.
+
+    Parameters
+    ----------
+    found, gold : array-like of int, shape (n_messages,)
+        Row of the message that each one answers; any negative number is a start.
+
+    Returns
+    -------
+    dict
+        precision, recall, f1; 0 where there is nothing to count.
+    """
+    mine, theirs = np.asarray(found, np.int64), np.asarray(gold, np.int64)
+    if mine.shape != theirs.shape:
+        raise ParameterError(
+            f"found and gold must have a parent for each message, got {len(mine)} and {len(theirs)}"
+        )
+    right = int(((mine == theirs) & (mine >= 0)).sum())
+    return _precision_recall(right, int((mine >= 0).sum()), int((theirs >= 0).sum()))
+
+
+def _precision_recall(right: int, found: int, gold: int) -> dict[str, float]:
+    """Return precision, recall and F1 from counts."""
+    return {
+        "precision": right / found if found else 0.0,
+        "recall": right / gold if gold else 0.0,
+        "f1": 2 * right / (found + gold) if found + gold else 0.0,
+    }
+
+
+def exact_match(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
+    """Return precision, recall and F1 of conversations that were found exactly as they are.
+
+    Conversations of one message do not count, as is usual (Kummerfeld et al. 2019).
+
+    Parameters
+    ----------
+    found, gold : array-like of int, shape (n_messages,)
+        Number of each message's conversation.
+    """
+    table = contingency(found, gold)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    whole = (table == rows[:, None]) & (table == columns) & (table > 1)
+    return _precision_recall(int(whole.sum()), int((rows > 1).sum()), int((columns > 1).sum()))
+
+
+def conversation_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
+    """Return how well a channel was split into conversations.
+
+    Parameters
+    ----------
+    found, gold : array-like of int, shape (n_messages,)
+        Number of each message's conversation.
+
+    Returns
+    -------
+    dict
+        ``vi``, the variation of information in bits (0 is best); ``scaled_vi``, 1 - vi / log2 N
+        (1 is best); ``one_to_one``, the share of messages in matched conversations when each
+        found one is matched with one true one at best; ``exact_f1`` of :func:`exact_match`.
+    """
+    normalised = float(variation_of_information(found, gold, normalised=True))
+    return {
+        "vi": float(variation_of_information(found, gold)),
+        "scaled_vi": 1 - normalised,
+        "one_to_one": float(one_to_one(found, gold)),
+        "exact_f1": exact_match(found, gold)["f1"],
+    }
+
+
+def reliability(
+    probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10
+) -> tuple[float, NDArray[np.float64]]:
+    """Return how far probabilities are from what comes true, and where.
+
+    Parameters
+    ----------
+    probabilities : array-like, shape (n_messages,)
+        Of the chosen parents.
+    right : array-like of bool, shape (n_messages,)
+    n_bins : int
+        Bins of equal width.
+
+    Returns
+    -------
+    error : float
+        Expected calibration error: the mean over messages of the distance between the mean
+        probability and the share of right ones in their bin.
+    bins : array of float64, shape (n_bins, 3)
+        Messages, mean probability, share of right ones; zeros in empty bins.
+    """
+    chances, hits = np.asarray(probabilities, float), np.asarray(right, float)
+    numbers = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(numbers, minlength=n_bins)
+    sums = [np.bincount(numbers, values, n_bins) for values in (chances, hits)]
+    means = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
+    error = float(np.abs(means[:, 0] - means[:, 1]) @ counts / max(counts.sum(), 1))
+    return error, np.column_stack((counts, means))

@@ -1,0 +1,207 @@
+"""``palaver reconstruct``: who answers whom, where a file does not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli.options import Column, File, Format, Json
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
+    from palaver.threads import ThreadRebuilder
+
+NAME = "reconstruct"
+
+
+def run(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option(help="Write FILE with its rebuilt replies: x.jsonl, x.csv ...")
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Conversations with known replies to learn from.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Run of M4 or the block HMM, whose classes count, too.")
+    ] = None,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Classes of --model alone: the method of the M4 paper.")
+    ] = False,
+    channel: Annotated[
+        bool,
+        typer.Option("--channel", help="FILE is a whole channel: find the conversations in it."),
+    ] = False,
+    window: Annotated[
+        int, typer.Option(min=1, help="How many messages back a reply may reach.")
+    ] = 100,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder to keep what was learned with --train.")
+    ] = None,
+    use: Annotated[
+        Path | None, typer.Option("--use", help="Folder that --save wrote, instead of --train.")
+    ] = None,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Say who answers whom in FILE: every message gets a parent or starts a conversation.
+
+    Without --train, names, quotations, shared words and turns decide, and the file itself tells
+    whether people rather answer the first message or the one before. Replies that FILE has are
+    not used; it is shown how many are found again.
+
+    Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
+
+    Example: `palaver reconstruct flat.csv --train linked.jsonl --save learned/ --out rebuilt.jsonl`
+
+    Example: `palaver reconstruct irc.log --channel --out conversations.jsonl`
+    """
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import folding, print_json, sharing
+
+    if out is None:
+        raise typer.BadParameter("give --out FILE, such as --out rebuilt.jsonl")
+    if bare and model is None:
+        raise typer.BadParameter("--bare needs --model RUN")
+    if bare and (train or use or channel):
+        raise typer.BadParameter("--bare learns nothing and goes with --model only")
+    if use is not None and (train is not None or model is not None):
+        raise typer.BadParameter("--use goes without --train and --model")
+    if model is not None and train is None and not bare:
+        raise typer.BadParameter(
+            "--model needs --train FILE, to learn how much its classes tell, or --bare"
+        )
+    corpus = read_corpus(file, format, column)
+    if bare:
+        with folding("rebuilding"):
+            rebuilt = _bare(model, corpus)
+    else:
+        rebuilder = _rebuilder(train, model, use, channel, window, format, column)
+        if save is not None:
+            rebuilder.save(save)
+        with sharing("rebuilding") as progress:
+            rebuilt = rebuilder.rebuild(corpus, progress=progress)
+    path = rebuilt.write(out)
+    facts = _facts(corpus, rebuilt)
+    if json:
+        print_json({"out": str(path), **facts})
+    else:
+        _show(path, rebuilt, facts, save)
+
+
+def _rebuilder(
+    train: Path | None,
+    model: Path | None,
+    use: Path | None,
+    channel: bool,
+    window: int,
+    format: str | None,
+    column: list[str] | None,
+) -> ThreadRebuilder:
+    """Return what --train or --use asks for, else what needs no training."""
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import sharing
+    from palaver.models import load
+    from palaver.threads import ThreadRebuilder
+
+    if use is not None:
+        return ThreadRebuilder.load(use)
+    if train is None:
+        return ThreadRebuilder.default(channel=channel, window=window)
+    learned = load(model) if model is not None else None
+    rebuilder = ThreadRebuilder(learned, channel=channel, window=window)
+    linked = read_corpus(train, format, column)
+    with sharing(f"learning from {train.name}") as progress:
+        return rebuilder.fit(linked, progress=progress)
+
+
+def _bare(model: Path | None, corpus: Corpus) -> Corpus:
+    """Return the corpus with the replies of the M4 paper's method."""
+    import numpy as np
+
+    from palaver.errors import ParameterError
+    from palaver.models import load
+    from palaver.threads import relinked
+
+    assert model is not None
+    learned: Any = load(model)
+    if not hasattr(learned, "reconstruct"):
+        raise ParameterError(
+            f"{model}: a {learned.name} does not know how classes follow each other; "
+            "fit M4 or block-hmm"
+        )
+    links = learned.reconstruct(corpus, order="time")
+    rows = np.arange(corpus.n_messages)
+    keys = corpus.table.select("conversation", "id").with_row_index("row")
+    wanted = corpus.table.select("conversation", id=links["parent"])
+    found = wanted.join(keys, on=("conversation", "id"), how="left", maintain_order="left")
+    parents = found["row"].cast(int).fill_null(-1).to_numpy()
+    return relinked(corpus, rows, parents.astype(np.int64))
+
+
+def _facts(corpus: Corpus, rebuilt: Corpus) -> dict[str, Any]:
+    """Return what was found, and how much of it the file says, too, if it says anything."""
+    import numpy as np
+    import polars as pl
+
+    answered = rebuilt.parents >= 0
+    rows = np.arange(rebuilt.n_messages)
+    facts: dict[str, Any] = {
+        "messages": rebuilt.n_messages,
+        "replies": int(answered.sum()),
+        "conversations": rebuilt.n_conversations,
+        "answer_the_one_before": int((rebuilt.parents[answered] == rows[answered] - 1).sum()),
+    }
+    if "reply_probability" in rebuilt.table.columns and answered.any():
+        facts["mean_probability"] = float(
+            rebuilt.table.filter(pl.Series(answered))["reply_probability"].mean()  # type: ignore[arg-type]
+        )
+    if (corpus.parents >= 0).any():
+        both = corpus.table.select("id", "reply_to", text="text").join(
+            rebuilt.table.select("id", found="reply_to"), on="id", how="inner"
+        )
+        if corpus.table["id"].is_unique().all():
+            same = both["reply_to"].eq_missing(both["found"])
+            facts["as_in_file"] = float(same.mean())  # type: ignore[arg-type]
+    return facts
+
+
+def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None) -> None:
+    """Print a summary line, examples of sure and unsure replies, and what to do next."""
+    import polars as pl
+
+    from palaver.cli.output import console, counted, print_table
+
+    previous = facts["answer_the_one_before"] / max(facts["replies"], 1)
+    console.print(
+        f"{counted(facts['replies'], 'reply', 'replies')} among "
+        f"{counted(facts['messages'], 'message')} in "
+        f"{counted(facts['conversations'], 'conversation')}; {100 * previous:.0f} % answer the "
+        "message before."
+    )
+    if "as_in_file" in facts:
+        console.print(
+            f"{100 * facts['as_in_file']:.1f} % of the messages have the parent that the file "
+            "itself gives them."
+        )
+    if "reply_probability" in rebuilt.table.columns:
+        table = rebuilt.table.with_row_index("row").filter(pl.Series(rebuilt.parents >= 0))
+        unsure = table.sort("reply_probability", maintain_order=True).head(3)
+        if unsure.height:
+            texts = rebuilt.table["text"]
+            shown = pl.DataFrame(
+                {
+                    "probability": unsure["reply_probability"].round(2),
+                    "message": unsure["text"].str.slice(0, 60),
+                    "answers": texts.gather(rebuilt.parents[unsure["row"].to_numpy()]).str.slice(
+                        0, 60
+                    ),
+                }
+            )
+            print_table(shown, title="The least sure replies")
+    if save is not None:
+        console.print(f"What was learned is in {save}: use it with --use {save}", soft_wrap=True)
+    console.print(f"{rebuilt.n_messages:,} messages with their replies -> {path}", soft_wrap=True)

@@ -1,0 +1,71 @@
+"""A softmax over candidates: probabilities, loss and gradient.
+
+With features ``x[p]`` of pair ``p``, the pairs of message b being a slice::
+
+    P(candidate p of message b)  =  exp(w x[p]) / sum over q of exp(w x[q])                    (1)
+    loss     =  - sum over b of log sum over p of t[p] P(p)                                     (2)
+
+where the targets ``t`` are one for the true parent and zero for the others, or evidence of the
+parent that is independent of ``x``. The gradient of (2) is the sum over pairs of
+``(P(p) - Q(p)) x[p]`` with ``Q`` proportional to ``t P``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+_ROWS = 256  # summed in single precision before they are added up in double
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def score_pairs(features, weights, scores):  # type: ignore[no-untyped-def]
+    """Set ``w x`` of each pair.
+
+    features : array of float32, shape (n_pairs, F). IN
+    weights : array of float64, shape (F,). IN
+    scores : array of float64, shape (n_pairs,). OUT
+    """
+    single = weights.astype(np.float32)
+    for p in range(len(features)):
+        total = np.float32(0.0)
+        for f in range(len(single)):
+            total += single[f] * features[p, f]
+        scores[p] = total
+
+
+@njit(cache=True, nogil=True)
+def normalize_pairs(scores, pair_offsets, probabilities):  # type: ignore[no-untyped-def]
+    """Set (1) from ``w x``; scores and pair_offsets IN, probabilities (n_pairs,) OUT.
+
+    Returns the sum over messages of the log of the sums.
+    """
+    total = 0.0
+    for b in range(len(pair_offsets) - 1):
+        begin, end = pair_offsets[b], pair_offsets[b + 1]
+        highest = -np.inf
+        for p in range(begin, end):
+            highest = max(highest, scores[p])
+        mass = 0.0
+        for p in range(begin, end):
+            probabilities[p] = math.exp(scores[p] - highest)
+            mass += probabilities[p]
+        for p in range(begin, end):
+            probabilities[p] /= mass
+        total += highest + math.log(mass)
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def add_gradient(features, differences, gradient):  # type: ignore[no-untyped-def]
+    """Add the sum of ``differences[p] x[p]``; features, differences IN, gradient (F,) IN-OUT."""
+    part = np.zeros(len(gradient), np.float32)
+    for begin in range(0, len(features), _ROWS):
+        part[:] = 0.0
+        for p in range(begin, min(begin + _ROWS, len(features))):
+            difference = np.float32(differences[p])
+            for f in range(len(part)):
+                part[f] += difference * features[p, f]
+        gradient += part

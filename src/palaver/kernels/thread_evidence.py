@@ -1,0 +1,215 @@
+"""What evidence of replies is made of: shared words, names, turns.
+
+Messages stand in the order of their conversation and are numbered over the corpus. What messages
+share is held in entries, one for each word (run of words, handle) of a message; each knows the
+entry before and after it of the same word and conversation. So what two messages share is found by
+walking from entry to entry. All kernels go once over the messages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Entries(NamedTuple):
+    """What messages have in common with others: entries of message ``i`` are a slice.
+
+    Attributes
+    ----------
+    offsets : array of int64, shape (n_messages + 1,)
+    words : array of int32, shape (n_entries,)
+        Each once a message, ascending.
+    values : array of float32, shape (n_entries,)
+    messages, before, after : array of int32, shape (n_entries,)
+        Message of each entry; entries before and after it of the same word and
+        conversation, -1 where there is none.
+    """
+
+    offsets: NDArray[np.int64]
+    words: NDArray[np.int32]
+    values: NDArray[np.float32]
+    messages: NDArray[np.int32]
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+
+
+class People(NamedTuple):
+    """Who speaks and who is named; see :func:`relate_people`.
+
+    Attributes
+    ----------
+    speakers, addressed : array of int32, shape (n_messages,)
+        Speaker of each message, and whom its first word names; -1 for unknown and nobody.
+    mention_offsets : array of int64, shape (n_messages + 1,)
+    mentions : array of int32, shape (n_mentions,)
+        Speakers that each message names, each once and never its own.
+    own_before, own_after : array of int32, shape (n_messages,)
+        Messages before and after of the same speaker in the conversation, -1 for none.
+    called_by : array of int32, shape (n_messages,)
+        Latest message before that names the speaker of this one, -1 for none.
+    called_after : array of int32, shape (n_messages,)
+        Next message that names the speaker of this one, -1 for none.
+    partners : array of int32, shape (n_messages,)
+        Whom the speaker named last before, or by whom they were named; -1 for nobody.
+    turns : array of int32, shape (n_messages,)
+        First message of each one's turn: messages of one speaker in a row.
+    turn_numbers : array of int32, shape (n_messages,)
+        Turns of the conversation before this one.
+    """
+
+    speakers: NDArray[np.int32]
+    addressed: NDArray[np.int32]
+    mention_offsets: NDArray[np.int64]
+    mentions: NDArray[np.int32]
+    own_before: NDArray[np.int32]
+    own_after: NDArray[np.int32]
+    called_by: NDArray[np.int32]
+    called_after: NDArray[np.int32]
+    partners: NDArray[np.int32]
+    turns: NDArray[np.int32]
+    turn_numbers: NDArray[np.int32]
+
+
+class Evidence(NamedTuple):
+    """All that the features are made of, messages in the order of their conversations.
+
+    Attributes
+    ----------
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+    times : array of float64, shape (n_messages,)
+        In units of a usual gap between messages; NaN where unknown.
+    questions : array of bool, shape (n_messages,)
+    lengths : array of float32, shape (n_messages,)
+        log(1 + number of tokens).
+    words, runs, handles : Entries
+        Words with values whose squares sum to one a message (tf-idf), runs of three words, and
+        handles (``@name``), with values of one.
+    norms : array of float32, shape (n_messages,)
+        What the values of the words were divided by.
+    leads : array of int32, shape (n_messages,)
+        First handle of each message, -1 for none.
+    people : People
+    shares : array of float32, shape (n_messages, K)
+        Tokens of each class, as a model finds them; K is zero without a model.
+    replies : array of float32, shape (n_messages + 1, K)
+        Log probabilities of classes in replies to each message, the last row at a start.
+    """
+
+    conversation_offsets: NDArray[np.int64]
+    times: NDArray[np.float64]
+    questions: NDArray[np.bool_]
+    lengths: NDArray[np.float32]
+    words: Entries
+    runs: Entries
+    handles: Entries
+    norms: NDArray[np.float32]
+    leads: NDArray[np.int32]
+    people: People
+    shares: NDArray[np.float32]
+    replies: NDArray[np.float32]
+
+
+@njit(cache=True, nogil=True)
+def link_entries(words, offsets, conversation_offsets, n_words, messages, before, after):  # type: ignore[no-untyped-def]
+    """Set message, entry before and entry after of each entry; see :class:`Entries`."""
+    last = np.full(n_words, -1, np.int32)
+    for c in range(len(conversation_offsets) - 1):
+        begin = offsets[conversation_offsets[c]]
+        for i in range(conversation_offsets[c], conversation_offsets[c + 1]):
+            for e in range(offsets[i], offsets[i + 1]):
+                found = last[words[e]]
+                messages[e], before[e], after[e] = i, -1, -1
+                if found >= begin:
+                    before[e], after[found] = found, e
+                last[words[e]] = e
+
+
+@njit(cache=True, nogil=True)
+def find_mentions(  # type: ignore[no-untyped-def]
+    tokens, token_offsets, names, is_sign, speakers, mention_offsets, mentions, addressed
+):
+    """List whom each message names.
+
+    Parameters
+    ----------
+    tokens, token_offsets : words of the messages. IN
+    names : array of int32, shape (n_words,). IN
+        Speaker whom a word names, -1 for none.
+    is_sign : array of bool, shape (n_words,). IN
+        Words that may stand before a name at the start: punctuation.
+    speakers : array of int32, shape (n_messages,). IN
+    mention_offsets : array of int64, shape (n_messages + 1,). OUT
+    mentions : array of int32, shape (n_tokens,). OUT
+        Filled up to the last offset.
+    addressed : array of int32, shape (n_messages,). OUT
+    """
+    n = 0
+    mention_offsets[0] = 0
+    for i in range(len(speakers)):
+        addressed[i] = -1
+        begin, at_start = n, True
+        for t in range(token_offsets[i], token_offsets[i + 1]):
+            person = names[tokens[t]]
+            if person >= 0 and person != speakers[i]:
+                if at_start:
+                    addressed[i] = person
+                if not contains(mentions, begin, n, person):
+                    mentions[n] = person
+                    n += 1
+            if not is_sign[tokens[t]]:
+                at_start = False
+        mention_offsets[i + 1] = n
+
+
+@njit(cache=True, nogil=True)
+def contains(values, begin, end, wanted):  # type: ignore[no-untyped-def]
+    """Return whether ``wanted`` is among ``values[begin:end]``."""
+    for k in range(begin, end):  # noqa: SIM110
+        if values[k] == wanted:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def relate_people(  # type: ignore[no-untyped-def]
+    conversation_offsets, speakers, addressed, mention_offsets, mentions, n_people,
+    own_before, own_after, called_by, called_after, partners, turns, turn_numbers,
+):  # fmt: skip
+    """Set the last seven arrays (OUT) of :class:`People` from those before (IN)."""
+    spoke, called = np.full(n_people, -1, np.int32), np.full(n_people, -1, np.int32)
+    met, partner = np.full(n_people, -1, np.int32), np.full(n_people, -1, np.int32)
+    comes = np.full(n_people, -1, np.int32)
+    for c in range(len(conversation_offsets) - 1):
+        first, last = conversation_offsets[c], conversation_offsets[c + 1]
+        for i in range(first, last):
+            me = speakers[i]
+            own_before[i], own_after[i], called_by[i], called_after[i] = -1, -1, -1, -1
+            partners[i], turns[i], turn_numbers[i] = -1, i, 0
+            if i > first:
+                is_new = me < 0 or me != speakers[i - 1]
+                turns[i] = i if is_new else turns[i - 1]
+                turn_numbers[i] = turn_numbers[i - 1] + is_new
+            if me >= 0:
+                if spoke[me] >= first:
+                    own_before[i], own_after[spoke[me]] = spoke[me], i
+                if called[me] >= first:
+                    called_by[i] = called[me]
+                if met[me] >= first:
+                    partners[i] = partner[me]
+                spoke[me] = i
+            for m in range(mention_offsets[i], mention_offsets[i + 1]):
+                other = mentions[m]
+                called[other] = i
+                if me >= 0:
+                    met[me], partner[me], met[other], partner[other] = i, other, i, me
+            if me >= 0 and addressed[i] >= 0:
+                partner[me] = addressed[i]
+        for i in range(last - 1, first - 1, -1):
+            if speakers[i] >= 0 and comes[speakers[i]] >= first:
+                called_after[i] = comes[speakers[i]]
+            for m in range(mention_offsets[i], mention_offsets[i + 1]):
+                comes[mentions[m]] = i

@@ -1,0 +1,15 @@
+"""Rebuilding reply structure: who answers whom where nobody says."""
+
+from palaver.threads.learn import learn_defaults
+from palaver.threads.links import components, interleaved, relinked
+from palaver.threads.places import Defaults
+from palaver.threads.rebuilder import ThreadRebuilder
+
+__all__ = [
+    "Defaults",
+    "ThreadRebuilder",
+    "components",
+    "interleaved",
+    "learn_defaults",
+    "relinked",
+]

@@ -1,0 +1,123 @@
+"""Learning the default numbers from corpora with known replies; see :mod:`palaver.threads.places`.
+
+``python -m benchmarks.threads --defaults`` does it for all corpora at hand and writes
+``defaults.json``; where the defaults are judged on a corpus, they are learned without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver import rng
+from palaver.corpus.table import Corpus
+from palaver.kernels import thread_features as columns
+from palaver.kernels.thread_features import FEATURES
+from palaver.models.reconstruct import order_of
+from palaver.threads.evidence import gather
+from palaver.threads.pairs import Pairs, joined, pairs_of
+from palaver.threads.places import (
+    CONTENT,
+    CONVENTIONS,
+    KINDS,
+    Defaults,
+    infer_tilt,
+    place_scores,
+    sort_places,
+    tilted,
+)
+from palaver.threads.ranker import fit_temperature, fit_weights, scores_of
+
+#: Features beside which the weights of content are learned, so that they do not stand in for them.
+_BESIDE = (
+    "previous", "second", "log distance", "far", "log time", "first", "first, log place",
+    "first, newcomer", "same speaker", "newcomer, previous", "asker, previous", "spoken since",
+    "after mine", "another mentioned", "mentions another", "question", "question, no question",
+    "log length", *CONTENT,
+)  # fmt: skip
+_MESSAGES = 2000  # of each corpus, so that all count alike
+_PENALTY, _FIXED = 3.0, 1e6
+_WINDOW = 100
+
+
+def true_pairs(pairs: Pairs, parents: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which candidates are the parents; parents by place, -1 for a start."""
+    return np.asarray(pairs.candidates == parents[pairs.messages][pairs.owners])
+
+
+def known_pairs(corpus: Corpus, n_messages: int, seed: int) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Return messages of a corpus that have a choice and a true parent among the candidates."""
+    order = order_of(corpus, "time")
+    gathered = gather(corpus, order)
+    old = np.asarray(corpus.parents)[gathered.rows]
+    parents = np.where(old < 0, -1, gathered.places[np.maximum(old, 0)])
+    parts, found = [], []
+    for pairs in pairs_of(gathered, _WINDOW, True):
+        right = true_pairs(pairs, parents)
+        kept = (np.diff(pairs.offsets) > 2) & (parents[pairs.messages] >= 0)
+        kept &= np.add.reduceat(right, pairs.offsets[:-1]) > 0
+        parts.append(pairs.only(kept))
+        found.append(right[np.repeat(kept, np.diff(pairs.offsets))])
+    whole, right = joined(parts), np.concatenate(found)
+    chosen = np.zeros(len(whole.messages), bool)
+    chosen[rng.generator(seed, "defaults").permutation(len(chosen))[:n_messages]] = True
+    return whole.only(chosen), right[np.repeat(chosen, np.diff(whole.offsets))]
+
+
+def learn_defaults(corpora: Sequence[Corpus], seed: int = 0) -> Defaults:
+    """Learn the default numbers from corpora whose replies are known, all counting alike.
+
+    Parameters
+    ----------
+    corpora : sequence of Corpus
+    seed : int
+        For the messages that are drawn from each.
+    """
+    samples = [known_pairs(corpus, _MESSAGES, seed) for corpus in corpora]
+    content = _learn_content([_without_turns(*sample) for sample in samples])
+    raw = Defaults(content, _count_places([_without_turns(*sample) for sample in samples]))
+    scores, lengths, right = [], [], []
+    for pairs, truth in samples:
+        tilt = infer_tilt(pairs, scores_of(pairs, raw.weights))
+        scores.append(place_scores(pairs, raw, tilted(raw, tilt), False))
+        lengths.append(np.diff(pairs.offsets))
+        right.append(truth)
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
+    temperature = fit_temperature(np.concatenate(scores), offsets, np.concatenate(right))
+    return Defaults(content, raw.shares, temperature)
+
+
+def _without_turns(pairs: Pairs, right: NDArray[np.bool_]) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Leave out messages whose speaker also spoke just before: corpora differ in what they do."""
+    same = pairs.features[:, columns.SAME_PREVIOUS] > 0
+    kept = np.add.reduceat(same, pairs.offsets[:-1]) == 0
+    return pairs.only(kept), right[np.repeat(kept, np.diff(pairs.offsets))]
+
+
+def _learn_content(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> dict[str, float]:
+    """Fit the weights of shared content beside those of places and speakers."""
+    centre, precision = np.zeros(len(FEATURES)), np.full(len(FEATURES), _FIXED)
+    precision[[FEATURES.index(name) for name in _BESIDE]] = _PENALTY
+    for name, weight in CONVENTIONS.items():
+        centre[FEATURES.index(name)] = weight
+    right = np.concatenate([truth for _, truth in samples])
+    targets = np.where(right, 0.0, -np.inf)
+    weights = fit_weights(joined([pairs for pairs, _ in samples]), targets, centre, precision)
+    return {name: float(weights[FEATURES.index(name)]) for name in CONTENT}
+
+
+def _count_places(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> NDArray[np.float64]:
+    """Return where parents stand by kind of speaker, (4, 6); every corpus counts alike."""
+    total = np.zeros((len(KINDS), 7))
+    for pairs, right in samples:
+        found = sort_places(pairs, False)
+        kinds = np.repeat(found.kinds, np.diff(pairs.offsets))
+        cells = np.bincount(kinds[right] * 7 + found.places[right], minlength=total.size)
+        total += cells.reshape(total.shape) / max(right.sum(), 1)
+    total = total[:, :6]
+    newcomers = total[2] / max(total[2].sum(), 1e-9)
+    total[0] += 0.01 * newcomers  # no corpus may lack speakers: then as newcomers
+    total += 0.01 * total.sum(axis=1, keepdims=True) / 6 + 1e-9
+    return np.asarray(total / total.sum(axis=1, keepdims=True))

@@ -1,0 +1,126 @@
+"""Corpora with other replies: rebuilt ones, and conversations mixed into channels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.kernels.trees import parents_first
+from palaver.models.reconstruct import order_of
+
+
+def components(parents: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the root of each message: messages of one root are one conversation.
+
+    Parameters
+    ----------
+    parents : array of int, shape (n_messages,)
+        A forest; any negative number is a root.
+    """
+    rows = np.arange(len(parents))
+    above = np.where(np.asarray(parents) < 0, rows, parents)
+    while not np.array_equal(above, further := above[above]):  # doubles the steps each time
+        above = further
+    return np.asarray(above, np.int64)
+
+
+def relinked(
+    corpus: Corpus, rows: NDArray[np.int64], parents: NDArray[np.int64], *, split: bool = False
+) -> Corpus:
+    """Return a corpus with other replies, messages in another order.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    rows : array of int64, shape (n_messages,)
+        Message of the corpus at each place of the order; conversations stay where they are.
+    parents : array of int64, shape (n_messages,)
+        Place that each place answers, -1 for a start.
+    split : bool
+        Make every tree a conversation: ``name/1``, ``name/2``, in order of their starts.
+    """
+    table = corpus.table[rows]
+    roots = components(parents)
+    groups = np.repeat(np.arange(corpus.n_conversations), np.diff(corpus.conversation_offsets))
+    if split:
+        table = table.with_columns(_tree_names(table["conversation"], roots))
+        groups = roots
+    order = parents_first(parents.astype(np.int32))
+    order = order[np.argsort(groups[order], kind="stable")]
+    places = np.empty(len(order) + 1, np.int32)
+    places[order] = np.arange(len(order))
+    places[-1] = -1  # so that -1, a start, stays -1
+    moved = places[parents[order]]
+    table = table[order]
+    nobody = pl.Series([None], dtype=pl.String)
+    ids = table["id"].gather(np.maximum(moved, 0)) if len(table) else table["id"]
+    reply_to = ids.zip_with(pl.Series(moved >= 0), nobody).alias("reply_to")
+    changes = np.flatnonzero(np.diff(groups[order])) + 1
+    offsets = np.concatenate(([0], changes, [len(order)])).astype(np.int64)
+    if not len(order):
+        offsets = corpus.conversation_offsets
+    return replace(
+        corpus, table=table.with_columns(reply_to), parents=moved, conversation_offsets=offsets
+    )
+
+
+def _tree_names(conversations: pl.Series, roots: NDArray[np.int64]) -> pl.Series:
+    """Return names with the number of the tree in its conversation."""
+    is_root = roots == np.arange(len(roots))
+    return (
+        pl.DataFrame({"conversation": conversations, "root": is_root})
+        .select(number=pl.col("root").cum_sum().over("conversation"))
+        .select(pl.format("{}/{}", conversations, pl.col("number").gather(roots)))
+        .to_series()
+        .alias("conversation")
+    )
+
+
+def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
+    """Mix conversations by time into channels, as they stood in a log.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Messages of one time keep their order; a message without a time counts as sent with the
+        one before it.
+    by : array, shape (n_conversations,), optional
+        Channel of each conversation; one for all by default.
+    """
+    offsets = corpus.conversation_offsets
+    lengths = np.diff(offsets)
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    rows = np.argsort(np.repeat(offsets[:-1], lengths) + order_of(corpus, "time").ranks)
+    filled = corpus.table["time"].gather(rows).cast(pl.Int64)
+    times = filled.fill_null(strategy="forward").fill_null(strategy="backward").fill_null(0)
+    names = (
+        np.zeros(len(lengths), np.int64) if by is None else np.unique(by, return_inverse=True)[1]
+    )
+    order = np.lexsort((times.to_numpy(), names[owners[rows]]))
+    channel = names[owners[rows]][order]
+    rows = rows[order]
+    places = np.empty(len(rows), np.int64)
+    places[rows] = np.arange(len(rows))
+    old = np.asarray(corpus.parents)[rows]
+    parents = np.where(old < 0, -1, places[np.maximum(old, 0)])
+    late = parents > np.arange(len(rows))  # clocks differ; a reply cannot stand before its parent
+    parents[late] = -1
+    ids = pl.format("{}|{}", "conversation", "id")
+    own = corpus.table.select(ids.alias("id")).to_series().gather(rows)
+    table = corpus.table[rows].with_columns(
+        own.alias("id"), (pl.lit("channel ") + pl.Series(channel.astype(str))).alias("conversation")
+    )
+    changes = np.flatnonzero(np.diff(channel)) + 1
+    limits = np.concatenate(([0], changes, [len(rows)])).astype(np.int64)
+    reply_to = own.gather(np.maximum(parents, 0)).zip_with(
+        pl.Series(parents >= 0), pl.Series([None], dtype=pl.String)
+    )
+    return replace(
+        corpus, table=table.with_columns(reply_to.alias("reply_to")),
+        parents=parents.astype(np.int32), conversation_offsets=limits,
+    )  # fmt: skip

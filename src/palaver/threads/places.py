@@ -1,0 +1,186 @@
+"""Rebuilding without any known reply: where parents stand, and what words and names say.
+
+The probability of a candidate is that of its place (the message before, the first one, ...) given
+who speaks, times what its content says::
+
+    P(j answers i)  ∝  shares[kind of speaker, place of j] / candidates there * exp(w content(i, j))
+
+Shares and ``w`` are numbers of this file's :class:`Defaults`. What differs most from corpus to
+corpus, whether messages answer the one before or the first one, is not among them: it is found by
+EM from the content of the corpus itself, as the shares of places that make its shared words,
+quotations and names most likely.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.kernels import thread_features as columns
+from palaver.kernels.thread_features import FEATURES
+from palaver.kernels.thread_links import find_places
+from palaver.threads.pairs import Pairs
+from palaver.threads.ranker import scores_of
+
+PLACES = ("previous", "first", "after mine", "my last", "second", "elsewhere", "start")
+KINDS = ("unknown", "returning", "newcomer", "asker")
+
+#: What it means to name somebody; conventions of writing, not learned.
+CONVENTIONS = {
+    "mentioned": 1.5, "mentioned, last of speaker": 0.5, "addressed": 0.5, "mentions me": 0.5,
+    "addresses the same": -2.0, "one handle more": 1.0,
+}  # fmt: skip
+
+#: Shared content; its weights are learned (palaver.threads.learn).
+CONTENT = ("similarity", "rare words", "quoted")
+
+#: Share of messages that start a conversation in a channel, by kind of speaker; set by hand.
+CHANNEL_STARTS = np.array([0.1, 0.03, 0.4, 0.03])
+
+_FILE = Path(__file__).with_name("defaults.json")
+_COLUMNS = np.array(
+    [
+        columns.PREVIOUS, columns.FIRST, columns.AFTER_MINE, columns.SAME, columns.SPOKEN_SINCE,
+        columns.SECOND, columns.LOG_DISTANCE, columns.LAST_OF_SPEAKER, columns.NEWCOMER_PREVIOUS,
+        columns.ASKER_PREVIOUS,
+    ]
+)  # fmt: skip
+_MOST_TILT = 4.0  # first by previous; content exaggerates what all messages have in common
+_ITERATIONS, _CLOSE = 300, 1e-5
+_FEW = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Defaults:
+    """What is known of replies in general.
+
+    Attributes
+    ----------
+    content : dict of str to float
+        Weights of :data:`CONTENT`.
+    shares : array of float64, shape (4, 6)
+        Where parents stand (:data:`PLACES` but the start), by kind of speaker.
+    temperature : float
+        What scores are divided by.
+    """
+
+    content: dict[str, float]
+    shares: NDArray[np.float64]
+    temperature: float = 1.0
+
+    @classmethod
+    def load(cls) -> Self:
+        """Return the numbers that come with Palaver."""
+        return cls.from_json(json.loads(_FILE.read_text("utf-8")))
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """Return what :meth:`to_json` wrote."""
+        return cls(content["content"], np.array(content["shares"]), content["temperature"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        shares = self.shares.round(4).tolist()
+        content = {name: round(weight, 4) for name, weight in self.content.items()}
+        return {"content": content, "shares": shares, "temperature": round(self.temperature, 4)}
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of all features: conventions and content, zero for the others."""
+        weights = np.zeros(len(FEATURES))
+        for name, weight in {**CONVENTIONS, **self.content}.items():
+            weights[FEATURES.index(name)] = weight
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Candidates by place, messages by kind; see :func:`find_places`."""
+
+    places: NDArray[np.int8]
+    kinds: NDArray[np.int8]
+    spread: NDArray[np.float64]
+
+
+def sort_places(pairs: Pairs, is_channel: bool) -> Sorted:
+    """Sort candidates by place and messages by kind of speaker."""
+    n_pairs, n_messages = len(pairs.candidates), len(pairs.messages)
+    found = Sorted(np.empty(n_pairs, np.int8), np.empty(n_messages, np.int8), np.empty(n_pairs))
+    find_places(pairs.features, _COLUMNS, pairs.offsets, pairs.candidates, is_channel,
+                found.places, found.kinds, found.spread)  # fmt: skip
+    return found
+
+
+def infer_tilt(pairs: Pairs, content: NDArray[np.float64]) -> float:
+    """Return how many messages answer the first one for each that answers the one before.
+
+    EM over four places (the message before, the first, the second before, any other), with the
+    likelihood ratio ``exp(content)`` of each candidate.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Messages with too few candidates to tell are left out.
+    content : array of float64, shape (n_pairs,)
+        Scores of what messages share.
+    """
+    counts = np.diff(pairs.offsets)
+    owners = pairs.owners
+    used = (pairs.candidates >= 0) & (counts[owners] > 3)
+    if not used.any():
+        return 1.0
+    marks = pairs.features[used][:, [columns.PREVIOUS, columns.FIRST, columns.SECOND]] > 0
+    places = np.where(marks.any(axis=1), marks.argmax(axis=1), 3)
+    _, owners = np.unique(owners[used], return_inverse=True)
+    there = np.bincount(owners * 4 + places, minlength=4 * (owners[-1] + 1))
+    evidence = np.exp(content[used]) / there[owners * 4 + places]
+    shares = np.full(4, 0.25)
+    for _ in range(_ITERATIONS):
+        chances = evidence * shares[places]
+        chances /= np.bincount(owners, chances)[owners]
+        new = np.bincount(places, chances, 4) / len(there) * 4
+        done = np.abs(new - shares).max() < _CLOSE
+        shares = new
+        if done:
+            break
+    tilt = shares[1] / max(shares[0], _FEW)
+    return float(np.clip(tilt, 1 / _MOST_TILT, _MOST_TILT))
+
+
+def tilted(defaults: Defaults, tilt: float | None) -> NDArray[np.float64]:
+    """Return log shares of places by kind of speaker, (4, 7), for a corpus.
+
+    Parameters
+    ----------
+    defaults : Defaults
+    tilt : float or None
+        Of :func:`infer_tilt`: moves the shares of those who are new or not known, for others
+        mostly answer the message before everywhere. None for channels, where nobody answers
+        the first message and conversations start anywhere.
+    """
+    shares = np.column_stack((defaults.shares, np.zeros(len(KINDS))))
+    if tilt is None:
+        shares[:, 1] = 0.0
+        shares[3] = shares[1]
+        shares *= ((1 - CHANNEL_STARTS) / shares.sum(axis=1))[:, None]
+        shares[:, 6] = CHANNEL_STARTS
+    else:
+        for kind in (0, 2):
+            both = shares[kind, 0] + shares[kind, 1]
+            shares[kind, :2] = both / (1 + tilt), both * tilt / (1 + tilt)
+    return np.log(np.maximum(shares, 1e-30))
+
+
+def place_scores(
+    pairs: Pairs, defaults: Defaults, log_shares: NDArray[np.float64], is_channel: bool
+) -> NDArray[np.float64]:
+    """Return the score of each candidate, (n_pairs,)."""
+    found = sort_places(pairs, is_channel)
+    kinds = np.repeat(found.kinds, np.diff(pairs.offsets))
+    scores = log_shares[kinds, found.places] + np.log(found.spread)
+    return np.asarray((scores + scores_of(pairs, defaults.weights)) / defaults.temperature)

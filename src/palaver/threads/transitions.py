@@ -1,0 +1,70 @@
+"""What a fitted model says of classes in messages and in replies to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.errors import ParameterError
+from palaver.models.reconstruct import Reconstructs
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Classes of messages, and what classes replies to them have.
+
+    Attributes
+    ----------
+    shares : array of float32, shape (n_messages, K)
+        Share of each class, times log(1 + number of known words): long messages tell more.
+    replies : array of float32, shape (n_messages + 1, K)
+        Log probabilities; the last row is that of a start.
+    """
+
+    shares: NDArray[np.float32]
+    replies: NDArray[np.float32]
+
+
+def unlinked(corpus: Corpus) -> Corpus:
+    """Return the corpus without its replies."""
+    table = corpus.table.with_columns(pl.lit(None, pl.String).alias("reply_to"))
+    return replace(corpus, table=table, parents=np.full(corpus.n_messages, -1, np.int32))
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model whose classes do not follow each other."""
+    if model is not None and not isinstance(model, Reconstructs):
+        raise ParameterError(
+            f"ThreadRebuilder: a {getattr(model, 'name', type(model).__name__)} does not know "
+            "how classes follow each other; use M4 or BlockHMM"
+        )
+
+
+def transitions_of(model: Any, corpus: Corpus) -> Transitions:
+    """Ask a model about each message by itself, since who answers whom is not known.
+
+    Parameters
+    ----------
+    model : M4 or BlockHMM
+        Fitted.
+    corpus : Corpus
+    """
+    encoded = model._encode(unlinked(corpus))
+    shares = model.transform(encoded)
+    n_classes = shares.shape[1]
+    weights = np.asarray(model.transitions_)
+    if len(weights) == n_classes + 2:  # M4: rows are the source, then start, then bias
+        scores = np.vstack((shares @ weights[:n_classes], weights[n_classes])) + weights[-1]
+        highest = scores.max(axis=1, keepdims=True)
+        replies = scores - highest
+        replies -= np.log(np.exp(replies).sum(axis=1, keepdims=True))
+    else:
+        rows = np.vstack((shares @ weights[:n_classes], weights[n_classes]))
+        replies = np.log(np.maximum(rows, 1e-12))
+    known = np.log1p(np.diff(encoded.message_offsets))[:, None]
+    return Transitions((shares * known).astype(np.float32), replies.astype(np.float32))

@@ -1,0 +1,95 @@
+"""``reconstruct``."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import palaver as pv
+from palaver.cli import app
+from palaver.errors import ParameterError
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    train, test = pv.sample(60).split(test=0.3, seed=0)
+    return train.write(folder / "train.jsonl"), test.write(folder / "test.jsonl")
+
+
+def test_without_training(files, tmp_path):
+    out = tmp_path / "rebuilt.jsonl"
+    shown = call("reconstruct", files[1], "--out", out)
+    rebuilt, given = pv.read(out), pv.read(files[1])
+    assert rebuilt.n_messages == given.n_messages
+    assert rebuilt.labels[-3:] == ["reply_probability", "runner_up", "runner_up_probability"]
+    assert "have the parent that the file itself gives them" in " ".join(shown.split())
+    assert "The least sure replies" in shown
+    assert str(out) in shown.replace("\n", "")
+
+
+def test_trained_kept_and_used_again(files, tmp_path):
+    train, test = files
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    facts = json.loads(
+        call("reconstruct", test, "--train", train, "--save", tmp_path / "kept", "--out", first,
+             "--json")
+    )  # fmt: skip
+    assert facts["messages"] == pv.read(test).n_messages
+    assert facts["as_in_file"] > 0.5
+    call("reconstruct", test, "--use", tmp_path / "kept", "--out", second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_channel_becomes_conversations(tmp_path):
+    lines = ["anna: where is the spade?", "bob: anna: in the shed", "cleo: who has seen my cat?",
+             "anna: bob: thanks", "dirk: cleo: on the roof"]  # fmt: skip
+    rows = [dict(zip(("speaker", "text"), line.split(": ", 1), strict=True)) for line in lines]
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text("\n".join(json.dumps(row) for row in rows))
+    facts = json.loads(
+        call("reconstruct", chat, "--channel", "--out", tmp_path / "out.jsonl", "--json")
+    )
+    rebuilt = pv.read(tmp_path / "out.jsonl")
+    assert facts["conversations"] == rebuilt.n_conversations
+    parents = dict(rebuilt.table.select("id", "reply_to").iter_rows())
+    assert parents["#2"] == "#1"
+    assert parents["#4"] == "#2"
+    assert parents["#5"] == "#3"
+
+
+def test_bare_is_the_method_of_the_paper(files, tmp_path):
+    train, test = files
+    model = pv.BlockHMM(n_classes=3, n_sweeps=5).fit(pv.read(train), show_progress=False)
+    model.save(tmp_path / "run")
+    call("reconstruct", test, "--model", tmp_path / "run", "--bare", "--out", tmp_path / "x.jsonl")
+    rebuilt, corpus = pv.read(tmp_path / "x.jsonl"), pv.read(test)
+    links = model.reconstruct(corpus, order="time")
+    found = dict(rebuilt.table.select("id", "reply_to").iter_rows())
+    assert found == dict(links.iter_rows())
+    lda = pv.LDA(n_classes=3, n_sweeps=5).fit(pv.read(train), show_progress=False)
+    lda.save(tmp_path / "lda")
+    result = CliRunner().invoke(
+        app, ["reconstruct", str(test), "--model", str(tmp_path / "lda"), "--bare",
+              "--out", str(tmp_path / "y.jsonl")],
+    )  # fmt: skip
+    assert isinstance(result.exception, ParameterError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--out"),
+        (["--out", "x.jsonl", "--bare"], "--model RUN"),
+        (["--out", "x.jsonl", "--model", "run"], "--train FILE"),
+        (["--out", "x.jsonl", "--use", "a", "--train", "b"], "--use goes without"),
+    ],
+)
+def test_wrong_options_say_what_to_give(files, arguments, said):
+    assert said in call("reconstruct", files[1], *arguments, code=2).replace("\n", " ")

@@ -1,0 +1,184 @@
+"""The rebuilder: forests, orders, channels, probabilities, files."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+import palaver as pv
+from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.evaluate import previous_parents, thread_accuracy
+from palaver.threads import ThreadRebuilder, components, interleaved, relinked
+from palaver.threads.transitions import unlinked
+
+TOPICS = {
+    kind: [f"{kind}{k}" for k in range(30)] for kind in ("garden", "engine", "soup", "tax", "moon")
+}
+
+
+def made(shape, n_conversations=30, length=9, seed=0, named=0.0):
+    """Return conversations in which everybody answers the first or the previous message.
+
+    A reply repeats words of what it answers; speakers are unknown where nobody is named.
+    """
+    dice = np.random.default_rng(seed)
+    rows = []
+    for c in range(n_conversations):
+        words = [list(dice.choice(TOPICS[dice.choice(list(TOPICS))], 4)) for _ in range(length)]
+        for i in range(length):
+            parent = None if i == 0 else {"star": 0, "chain": i - 1}[shape]
+            text = list(words[i])
+            if parent is not None:
+                text += list(dice.choice(words[parent], 3, replace=False))
+            rows.append(
+                {"conversation": f"c{c}", "id": f"{c}-{i}", "time": 60 * i + c, "speaker": None,
+                 "reply_to": None if parent is None else f"{c}-{parent}", "text": " ".join(text)}
+            )  # fmt: skip
+    return pv.Corpus.from_polars(pl.DataFrame(rows, schema_overrides={"speaker": pl.String}))
+
+
+@pytest.fixture(scope="module")
+def star():
+    return made("star")
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return made("chain")
+
+
+def test_untrained_infers_from_the_words_whom_people_answer(star, chain):
+    rebuilder = ThreadRebuilder.default()
+    for corpus in (star, chain):
+        found = rebuilder.links(unlinked(corpus))
+        assert thread_accuracy(found.parents, corpus.parents) > 0.9
+    # neither of them would be right for both
+    assert thread_accuracy(previous_parents(star.conversation_offsets), star.parents) < 0.3
+
+
+def test_trained_learns_and_says_how_sure_it_is(star, chain):
+    for corpus in (star, chain):
+        train, test = corpus.split(0.3, seed=1)
+        rebuilder = ThreadRebuilder().fit(train)
+        table = rebuilder.predict(unlinked(test))
+        assert thread_accuracy(rebuilder.links(test).parents, test.parents) > 0.95
+        assert table["id"].to_list() == test.table["id"].to_list()
+        assert table["parent"].null_count() == test.n_conversations
+        chance = table["probability"].to_numpy()
+        assert ((chance > 0) & (chance <= 1)).all()
+        runner_up = table["runner_up_probability"].fill_null(0).to_numpy()
+        assert (chance + runner_up <= 1 + 1e-9).all()
+        assert (chance >= runner_up).all()
+        none = table["runner_up_probability"].is_null()
+        assert none.sum() == test.n_conversations  # only a first message has no other candidate
+
+
+def test_replies_of_the_corpus_are_not_looked_at(chain):
+    rebuilder = ThreadRebuilder.default()
+    assert rebuilder.predict(chain).equals(rebuilder.predict(unlinked(chain)))
+
+
+@pytest.mark.parametrize("order", ["time", "corpus", None])
+def test_forests_only_and_earlier_messages_where_there_is_an_order(order, star):
+    mixed = star.table.sample(fraction=1.0, shuffle=True, seed=3)
+    corpus = unlinked(pv.Corpus.from_polars(mixed.with_columns(pl.lit(None).alias("reply_to"))))
+    rebuilder = ThreadRebuilder(order=order)
+    rebuilder.weights_ = np.random.default_rng(0).normal(size=63)
+    rebuilder.temperature_ = 1.0
+    found = rebuilder.links(corpus)
+    if order is not None:
+        assert (found.parents < np.arange(corpus.n_messages)).all()
+    roots = components(found.parents)  # ends only without cycles
+    assert (found.parents[roots] == -1).all()
+    rebuilt = rebuilder.rebuild(corpus)
+    assert (rebuilt.parents < np.arange(rebuilt.n_messages)).all()
+    links = rebuilder.predict(corpus).select("conversation", "id", "parent")
+    again = rebuilt.table.select("conversation", "id", parent="reply_to")
+    assert links.sort("conversation", "id").equals(again.sort("conversation", "id"))
+    if order == "time":
+        times = corpus.table["time"].to_numpy()[found.rows]
+        answered = found.parents >= 0
+        assert (times[answered] >= times[found.parents[answered]]).all()
+
+
+def test_a_window_bounds_how_far_replies_reach(chain):
+    whole = interleaved(chain)
+    rebuilder = ThreadRebuilder(window=5)
+    rebuilder.weights_ = np.random.default_rng(1).normal(size=63)
+    rebuilder.temperature_ = 1.0
+    found = rebuilder.links(whole)
+    reach = np.arange(whole.n_messages) - found.parents
+    assert ((reach <= 5) | (found.parents <= 0)).all()  # or the first message, or a start
+
+
+def test_channels_are_split_into_trees(chain):
+    channel = interleaved(made("chain", n_conversations=12, seed=4))
+    assert channel.n_conversations == 1
+    rebuilder = ThreadRebuilder(channel=True).fit(chain)  # conversations, mixed by time to learn
+    rebuilt = rebuilder.rebuild(unlinked(channel))
+    assert rebuilt.n_conversations == (rebuilt.parents < 0).sum() > 1
+    assert rebuilt.table["conversation"].str.starts_with("channel 0/").all()
+    assert rebuilt.n_messages == channel.n_messages
+    starts = rebuilt.conversation_offsets[:-1]
+    assert (rebuilt.parents[starts] == -1).all()
+
+
+def test_relinked_keeps_messages_and_links():
+    corpus = made("star", 2, 4)
+    rows = np.array([1, 0, 2, 3, 7, 6, 5, 4])
+    parents = np.array([-1, 3, 0, 0, 5, -1, 4, -1])
+    rebuilt = relinked(corpus, rows, parents)
+    ids = corpus.table["id"].to_list()
+    wanted = {ids[rows[i]]: ids[rows[p]] if p >= 0 else None for i, p in enumerate(parents)}
+    assert dict(rebuilt.table.select("id", "reply_to").iter_rows()) == wanted
+    assert rebuilt.conversation_offsets.tolist() == [0, 4, 8]
+
+
+def test_saved_and_loaded(tmp_path, chain):
+    trained = ThreadRebuilder(window=7).fit(chain)
+    for number, rebuilder in enumerate((trained, ThreadRebuilder.default(window=9))):
+        rebuilder.save(tmp_path / str(number))
+        loaded = ThreadRebuilder.load(tmp_path / str(number))
+        assert loaded.get_params() == rebuilder.get_params()
+        assert loaded.predict(chain).equals(rebuilder.predict(chain))
+
+
+def test_transitions_of_a_model_are_evidence(tmp_path):
+    sample = pv.sample(40)
+    model = pv.BlockHMM(n_classes=4, n_sweeps=10).fit(sample, show_progress=False)
+    rebuilder = ThreadRebuilder(model).fit(sample)
+    assert rebuilder.weights_[list(pv_features()).index("model")] != 0.0
+    rebuilder.save(tmp_path / "kept")
+    loaded = ThreadRebuilder.load(tmp_path / "kept")
+    assert loaded.predict(sample).equals(rebuilder.predict(sample))
+    with pytest.raises(ParameterError, match="does not know how classes follow"):
+        ThreadRebuilder(pv.LDA()).fit(sample)
+
+
+def pv_features():
+    from palaver.kernels.thread_features import FEATURES
+
+    return FEATURES
+
+
+def test_errors_say_what_to_do(chain):
+    with pytest.raises(NotFittedError, match="default"):
+        ThreadRebuilder().predict(chain)
+    with pytest.raises(CorpusError, match="nothing to learn"):
+        ThreadRebuilder().fit(unlinked(chain))
+    with pytest.raises(ParameterError, match="window"):
+        ThreadRebuilder.default(window=0)
+
+
+def test_small_and_empty_corpora():
+    one = made("star", 1, 1)
+    assert ThreadRebuilder.default().predict(one)["parent"].to_list() == [None]
+    empty = dataclasses.replace(
+        one, table=one.table.head(0), parents=one.parents[:0],
+        conversation_offsets=np.zeros(1, np.int64),
+    )  # fmt: skip
+    assert ThreadRebuilder.default().predict(empty).height == 0
+    assert ThreadRebuilder.default().rebuild(empty).n_messages == 0
+    wordless = pv.Corpus.from_polars(pl.DataFrame({"text": ["", "", "hi"]}))
+    assert ThreadRebuilder.default().predict(wordless).height == 3
