@@ -9,6 +9,7 @@ import pytest
 import palaver as pv
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
+from palaver.kernels.thread_features import FEATURES
 from palaver.threads import ThreadRebuilder, components, interleaved, relinked
 from palaver.threads.transitions import unlinked
 
@@ -84,7 +85,7 @@ def test_forests_only_and_earlier_messages_where_there_is_an_order(order, star):
     mixed = star.table.sample(fraction=1.0, shuffle=True, seed=3)
     corpus = unlinked(pv.Corpus.from_polars(mixed.with_columns(pl.lit(None).alias("reply_to"))))
     rebuilder = ThreadRebuilder(order=order)
-    rebuilder.weights_ = np.random.default_rng(0).normal(size=63)
+    rebuilder.weights_ = np.random.default_rng(0).normal(size=len(FEATURES))
     rebuilder.temperature_ = 1.0
     found = rebuilder.links(corpus)
     if order is not None:
@@ -105,7 +106,7 @@ def test_forests_only_and_earlier_messages_where_there_is_an_order(order, star):
 def test_a_window_bounds_how_far_replies_reach(chain):
     whole = interleaved(chain)
     rebuilder = ThreadRebuilder(window=5)
-    rebuilder.weights_ = np.random.default_rng(1).normal(size=63)
+    rebuilder.weights_ = np.random.default_rng(1).normal(size=len(FEATURES))
     rebuilder.temperature_ = 1.0
     found = rebuilder.links(whole)
     reach = np.arange(whole.n_messages) - found.parents
@@ -148,18 +149,12 @@ def test_transitions_of_a_model_are_evidence(tmp_path):
     sample = pv.sample(40)
     model = pv.BlockHMM(n_classes=4, n_sweeps=10).fit(sample, show_progress=False)
     rebuilder = ThreadRebuilder(model).fit(sample)
-    assert rebuilder.weights_[list(pv_features()).index("model")] != 0.0
+    assert rebuilder.weights_[FEATURES.index("model")] != 0.0
     rebuilder.save(tmp_path / "kept")
     loaded = ThreadRebuilder.load(tmp_path / "kept")
     assert loaded.predict(sample).equals(rebuilder.predict(sample))
     with pytest.raises(ParameterError, match="does not know how classes follow"):
         ThreadRebuilder(pv.LDA()).fit(sample)
-
-
-def pv_features():
-    from palaver.kernels.thread_features import FEATURES
-
-    return FEATURES
 
 
 def test_errors_say_what_to_do(chain):
