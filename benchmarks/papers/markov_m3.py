@@ -21,10 +21,11 @@ from benchmarks.papers.markov_m3_page import page
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
 from palaver.models.document_heldout import split_words
+from palaver.models.document_parts import START_WEIGHT
 
 __all__ = ["cells", "page"]
 
-SEED, VERSION = 0, 1
+SEED, VERSION = 0, 2
 MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
 LARGEST_CTM = 100
 
@@ -162,7 +163,7 @@ def online_cell(options: Options, name: str, n_topics: int) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
         shape = (len(split.train.vocabulary), n_topics)
-        topics = np.random.default_rng(SEED).gamma(100.0, 0.01, shape)
+        topics = START_WEIGHT * np.random.default_rng(SEED).gamma(100.0, 0.01, shape)
         found: dict[str, Any] = {}
         for kind in ("lda-vb", "m3"):
             model, curve = _our(kind, n_topics, n_jobs=options.n_jobs), []

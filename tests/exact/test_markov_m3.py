@@ -17,8 +17,14 @@ import palaver as pv
 from palaver import rng
 from palaver.encode.documents import cut_documents, documents_of
 from palaver.kernels import markov_m3 as kernels
+from palaver.kernels import markov_m3_sweep as sweeps
 from palaver.kernels.markov_m3_paths import viterbi
-from palaver.kernels.special import digamma, dirichlet_sums, log_expectations
+from palaver.kernels.special import (
+    digamma,
+    dirichlet_sums,
+    log_expectations,
+    scaled_exponentials,
+)
 from palaver.models.document_parts import learn_prior, prior_term
 
 SIZES = [(1, 1), (1, 3), (2, 2), (3, 2), (4, 3), (5, 2), (3, 5)]
@@ -31,9 +37,16 @@ def test_digamma():
 
 def test_dirichlet_expectations_and_sums():
     columns = np.random.default_rng(1).gamma(0.5, 2.0, (7, 3)) + 1e-3
-    out = np.empty_like(columns)
-    log_expectations(columns, columns.sum(axis=0), 0, 7, out)
+    out = np.empty((7, 8))
+    log_expectations(columns, columns.sum(axis=0), out)
+    assert not out[:, 3:].any()
+    peaks, weights = np.empty(7), np.empty_like(out)
+    scaled_exponentials(out, 3, weights, peaks)
+    assert not weights[:, 3:].any()
+    out = out[:, :3]
     np.testing.assert_allclose(out, log_expectation(columns.T).T, rtol=1e-12)
+    np.testing.assert_array_equal(peaks, out.max(axis=1))
+    np.testing.assert_allclose(weights[:, :3], np.exp(out - peaks[:, None]), rtol=1e-14)
     sums = dirichlet_sums(columns, columns.sum(axis=0), 0, 7)
     np.testing.assert_allclose(sums[0], out.sum(axis=0), rtol=1e-12)
 
@@ -59,14 +72,16 @@ def random_walk(n_positions, n_states, seed):
 def test_forward_backward_against_all_walks(n_positions, n_states):
     walk, *arguments = random_walk(n_positions, n_states, n_positions * 10 + n_states)
     expected, single, pairs, _, _ = marginals(*arguments)
-    assert kernels.forward_backward(walk, n_states) == pytest.approx(expected, rel=1e-12)
+    assert kernels.forward_backward(walk, n_states, n_positions) == pytest.approx(
+        expected, rel=1e-12
+    )
     stride = len(walk.mask)
     found = walk.probabilities.reshape(n_positions, stride)
     np.testing.assert_allclose(found[:, :n_states], single, atol=1e-12)
     assert not found[:, n_states:].any()
     counts, starts = np.zeros((n_states, n_states)), np.zeros(n_states)
-    kernels.add_statistics(
-        walk, np.zeros(0, np.int32), np.arange(n_states, dtype=np.int32), n_states,
+    sweeps.add_statistics(
+        walk, np.zeros(0, np.int32), np.arange(n_states, dtype=np.int32), n_states, n_positions,
         np.zeros((1, n_states)), starts, counts, np.zeros(stride),
     )  # fmt: skip
     np.testing.assert_allclose(counts, pairs, atol=1e-12)
@@ -82,7 +97,7 @@ def test_forward_backward_where_numbers_get_extreme():
     walk.forth.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions)
     walk.back.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions.T)
     expected, single, *_ = marginals(scores, log_start, log_transitions)
-    assert kernels.forward_backward(walk, 3) == pytest.approx(expected, rel=1e-12)
+    assert kernels.forward_backward(walk, 3, 4) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(walk.probabilities.reshape(4, -1)[:, :3], single, atol=1e-9)
 
 
@@ -115,21 +130,25 @@ class Case:
         )
         self.probabilities = generator.dirichlet(np.ones(n_visits), (n_documents, n_positions))
         self.log_weights = np.log(generator.dirichlet(np.ones(n_positions), n_documents))
+        self.lengths = generator.integers(1, n_positions + 1, n_documents).astype(np.int32)
+        self.lengths[0] = n_positions
 
-    def sweep(self, mode=kernels.KEEP, n_iterations=1):
+    def sweep(self, mode=sweeps.KEEP, n_iterations=1):
         n_words, n_topics = self.topics.shape
         self.position_counts = np.zeros_like(self.log_weights)
         self.bounds = np.zeros(len(self.offsets) - 1)
         self.word_topics = np.zeros((n_words, n_topics))
         self.starts, self.pairs = np.zeros(n_topics), np.zeros((n_topics, n_topics))
-        self.terms = np.zeros(5)
-        kernels.sweep_documents(
-            self.offsets, self.words, self.counts,
-            np.ascontiguousarray(log_expectation(self.topics.T).T),
+        self.terms = np.zeros(kernels.N_SUMS)
+        logs = np.zeros((n_words, 8))
+        logs[:, :n_topics] = log_expectation(self.topics.T).T
+        weights = np.exp(logs) * (np.arange(8) < n_topics)
+        sweeps.sweep_documents(
+            self.offsets, self.words, self.counts, logs, weights,
             np.exp(log_expectation(self.start)), np.exp(log_expectation(self.transitions)),
-            self.gamma, mode, 5, n_iterations, -1.0, self.visits, self.probabilities,
-            self.log_weights, self.position_counts, self.bounds, self.word_topics, self.starts,
-            self.pairs, self.terms,
+            self.gamma, mode, 5, n_iterations, -1.0, self.visits, self.lengths,
+            self.probabilities, self.log_weights, self.position_counts, self.bounds,
+            self.word_topics, self.starts, self.pairs, self.terms,
         )  # fmt: skip
 
     def twin(self, d):
@@ -139,6 +158,7 @@ class Case:
             self.words[own], self.counts[own], log_expectation(self.topics.T)[visits],
             log_expectation(self.start)[visits],
             log_expectation(self.transitions)[np.ix_(visits, visits)], self.gamma,
+            self.log_weights.shape[1],
         )  # fmt: skip
 
 
@@ -149,7 +169,8 @@ def test_sweep_equals_the_updates_written_out(n_visits, n_iterations):
     twins = []
     for d in range(3):
         twin = case.twin(d)
-        single, log_weights = case.probabilities[d], case.log_weights[d]
+        used = slice(case.lengths[d])
+        single, log_weights = case.probabilities[d, used], case.log_weights[d, used]
         for _ in range(n_iterations):
             twin.iterate(single, log_weights)
             single, log_weights = twin.single, twin.log_weights
@@ -159,9 +180,11 @@ def test_sweep_equals_the_updates_written_out(n_visits, n_iterations):
     terms = np.zeros(4)
     for d, twin in enumerate(twins):
         visits = case.visits[d]
-        np.testing.assert_allclose(case.probabilities[d], twin.single, atol=1e-11)
-        np.testing.assert_allclose(case.log_weights[d], twin.log_weights, rtol=1e-11)
-        np.testing.assert_allclose(case.position_counts[d], twin.position_counts, atol=1e-11)
+        used = case.lengths[d]
+        np.testing.assert_allclose(case.probabilities[d, :used], twin.single, atol=1e-11)
+        np.testing.assert_allclose(case.log_weights[d, :used], twin.log_weights, rtol=1e-11)
+        np.testing.assert_allclose(case.position_counts[d, :used], twin.position_counts, atol=1e-11)
+        assert not case.position_counts[d, used:].any()
         assert case.bounds[d] == pytest.approx(twin.terms().sum(), rel=1e-11)
         word_topics[:, visits] += twin.word_topics(len(word_topics))
         pairs[np.ix_(visits, visits)] += twin.pairs
@@ -170,7 +193,8 @@ def test_sweep_equals_the_updates_written_out(n_visits, n_iterations):
     np.testing.assert_allclose(case.pairs, pairs, atol=1e-11)
     np.testing.assert_allclose(case.terms[:4], terms, rtol=1e-10)  # every term for itself
     left = sum(sum(twin.log_left) for twin in twins)
-    assert case.terms[4] == pytest.approx(left, rel=1e-11)
+    assert case.terms[kernels.LOG_LEFT] == pytest.approx(left, rel=1e-11)
+    assert case.terms[kernels.N_STICKS] == sum(len(twin.log_left) for twin in twins)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -178,29 +202,66 @@ def test_bound_rises_in_every_iteration_and_the_better_start_is_kept(seed):
     case = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
     case.visits = np.sort(case.visits)
     before = np.full(3, -np.inf)
-    for mode in [kernels.KEEP] * 5 + [kernels.BETTER, kernels.KEEP, kernels.BETTER]:
+    for mode in [sweeps.KEEP] * 5 + [sweeps.BETTER, sweeps.KEEP, sweeps.BETTER]:
         case.sweep(mode)
         assert (case.bounds >= before - 1e-10 * np.abs(case.bounds)).all()
         before = case.bounds
     fresh = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    fresh.sweep(kernels.FRESH, 3)
+    fresh.sweep(sweeps.FRESH, 3)
     both = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    both.sweep(kernels.BETTER, 3)
+    both.sweep(sweeps.BETTER, 3)
     kept = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    kept.sweep(kernels.KEEP, 3)
+    kept.sweep(sweeps.KEEP, 3)
     better = np.maximum(fresh.bounds, kept.bounds)
     assert (both.bounds >= better - 1e-10 * np.abs(better)).all()
 
 
+def test_a_fresh_start_leaves_positions_that_no_words_want_to_the_prior():
+    case = Case(1, n_topics=6, n_positions=5, n_visits=6, n_words=12, n_documents=20)
+    case.sweep(sweeps.FRESH, 30)
+    assert set(case.lengths.tolist()) > {1, 2}  # documents differ
+    used = np.arange(5) < case.lengths[:, None]
+    more_than_one = used & (case.lengths[:, None] > 1)
+    assert (case.position_counts[more_than_one] > 0.01).all()
+    assert not case.position_counts[~used].any()
+    assert not case.probabilities[~used].any()
+    sizes = np.add.reduceat(case.counts, case.offsets[:-1])
+    np.testing.assert_allclose(case.position_counts.sum(axis=1), sizes)
+    assert case.word_topics.sum() == pytest.approx(case.counts.sum())
+    assert case.pairs.sum() == pytest.approx((case.lengths - 1).sum())
+
+
+def test_expected_shares_follow_the_walk_to_its_end():
+    engine = engine_case()[2]
+    generator = np.random.default_rng(8)
+    shared = engine.start(rng.generator(0, "start", 0))
+    shared.arrays["transitions"][:] = generator.gamma(1.0, 1.0, (5, 5))
+    theta = shared.arrays["transitions"] / shared.arrays["transitions"].sum(axis=1)[:, None]
+    single = generator.dirichlet(np.ones(3), 2)
+    state = {
+        "visits": np.array([[4, 0, 2]], np.int32),
+        "lengths": np.array([2], np.int32),
+        "probabilities": np.concatenate((single, np.zeros((2, 3))))[None],
+        "position_counts": np.array([[5.0, 3.0, 0.0, 0.0]]),
+    }
+    walk = np.zeros((4, 5))
+    walk[:2, [4, 0, 2]] = single
+    walk[2] = walk[1] @ theta
+    walk[3] = walk[2] @ theta
+    broken = np.array([6 / 10, 4 / 5, 1 / 2, 1.0])  # gamma is 1
+    weights = broken * np.array([1.0, 0.4, 0.4 * 0.2, 0.4 * 0.2 * 0.5])
+    np.testing.assert_allclose(engine.shares(shared, state)[0], weights @ walk, rtol=1e-12)
+
+
 def test_documents_do_not_depend_on_each_other():
     case, alone = Case(3, n_documents=4), Case(3, n_documents=4)
-    case.sweep(kernels.FRESH, 6)
+    case.sweep(sweeps.FRESH, 6)
     last = slice(alone.offsets[3], alone.offsets[4])
     alone.words, alone.counts = alone.words[last], alone.counts[last]
     alone.offsets = alone.offsets[3:] - alone.offsets[3]
-    for name in ("visits", "probabilities", "log_weights"):
+    for name in ("visits", "lengths", "probabilities", "log_weights"):
         setattr(alone, name, getattr(alone, name)[3:].copy())
-    alone.sweep(kernels.FRESH, 6)
+    alone.sweep(sweeps.FRESH, 6)
     np.testing.assert_array_equal(alone.probabilities[0], case.probabilities[3])
     assert alone.bounds[0] == case.bounds[3]
 
@@ -248,12 +309,12 @@ def whole_bound(engine, arrays, statistics, old):
 
     counts = statistics["word_topics"]
     assert np.sum(counts * expected(old["topics"].T).T) == pytest.approx(words, rel=1e-10)
-    n_sticks = int(statistics["n_documents"]) * (engine.n_positions - 1)
+    log_left, n_sticks = statistics["terms"][[kernels.LOG_LEFT, kernels.N_STICKS]]
     gamma, before = float(arrays["gamma"]), float(old["gamma"])
     total = np.sum(counts * expected(arrays["topics"].T).T)
     total += walk - steps(old) + steps(arrays) + allocation + sticks
     total += n_sticks * (np.log(gamma) - np.log(before))
-    total += (gamma - before) * statistics["terms"][4]
+    total += (gamma - before) * log_left
     total += dirichlet_bound(arrays["topics"].T, float(arrays["beta"]))
     prior = float(arrays["alpha"]) / engine.n_topics
     return (

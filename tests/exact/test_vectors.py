@@ -8,6 +8,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 from numba import njit
+from scipy.special import psi
 
 from palaver.kernels import vectors
 from palaver.kernels.lanes import LANES, aligned
@@ -19,6 +20,11 @@ BLOCKS = pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 5, 7, 13])
 @njit
 def exponentials(values, shift, scale, factors, n_blocks, out):
     return vectors.exponentials(values, shift, scale, factors, n_blocks, out)
+
+
+@njit
+def digammas(values, shift, n_blocks, out):
+    vectors.digammas(values, shift, n_blocks, out)
 
 
 @njit
@@ -65,6 +71,17 @@ def test_exponentials_are_right_to_the_last_bits():
         ]
     assert max(errors) < Decimal("1e-15")
     assert exponentials(np.zeros(8), 0.0, 1.0, np.ones(8), 1, np.empty(8)) == 8.0
+
+
+def test_digammas_are_right():
+    values = np.concatenate((np.geomspace(1e-8, 1e9, 512), np.linspace(0.01, 20, 512)))
+    out = np.empty_like(values)
+    digammas(values, 0.0, len(values) // LANES, out)
+    error = np.abs(out - psi(values)) / np.maximum(np.abs(psi(values)), 1.0)
+    assert error.max() < 1e-14
+    shifted = values.copy()
+    digammas(shifted, 2.5, len(values) // LANES, shifted)
+    np.testing.assert_array_equal(shifted, out - 2.5)
 
 
 def test_exponents_are_cut_off():

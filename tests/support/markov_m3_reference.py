@@ -47,15 +47,19 @@ def marginals(scores, log_start, log_transitions):
 class Document:
     """One document's q, updated as the paper says; every step is written out."""
 
-    def __init__(self, words, counts, log_beta, log_start, log_transitions, gamma):
+    def __init__(self, words, counts, log_beta, log_start, log_transitions, gamma, truncation):
         self.words, self.counts = list(words), list(counts)
         self.log_beta = log_beta  # (n_states, n_words)
         self.log_start, self.log_transitions = log_start, log_transitions
-        self.gamma = gamma
+        self.gamma, self.truncation = gamma, truncation
 
     def iterate(self, single, log_weights):
-        """One round of (11), (13), (8) from q(z) marginals and E[ln nu]."""
+        """One round of (11), (13), (8) from q(z) marginals and E[ln nu], of positions in use.
+
+        Those after them are left to the prior, so that they add nothing to the bound.
+        """
         n_positions, n_states = single.shape
+        n_sticks = min(n_positions, self.truncation - 1)
         self.phi = np.zeros((len(self.words), n_positions))
         for n, w in enumerate(self.words):
             logits = [
@@ -67,13 +71,13 @@ class Document:
             sum(c * self.phi[n, i] for n, c in enumerate(self.counts)) for i in range(n_positions)
         ]
         self.position_counts = np.array(used)
-        self.a = [1 + used[i] for i in range(n_positions - 1)]
-        self.b = [self.gamma + sum(used[i + 1 :]) for i in range(n_positions - 1)]
+        self.a = [1 + used[i] for i in range(n_sticks)]
+        self.b = [self.gamma + sum(used[i + 1 :]) for i in range(n_sticks)]
         self.log_broken = [psi(a) - psi(a + b) for a, b in zip(self.a, self.b, strict=True)]
         self.log_left = [psi(b) - psi(a + b) for a, b in zip(self.a, self.b, strict=True)]
         self.log_weights = np.array(
             [
-                (self.log_broken[i] if i < n_positions - 1 else 0.0) + sum(self.log_left[:i])
+                (self.log_broken[i] if i < n_sticks else 0.0) + sum(self.log_left[:i])
                 for i in range(n_positions)
             ]
         )

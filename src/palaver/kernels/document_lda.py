@@ -14,15 +14,31 @@ import math
 
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.lanes import LANES, aligned
 from palaver.kernels.special import digamma
-from palaver.kernels.vectors import dot, exponentials, weighted_rows
+from palaver.kernels.vectors import digammas, dot, exponentials, weighted_rows
+
+
+@njit(cache=True, nogil=True)
+def log_shares_of(gamma, n_topics, mask, logs, weights):  # type: ignore[no-untyped-def]
+    """Set ``E[ln theta]`` of a Dirichlet distribution, and its exponential.
+
+    gamma: (width,) IN, padded with anything positive; mask: 1 for topics, 0 for padding, IN; logs,
+    weights: (width,) OUT, weights padded with zeros.
+    """
+    blocks = len(mask) // LANES
+    total = 0.0
+    for k in range(n_topics):
+        total += gamma[k]
+    digammas(gamma, digamma(total), blocks, logs)
+    exponentials(logs, 0.0, 1.0, mask, blocks, weights)
 
 
 @njit(cache=True, nogil=True)
 def infer_shares(  # type: ignore[no-untyped-def]
-    counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, weights, ratios, moved
-):
+    counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, mask, logs, weights,
+    ratios, moved,
+):  # fmt: skip
     """Iterate a document's ``gamma`` (IN-OUT) until it changes by less than ``tolerance``.
 
     Parameters
@@ -34,23 +50,21 @@ def infer_shares(  # type: ignore[no-untyped-def]
     n_iterations : int. IN
     tolerance : float. IN
         On the mean change of a concentration.
-    gamma : array of float64, shape (n_topics,). IN-OUT
-    weights : array of float64, shape (width,). OUT
-        exp(E[ln theta]) of the gamma that is returned.
+    gamma : array of float64, shape (width,). IN-OUT
+        Padded with ones.
+    mask : array of float64, shape (width,). IN
+        1 for topics, 0 for padding.
+    logs, weights : array of float64, shape (width,). OUT
+        E[ln theta] of the gamma that is returned, and its exponential.
     ratios, moved : array of float64, shape (>= n_words,), (width,). OUT
         ``c_w / sum_k weights_k likelihoods_wk`` for these weights; workspace.
 
     O(n_iterations n_words n_topics).
     """
-    n_topics, blocks = len(alpha), n_lane_blocks(len(alpha))
-    width = LANES * blocks
+    n_topics, width = len(alpha), len(mask)
+    blocks = width // LANES
     for iteration in range(n_iterations + 1):
-        total = 0.0
-        for k in range(n_topics):
-            total += gamma[k]
-        of_total = digamma(total)
-        for k in range(n_topics):
-            weights[k] = math.exp(digamma(gamma[k]) - of_total)
+        log_shares_of(gamma, n_topics, mask, logs, weights)
         for w in range(n_words):
             row = likelihoods[w * width : (w + 1) * width]
             ratios[w] = counts[w] / max(dot(weights, row, blocks), 1e-300)
@@ -67,30 +81,18 @@ def infer_shares(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def take_likelihoods(words, log_words, mask, likelihoods, peaks):  # type: ignore[no-untyped-def]
-    """Set rows of ``exp(log_words - peak)`` of a document's words, and the peaks. OUT: both."""
-    blocks = n_lane_blocks(log_words.shape[1])
-    width, n_topics = LANES * blocks, log_words.shape[1]
-    for w in range(len(words)):
-        row = likelihoods[w * width : (w + 1) * width]
-        source = log_words[words[w]]
-        peaks[w] = source.max()
-        row[:n_topics] = source
-        exponentials(row, peaks[w], 1.0, mask, blocks, row)
-
-
-@njit(cache=True, nogil=True)
 def sweep_shares(  # type: ignore[no-untyped-def]
-    offsets, words, counts, log_words, alpha, fresh, n_iterations, tolerance, gammas, bounds,
-    word_topics, log_shares, terms,
+    offsets, words, counts, weights_of_words, peaks, alpha, fresh, n_iterations, tolerance, gammas,
+    bounds, word_topics, log_shares, terms,
 ):  # fmt: skip
     """Infer all documents of a shard and add up their expected counts.
 
     Parameters
     ----------
     offsets, words, counts : arrays, shape (n_documents + 1,), (n_counts,), (n_counts,). IN
-    log_words : array of float64, shape (n_words, n_topics). IN
-        E[ln beta].
+    weights_of_words : array of float64, shape (n_words, width). IN
+        exp(E[ln beta] - peak), padded to whole blocks with zeros.
+    peaks : array of float64, shape (n_words,). IN
     alpha : array of float64, shape (n_topics,). IN
     fresh : bool. IN
         Start from even shares instead of ``gammas``.
@@ -111,9 +113,11 @@ def sweep_shares(  # type: ignore[no-untyped-def]
     longest = 1
     for d in range(n_documents):
         longest = max(longest, offsets[d + 1] - offsets[d])
-    width = LANES * n_lane_blocks(n_topics)
-    likelihoods, peaks, ratios = aligned(longest * width), aligned(longest), aligned(longest)
-    mask, weights, moved = aligned(width), aligned(width), aligned(width)
+    width = weights_of_words.shape[1]
+    likelihoods, ratios = aligned(longest * width), aligned(longest)
+    mask, logs, weights, moved = aligned(width), aligned(width), aligned(width), aligned(width)
+    gamma = aligned(width)
+    gamma[:] = 1.0
     mask[:n_topics] = 1.0
     prior = math.lgamma(alpha.sum())
     for k in range(n_topics):
@@ -122,22 +126,26 @@ def sweep_shares(  # type: ignore[no-untyped-def]
         own_words, n_words = words[offsets[d] : offsets[d + 1]], offsets[d + 1] - offsets[d]
         if n_words == 0:
             continue
-        own_counts, gamma = counts[offsets[d] : offsets[d + 1]], gammas[d]
-        take_likelihoods(own_words, log_words, mask, likelihoods, peaks)
-        if fresh:
-            gamma[:] = alpha + own_counts.sum() / n_topics
-        infer_shares(own_counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma,
-                     weights, ratios, moved)  # fmt: skip
-        of_words, of_shares = 0.0, prior - math.lgamma(gamma.sum())
+        own_counts = counts[offsets[d] : offsets[d + 1]]
         for w in range(n_words):
-            of_words += own_counts[w] * (peaks[w] + math.log(own_counts[w] / ratios[w]))
+            likelihoods[w * width : (w + 1) * width] = weights_of_words[own_words[w]]
+        if fresh:
+            gamma[:n_topics] = alpha + own_counts.sum() / n_topics
+        else:
+            gamma[:n_topics] = gammas[d]
+        infer_shares(own_counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, mask,
+                     logs, weights, ratios, moved)  # fmt: skip
+        gammas[d] = gamma[:n_topics]
+        of_words, of_shares = 0.0, prior - math.lgamma(gammas[d].sum())
+        for w in range(n_words):
+            of_words += own_counts[w] * (peaks[own_words[w]] + math.log(own_counts[w] / ratios[w]))
             target = word_topics[own_words[w]]
+            row = likelihoods[w * width : (w + 1) * width]
             for k in range(n_topics):
-                target[k] += ratios[w] * weights[k] * likelihoods[w * width + k]
+                target[k] += ratios[w] * weights[k] * row[k]
         for k in range(n_topics):
-            expected = math.log(weights[k])
-            log_shares[k] += expected
-            of_shares += (alpha[k] - gamma[k]) * expected + math.lgamma(gamma[k])
+            log_shares[k] += logs[k]
+            of_shares += (alpha[k] - gamma[k]) * logs[k] + math.lgamma(gamma[k])
         bounds[d] = of_words + of_shares
         terms[0] += of_words
         terms[1] += of_shares

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from palaver.kernels.lanes import LANES, n_lane_blocks
-from palaver.kernels.markov_m3 import allocate_words, make_walk, score_positions, take_words
+from palaver.kernels.markov_m3 import allocate_words, make_walk, score_positions
+from palaver.kernels.markov_m3_sweep import take_words
 
 
 @njit(cache=True, nogil=True)
@@ -42,15 +43,15 @@ def viterbi(scores, log_start, log_transitions, path):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def best_paths(  # type: ignore[no-untyped-def]
-    offsets, words, counts, log_words, log_start, log_transitions, visits, probabilities,
+    offsets, words, counts, log_words, log_start, log_transitions, visits, lengths, probabilities,
     log_weights, paths,
 ):  # fmt: skip
-    """Set the topics of the most probable walk of each document; others stay as they are.
+    """Set the topics of the most probable walk over the positions in use of each document.
 
     Parameters
     ----------
-    offsets, words, counts, log_words, visits, probabilities, log_weights
-        As in :func:`palaver.kernels.markov_m3.sweep_documents`. IN
+    offsets, words, counts, log_words, visits, lengths, probabilities, log_weights
+        As in :func:`palaver.kernels.markov_m3_sweep.sweep_documents`. IN
     log_start, log_transitions : array of float64, shape (n_topics,), (n_topics, n_topics). IN
         E[ln pi], E[ln theta].
     paths : array of int32, shape (n_documents, n_positions). OUT
@@ -64,23 +65,23 @@ def best_paths(  # type: ignore[no-untyped-def]
     own_start, own_transitions = np.empty(n_visits), np.empty((n_visits, n_visits))
     scores, path = np.empty((n_positions, n_visits)), np.empty(n_positions, np.int32)
     for d in range(n_documents):
-        n_words = offsets[d + 1] - offsets[d]
+        n_words, n_used = offsets[d + 1] - offsets[d], lengths[d]
         if n_words == 0:
             continue
         walk.counts[:n_words] = counts[offsets[d] : offsets[d + 1]]
         walk.counts[n_words:] = 0.0
         walk.log_weights[:] = log_weights[d]
-        for i in range(n_positions):
+        for i in range(n_used):
             walk.probabilities[i * stride : i * stride + n_visits] = probabilities[d, i]
         take_words(walk, log_words, words[offsets[d] : offsets[d + 1]], visits[d], n_visits)
-        allocate_words(walk, n_visits, n_words)
-        score_positions(walk, n_visits, n_words)
+        allocate_words(walk, n_visits, n_words, n_used)
+        score_positions(walk, n_visits, n_words, n_used)
         for j in range(n_visits):
             own_start[j] = log_start[visits[d, j]]
             for k in range(n_visits):
                 own_transitions[j, k] = log_transitions[visits[d, j], visits[d, k]]
-            for i in range(n_positions):
+            for i in range(n_used):
                 scores[i, j] = walk.scores[i * stride + j]
-        viterbi(scores, own_start, own_transitions, path)
-        for i in range(n_positions):
+        viterbi(scores[:n_used], own_start, own_transitions, path)
+        for i in range(n_used):
             paths[d, i] = visits[d, path[i]]

@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.lanes import LANES
+from palaver.kernels.vectors import digammas, exponentials
+
 
 @njit(cache=True, nogil=True, inline="always")
 def digamma(x):  # type: ignore[no-untyped-def]
@@ -29,7 +32,7 @@ def digamma(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def log_expectations(concentrations, totals, first, last, out):  # type: ignore[no-untyped-def]
+def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-def]
     """Set ``out = E[ln p]`` of Dirichlet distributions that stand in columns.
 
     Parameters
@@ -37,19 +40,47 @@ def log_expectations(concentrations, totals, first, last, out):  # type: ignore[
     concentrations : array of float64, shape (n_values, n_distributions). IN
     totals : array of float64, shape (n_distributions,). IN
         Sums of the columns, over all rows.
-    first, last : int. IN
-        Rows to do.
-    out : array of float64, shape (n_values, n_distributions). OUT
+    out : array of float64, shape (n_values, 8 * n_blocks). OUT
+        Rows are padded to whole blocks with zeros.
 
-    O((last - first) n_distributions).
+    O(n_values n_distributions).
     """
     n_columns = len(totals)
-    of_totals = np.empty(n_columns)
-    for k in range(n_columns):
-        of_totals[k] = digamma(totals[k])
-    for row in range(first, last):
-        for k in range(n_columns):
-            out[row, k] = digamma(concentrations[row, k]) - of_totals[k]
+    width = out.shape[1]
+    of_totals = np.ones(width)
+    of_totals[:n_columns] = totals
+    digammas(of_totals, 0.0, width // LANES, of_totals)
+    for row in range(len(concentrations)):
+        target = out[row]
+        target[:n_columns] = concentrations[row]
+        target[n_columns:] = 1.0
+        digammas(target, 0.0, width // LANES, target)
+        for k in range(width):
+            target[k] -= of_totals[k]
+        target[n_columns:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped-def]
+    """Set ``out = exp(logs - peak)`` for each row and its largest value ``peak``.
+
+    Parameters
+    ----------
+    logs : array of float64, shape (n_rows, 8 * n_blocks). IN
+    n_columns : int. IN
+        The others are padding, and become 0.
+    out : array of float64, shape (n_rows, 8 * n_blocks). OUT
+        May be ``logs``.
+    peaks : array of float64, shape (n_rows,). OUT
+
+    O(n_rows n_blocks).
+    """
+    width = logs.shape[1]
+    mask = np.zeros(width)
+    mask[:n_columns] = 1.0
+    for row in range(len(logs)):
+        peaks[row] = logs[row, :n_columns].max()
+        exponentials(logs[row], peaks[row], 1.0, mask, width // LANES, out[row])
 
 
 @njit(cache=True, nogil=True)

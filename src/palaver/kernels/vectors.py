@@ -1,10 +1,10 @@
-"""Exponentials and sums of rows, eight at a time.
+"""Exponentials, digammas and sums of rows, eight at a time.
 
-A thread model's token needs a sum of exponentials over the classes. The mathematical library does
-them one by one, and LLVM does not vectorise sums on its own, so these three functions write the
-vector instructions. All arrays are float64, contiguous, and padded with zeros to whole blocks of
-eight (:func:`palaver.kernels.lanes.aligned` makes them); sums run over the lanes in a fixed order,
-so results do not depend on anything but the arguments.
+A thread model's token needs a sum of exponentials over the classes, topics of documents need many
+digammas. The mathematical library does them one by one, and LLVM does not vectorise sums on its
+own, so these functions write the vector instructions. All arrays are float64, contiguous, and
+padded with zeros to whole blocks of eight (:func:`palaver.kernels.lanes.aligned` makes them); sums
+run over the lanes in a fixed order, so results do not depend on anything but the arguments.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ _LOG2_LOW = 1.90821492927058770002e-10
 _ROUNDER = 1.5 * 2.0**52  # adding it rounds to a whole number, kept in the lowest bits
 _WIDTH = 4  # blocks of a row that are summed side by side
 _DEGREE = 12  # of the series of exp(r): the next term is below 2e-16
+_LOG_TERMS = 11  # of the series of log(m): the next term is below 1e-18
+_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+# of digamma's asymptotic series, B_2i / 2i (Abramowitz & Stegun 6.3.18)
+_DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
 
 def _whole(number: int) -> ir.Constant:
@@ -96,6 +100,46 @@ def _exponential(builder: Any, x: Any) -> Any:
     return builder.bitcast(bits, _DOUBLES)
 
 
+def _logarithm(builder: Any, x: Any) -> Any:
+    """Return ``log`` of eight positive normal numbers, to 1e-15 of the larger of it and 1."""
+    # x = 2**n * m, m near 1: the bits of sqrt(1/2) are taken off before the exponent is read
+    low = ir.Constant(_INT64S, [_SQRT_HALF_BITS] * LANES)
+    bits = builder.sub(builder.bitcast(x, _INT64S), low)
+    n = builder.ashr(bits, ir.Constant(_INT64S, [52] * LANES))
+    mantissa = builder.and_(bits, ir.Constant(_INT64S, [(1 << 52) - 1] * LANES))
+    m = builder.bitcast(builder.add(mantissa, low), _DOUBLES)
+    # log(m) = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172
+    ones = _constants(1.0)
+    s = builder.fdiv(builder.fsub(m, ones), builder.fadd(m, ones))
+    square = builder.fmul(s, s)
+    series = _constants(2.0 / (2 * _LOG_TERMS - 1))
+    for i in range(_LOG_TERMS - 2, -1, -1):
+        series = _multiply_add(builder, series, square, _constants(2.0 / (2 * i + 1)))
+    n = builder.sitofp(n, _DOUBLES)
+    return _multiply_add(builder, n, _constants(math.log(2.0)), builder.fmul(s, series))
+
+
+def _digamma(builder: Any, x: Any) -> Any:
+    """Return ``digamma`` of eight positive numbers below 1e30, to 1e-14 of its size or of 1.
+
+    ``digamma(x) = digamma(y) - 1/x - ... - 1/(x + 7)``, ``y = x + 8``, and the asymptotic series.
+    """
+    above, below, place = _constants(1.0), x, x  # the sum as one fraction
+    for _ in range(7):
+        place = builder.fadd(place, _constants(1.0))
+        above = _multiply_add(builder, above, place, below)
+        below = builder.fmul(below, place)
+    y = builder.fadd(x, _constants(8.0))
+    inverse = builder.fdiv(_constants(1.0), y)
+    square = builder.fmul(inverse, inverse)
+    series = _constants(_DIGAMMA_SERIES[-1])
+    for coefficient in _DIGAMMA_SERIES[-2::-1]:
+        series = _multiply_add(builder, series, square, _constants(coefficient))
+    tail = _multiply_add(builder, series, square, builder.fmul(inverse, _constants(0.5)))
+    tail = builder.fadd(tail, builder.fdiv(above, below))
+    return builder.fsub(_logarithm(builder, y), tail)
+
+
 def _across_lanes(builder: Any, vector: Any, combine: Any) -> Any:
     """Return eight numbers combined as ((0, 4), (2, 6)), ((1, 5), (3, 7))."""
     for width in (4, 2, 1):
@@ -152,6 +196,26 @@ def exponentials(  # type: ignore[no-untyped-def]
             _store(builder, term, out, first)
             builder.store(builder.fadd(builder.load(sums), term), sums)
         return _lanes_sum(builder, builder.load(sums))
+
+    return signature, codegen
+
+
+@intrinsic
+def digammas(context, values, shift, n_blocks, out):  # type: ignore[no-untyped-def]
+    """Set ``out = digamma(values) - shift`` for ``8 * n_blocks`` numbers. O(n_blocks).
+
+    values: IN, positive and below 1e30; shift: float, IN; out: OUT, may be ``values``.
+    """
+    signature = types.void(values, types.float64, types.int64, out)
+
+    def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        values, out = _data(target, builder, signature, arguments, 0, 3)
+        shifts = _repeated(builder, arguments[1])
+        with _blocks(builder, arguments[2]) as loop:
+            first = builder.mul(loop.index, _whole(LANES))
+            digamma = _digamma(builder, _load(builder, values, first))
+            _store(builder, builder.fsub(digamma, shifts), out, first)
+        return target.get_dummy_value()
 
     return signature, codegen
 

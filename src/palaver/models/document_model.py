@@ -28,7 +28,7 @@ from palaver.parallel import Arrays, Executor, Globals, LocalExecutor
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
 
 FOLD_ITERATIONS = 50
-_STREAM_SHARD = 4_000  # counts of a mini-batch that a thread takes at a time
+_STREAM_SHARD = 16_000  # counts of a mini-batch that a thread takes at a time
 
 #: Parameters that every model of documents has.
 DOCUMENT_LIMITS: dict[str, Limit] = {

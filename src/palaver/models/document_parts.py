@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from palaver.encode.documents import DocumentShard
-from palaver.kernels.special import dirichlet_sums, log_expectations
+from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
 from palaver.parallel.executor import Arrays, Globals
 
 FIRST_BETA = 0.05
+#: Mean concentration of a word in a random topic. A stream forgets its start slowly: at 1 it weighs
+#: as much as many documents, at 0.1 the first documents choose topics by chance.
+START_WEIGHT = 0.3
 #: Bounds of a learned prior; below the first the words of a topic would be no more than those seen.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
 _ROWS = 2048  # of topics that a thread takes at a time
@@ -94,7 +98,7 @@ class DocumentEngine:
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return random topics."""
-        topics = generator.gamma(100.0, 0.01, (self.n_words, self.n_topics))
+        topics = START_WEIGHT * generator.gamma(100.0, 0.01, (self.n_words, self.n_topics))
         return self.start_from(topics)
 
     def start_from(self, topics: NDArray[np.float64]) -> Globals:
@@ -118,10 +122,19 @@ class DocumentEngine:
         return {"topic_totals": totals, "topic_sums": sum(parts, np.zeros((2, self.n_topics)))}
 
     def log_words(self, shared: Globals, shard: DocumentShard) -> NDArray[np.float64]:
-        """Return ``E[ln beta]`` of a shard's words, (n_own_words, n_topics)."""
+        """Return ``E[ln beta]`` of a shard's words, (n_own_words, n_topics padded to blocks)."""
         own = shared.arrays["topics"][shard.word_ids]
-        log_expectations(own, shared.arrays["topic_totals"], 0, len(own), own)
-        return own
+        logs = np.empty((len(own), LANES * n_lane_blocks(self.n_topics)))
+        log_expectations(own, shared.arrays["topic_totals"], logs)
+        return logs
+
+    def weigh_words(
+        self, logs: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Set ``out = exp(logs - peak)`` for each word; return the peaks, (n_own_words,)."""
+        peaks = np.empty(len(logs))
+        scaled_exponentials(logs, self.n_topics, out, peaks)
+        return peaks
 
     # statistics
 

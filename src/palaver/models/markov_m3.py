@@ -30,8 +30,8 @@ from palaver.models.topic_graph import TopicGraph, topic_graph
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
 
-#: Most iterations of a document that starts anew, and when to stop them, in nats a token.
-ITERATIONS, ITERATION_TOLERANCE = 20, 1e-4
+#: Most iterations of a document that starts anew, and the share of its words that may still move.
+ITERATIONS, ITERATION_TOLERANCE = 20, 0.01
 
 
 class MarkovM3(DocumentModel):
@@ -42,7 +42,7 @@ class MarkovM3(DocumentModel):
     n_topics : int
         Number of topics, K.
     truncation : int
-        Positions of a document's walk, T.
+        Most positions of a document's walk, T; documents use as many as they have words for.
     gamma : float or "learn"
         Concentration of the weights of the positions: larger, more topics in a document.
     alpha : float or "learn"
@@ -103,7 +103,7 @@ class MarkovM3(DocumentModel):
         gamma: float | str = 1.0,
         alpha: float | str = "learn",
         beta: float | str = "learn",
-        max_visits: int | None = 24,
+        max_visits: int | None = 16,
         documents: str = "message",
         start_sweeps: int = 20,
         n_sweeps: int = 100,
@@ -199,12 +199,14 @@ class MarkovM3(DocumentModel):
         -------
         polars.DataFrame
             Columns document, position, topic, weight (expected share of the position in the
-            document), words (the topic's three most telling). No rows for documents without
+            document), words (the topic's three most telling). Positions without words are not
+            listed, so that weights sum to a little less than one; no rows for documents without
             known words.
         """
         documents = self._known_documents(X)
         shape = (documents.n_documents, self.truncation)
         topics, weights = np.zeros(shape, np.int32), np.zeros(shape)
+        lengths = np.zeros(documents.n_documents, np.int32)
 
         def visit(engine: MarkovM3Engine, frozen: Globals, shard: DocumentShard, state: Arrays,
                   ) -> None:  # fmt: skip
@@ -212,21 +214,22 @@ class MarkovM3(DocumentModel):
             log_start, log_transitions = log_steps(frozen.arrays)
             best_paths(
                 shard.offsets, shard.words, shard.counts, engine.log_words(frozen, shard),
-                log_start, log_transitions, state["visits"], state["probabilities"],
-                state["log_weights"], topics[rows],
+                log_start, log_transitions, state["visits"], state["lengths"],
+                state["probabilities"], state["log_weights"], topics[rows],
             )  # fmt: skip
             weights[rows] = position_weights(state["position_counts"], self.gamma_)
+            lengths[rows] = state["lengths"]
 
         self._fold(documents, visit)
-        some = np.diff(documents.offsets) > 0
         names = self._topic_names(3)
-        numbers = topics[some].ravel()
+        owners, places = np.nonzero(np.arange(self.truncation) < lengths[:, None])
+        numbers = topics[owners, places]
         return pl.DataFrame(
             {
-                "document": np.repeat(np.flatnonzero(some), self.truncation),
-                "position": np.tile(np.arange(1, self.truncation + 1), int(some.sum())),
+                "document": owners,
+                "position": places + 1,
                 "topic": numbers.astype(np.int64),
-                "weight": weights[some].ravel(),
+                "weight": weights[owners, places],
                 "words": pl.Series([names[k] for k in numbers.tolist()], dtype=pl.String),
             }
         )

@@ -12,6 +12,8 @@ from scipy.special import gammaln
 from palaver.encode.documents import DocumentShard
 from palaver.kernels import markov_m3 as kernels
 from palaver.kernels.document_lda import sweep_shares
+from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.markov_m3_sweep import BETTER, FRESH, KEEP, sweep_documents
 from palaver.kernels.special import dirichlet_sums, log_expectations
 from palaver.models.document_parts import DocumentEngine, learn_prior, prior_term
 from palaver.parallel.executor import Arrays, Globals
@@ -30,7 +32,7 @@ RESTART_EVERY = 4
 KEEP_ITERATIONS = 5
 #: Prior of the shares in the first sweeps, which are plain LDA's.
 _LDA_PRIOR, _LDA_ITERATIONS, _LDA_TOLERANCE = 0.1, 30, 1e-3
-_MODES = {"keep": kernels.KEEP, "fresh": kernels.FRESH, "better": kernels.BETTER}
+_MODES = {"keep": KEEP, "fresh": FRESH, "better": BETTER}
 _TERMS = ("words", "walk", "allocation", "sticks")
 
 
@@ -49,7 +51,7 @@ class MarkovM3Engine(DocumentEngine):
     n_iterations : int
         Most iterations of a document that starts anew.
     tolerance : float
-        A document is done when its bound rises by less, in nats a token.
+        A document is done when a smaller share of its words changes position.
     """
 
     n_document_terms: ClassVar[int] = kernels.N_TERMS
@@ -86,6 +88,7 @@ class MarkovM3Engine(DocumentEngine):
         n, n_positions, n_visits = shard.n_documents, self.n_positions, self.n_visits
         return {
             "visits": np.zeros((n, n_visits), np.int32),
+            "lengths": np.zeros(n, np.int32),
             "probabilities": np.zeros((n, n_positions, n_visits)),
             "log_weights": np.zeros((n, n_positions)),
             "position_counts": np.zeros((n, n_positions)),
@@ -101,7 +104,7 @@ class MarkovM3Engine(DocumentEngine):
             "word_topics": np.zeros((len(shard.word_ids), self.n_topics)),
             "starts": np.zeros(self.n_topics),
             "pairs": np.zeros((self.n_topics, self.n_topics)),
-            "terms": np.zeros(kernels.N_TERMS + 1),
+            "terms": np.zeros(kernels.N_SUMS),
             "n_documents": np.array(np.count_nonzero(np.diff(shard.offsets))),
         }
         if shared.phase == "lda":
@@ -116,20 +119,27 @@ class MarkovM3Engine(DocumentEngine):
         """Infer the walks of a shard's documents."""
         log_start, log_transitions = log_steps(shared.arrays)
         keeps = shared.phase == "keep"
-        kernels.sweep_documents(
-            shard.offsets, shard.words, shard.counts, self.log_words(shared, shard),
+        logs = self.log_words(shared, shard)
+        weights = np.empty_like(logs if not keeps else logs[:0])
+        if not keeps:
+            self.weigh_words(logs, weights)
+        sweep_documents(
+            shard.offsets, shard.words, shard.counts, logs, weights,
             np.exp(log_start), np.exp(log_transitions), float(shared.arrays["gamma"]),
             _MODES[shared.phase], START_STEPS, KEEP_ITERATIONS if keeps else self.n_iterations,
-            self.tolerance, state["visits"], state["probabilities"], state["log_weights"],
-            state["position_counts"], state["bounds"], statistics["word_topics"],
-            statistics["starts"], statistics["pairs"], statistics["terms"],
+            self.tolerance, state["visits"], state["lengths"], state["probabilities"],
+            state["log_weights"], state["position_counts"], state["bounds"],
+            statistics["word_topics"], statistics["starts"], statistics["pairs"],
+            statistics["terms"],
         )  # fmt: skip
 
     def _sweep_lda(self, shared: Globals, shard: DocumentShard, statistics: Arrays) -> None:
         """Infer shares without walks: topics must mean something before documents choose a few."""
         terms = np.zeros(2)
+        weights = self.log_words(shared, shard)
+        peaks = self.weigh_words(weights, weights)
         sweep_shares(
-            shard.offsets, shard.words, shard.counts, self.log_words(shared, shard),
+            shard.offsets, shard.words, shard.counts, weights, peaks,
             np.full(self.n_topics, _LDA_PRIOR), True, _LDA_ITERATIONS, _LDA_TOLERANCE,
             np.empty((shard.n_documents, self.n_topics)), np.empty(shard.n_documents),
             statistics["word_topics"], np.zeros(self.n_topics), terms,
@@ -162,19 +172,25 @@ class MarkovM3Engine(DocumentEngine):
             log_sums, _ = _step_sums(arrays)
             step = learn_prior(alpha / self.n_topics, self.n_topics, log_sums, SMALLEST_STEP)
             alpha = step * self.n_topics
-        n_sticks = int(statistics["n_documents"]) * (self.n_positions - 1)
-        log_left = float(statistics["terms"][kernels.N_TERMS])
-        if self.gamma is None and n_sticks and log_left < 0:
+        log_left, n_sticks = statistics["terms"][[kernels.LOG_LEFT, kernels.N_STICKS]]
+        if self.gamma is None and log_left < 0:
             best = float(np.clip(-n_sticks / log_left, *_GAMMAS))
             gamma = best if rate == 1.0 else (1.0 - rate) * gamma + rate * best
         return {**arrays, "alpha": np.array(alpha), "gamma": np.array(gamma)}
 
     def shares(self, shared: Globals, state: Arrays) -> NDArray[np.float64]:
-        """Return ``sum_i E[nu_i] q(z_i = k)``."""
+        """Return ``sum_i E[nu_i] q(z_i = k)``; the walk goes on after a document's last word."""
         weights = position_weights(state["position_counts"], float(shared.arrays["gamma"]))
-        visited = np.einsum("di,dik->dk", weights, state["probabilities"])
-        shares = np.zeros((len(weights), self.n_topics))
-        np.add.at(shares, (np.arange(len(weights))[:, None], state["visits"]), visited)
+        steps = shared.arrays["transitions"]
+        steps = steps / steps.sum(axis=1, keepdims=True)
+        rows = np.arange(len(weights))[:, None]
+        shares, now = np.zeros((2, len(weights), self.n_topics))
+        for i in range(self.n_positions):
+            own = i < state["lengths"]
+            now[~own] = now[~own] @ steps
+            now[own] = 0
+            np.add.at(now, (rows[own], state["visits"][own]), state["probabilities"][own, i])
+            shares += weights[:, i, None] * now
         return shares
 
 
@@ -189,13 +205,11 @@ def position_weights(position_counts: NDArray[np.float64], gamma: float) -> NDAr
 
 def log_steps(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return E[ln pi] and E[ln theta]."""
-    start, transitions = arrays["start"], arrays["transitions"]
-    log_start = np.empty((len(start), 1))
-    log_expectations(start[:, None], start.sum(keepdims=True), 0, len(start), log_start)
-    columns = np.ascontiguousarray(transitions.T)
-    log_transitions = np.empty_like(columns)
-    log_expectations(columns, columns.sum(axis=0), 0, len(columns), log_transitions)
-    return log_start[:, 0], np.ascontiguousarray(log_transitions.T)
+    columns = np.column_stack((arrays["transitions"].T, arrays["start"]))
+    logs = np.empty((len(columns), LANES * n_lane_blocks(columns.shape[1])))
+    log_expectations(columns, columns.sum(axis=0), logs)
+    n = len(columns)
+    return np.ascontiguousarray(logs[:, n]), np.ascontiguousarray(logs[:, :n].T)
 
 
 def _step_sums(arrays: Arrays) -> NDArray[np.float64]:

@@ -140,8 +140,10 @@ class OnlineLDAEngine(DocumentEngine):
         """Infer the shares of a shard's documents; return expected counts."""
         word_topics = np.zeros((len(shard.word_ids), self.n_topics))
         log_shares, terms = np.zeros(self.n_topics), np.zeros(2)
+        weights = self.log_words(shared, shard)
+        peaks = self.weigh_words(weights, weights)
         sweep_shares(
-            shard.offsets, shard.words, shard.counts, self.log_words(shared, shard),
+            shard.offsets, shard.words, shard.counts, weights, peaks,
             np.full(self.n_topics, float(shared.arrays["alpha"])), True, self.n_iterations,
             ITERATION_TOLERANCE, state["gammas"], state["bounds"], word_topics, log_shares, terms,
         )  # fmt: skip
