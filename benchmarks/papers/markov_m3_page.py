@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cells
+from benchmarks.papers.pictures import traces
+
+_PICTURE = "markov_m3-online.svg"
+_RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 _NAMES = {
     "lda-vb": "LDA, variational",
@@ -58,19 +66,32 @@ def _number(value: float | None, best: float) -> str:
 
 
 def _online(results: Mapping[str, Any]) -> list[str]:
-    """Return the tables of log likelihood over documents seen."""
+    """Return the picture and the table of log likelihood over documents seen."""
     lines: list[str] = []
+    panels: dict[str, dict[str, NDArray[np.float64]]] = {}
     for name, result in results.items():
         if "/online/" not in name:
             continue
         corpus, _, n_topics = name.split("/")
-        lines += ["", f"## Online, {corpus}, {n_topics} topics", "",
-                  "Mean log probability of a held-out word after so many documents, both from the "
-                  "same random topics, batches of 500, rate (10 + t)^-0.75.", "",
-                  "| documents | online LDA | online M3 |", "|---|---|---|"]  # fmt: skip
+        lines += ["", f"{corpus}, {n_topics} topics:", "", "| documents | online LDA | online M3 |",
+                  "|---|---|---|"]  # fmt: skip
         for (seen, lda), (_, m3) in zip(result["lda-vb"], result["m3"], strict=True):
             lines.append(f"| {seen:,.0f} | {lda:.3f} | {m3:.3f} |")
-    return lines
+        panels[f"{corpus}, {n_topics} topics"] = {
+            "online LDA": np.array(result["lda-vb"]),
+            "online M3": np.array(result["m3"]),
+        }
+    if not panels:
+        return []
+    label = "Mean log probability of a held-out word over documents seen"
+    svg = str(traces(panels, "documents seen", label))
+    _RESULTS.mkdir(parents=True, exist_ok=True)
+    (_RESULTS / _PICTURE).write_text(svg, encoding="utf-8")
+    head = ["", "## Online", "",
+            "Mean log probability of a held-out word after so many documents, both from the same "
+            "random topics, batches of 500, rate (10 + t)^-0.75, priors learned. M3's first ten "
+            "steps are LDA's.", "", f"![{label}]({_PICTURE})"]  # fmt: skip
+    return head + lines
 
 
 def _sensitivity(results: Mapping[str, Any]) -> list[str]:

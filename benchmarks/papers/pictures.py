@@ -29,34 +29,50 @@ def _svg(panels: Sequence[str], label: str) -> Svg:
     )  # fmt: skip
 
 
-def curves(panels: Mapping[str, Mapping[str, NDArray[np.float64]]], axis: str, label: str) -> Svg:
-    """Draw named curves over ranks 1, 2, ..., one panel a measure."""
-    return _svg([_curve_panel(title, lines, axis) for title, lines in panels.items()], label)
+Lines = Mapping[str, NDArray[np.float64]]
 
 
-def _curve_panel(title: str, lines: Mapping[str, NDArray[np.float64]], axis: str) -> str:
-    n_ranks = max(len(values) for values in lines.values())
-    highest = max(float(np.max(values)) for values in lines.values())
-    step = _round_step(highest / 4)
-    top = step * np.ceil(highest / step)
+def curves(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
+    """Draw named curves over ranks 1, 2, ..., one panel a measure, from 0 on."""
 
-    def x(rank: float) -> float:
-        return _LEFT + rank / n_ranks * (WIDTH - _LEFT - 12)
+    def ranked(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack((np.arange(1.0, len(values) + 1), values))
+
+    drawn = {title: {name: ranked(values) for name, values in lines.items()}
+             for title, lines in panels.items()}  # fmt: skip
+    return _svg([_panel(title, lines, axis, 0.0) for title, lines in drawn.items()], label)
+
+
+def traces(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
+    """Draw named curves through points, arrays of shape (n_points, 2), one panel a measure."""
+    return _svg([_panel(title, lines, axis, None) for title, lines in panels.items()], label)
+
+
+def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
+    """Draw curves through points from a lowest value, that of the data if it is None."""
+    last = max(float(points[-1, 0]) for points in lines.values())
+    highest = max(float(points[:, 1].max()) for points in lines.values())
+    lowest = min(float(points[:, 1].min()) for points in lines.values()) if low is None else low
+    step = _round_step((highest - lowest) / 4)
+    bottom, top = step * np.floor(lowest / step), step * np.ceil(highest / step)
+
+    def x(place: float) -> float:
+        return _LEFT + place / last * (WIDTH - _LEFT - 12)
 
     def y(value: float) -> float:
-        return HEIGHT - _BOTTOM - value / top * (HEIGHT - _TOP - _BOTTOM)
+        return HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (HEIGHT - _TOP - _BOTTOM)
 
     parts = [_text(title, _LEFT, 16.0, size=13.0)]
-    for value in np.arange(0, top + step / 2, step):
+    for value in np.arange(bottom, top + step / 2, step):
         parts.append(tag("line", x1=_LEFT, x2=WIDTH - 12, y1=y(value), y2=y(value), stroke="#ddd"))
         parts.append(_text(f"{value:g}", _LEFT - 6, y(value) + 4, "end"))
-    for rank in np.linspace(0, n_ranks, 6):
-        parts.append(_text(f"{rank:g}", x(rank), HEIGHT - 20, "middle"))
+    for place in np.linspace(0, last, 6):
+        parts.append(_text(f"{place:g}", x(place), HEIGHT - 20, "middle"))
     parts.append(_text(axis, (WIDTH + _LEFT) / 2, HEIGHT - 5, "middle"))
-    for number, (name, values) in enumerate(lines.items()):
-        points = " ".join(f"{x(k + 1):.1f},{y(v):.1f}" for k, v in enumerate(values))
+    for number, (name, points) in enumerate(lines.items()):
+        drawn = " ".join(f"{x(place):.1f},{y(value):.1f}" for place, value in points.tolist())
         colour = COLOURS[number]
-        parts.append(tag("polyline", points=points, fill="none", stroke=colour, stroke_width=2.0))
+        parts.append(tag("polyline", points=drawn, fill="none", stroke=colour, stroke_width=2.0))
         row = HEIGHT - _BOTTOM - 14.0 * (len(lines) - number) + 6
         parts.append(tag("line", x1=WIDTH - 128, x2=WIDTH - 108, y1=row - 4, y2=row - 4,
                          stroke=colour, stroke_width=3.0))  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.papers import Options
+from benchmarks.papers import Options, markov_m3_page
 from benchmarks.papers import markov_m3 as experiment
 from benchmarks.papers.cells import Cells
 from palaver.encode.documents import documents_of
@@ -22,7 +22,8 @@ def tiny(monkeypatch):
     return split
 
 
-def test_our_models_cells_and_the_page(tiny, tmp_path):
+def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(markov_m3_page, "_RESULTS", tmp_path / "pictures")
     options, kept = Options(tmp_path, "quick", 1), Cells(tmp_path / "work")
     cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
     cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
@@ -34,6 +35,7 @@ def test_our_models_cells_and_the_page(tiny, tmp_path):
     assert "| Markov M3 |" in text
     assert "| 2 |" in text
     assert "online M3" in text
+    assert "<polyline" in (tmp_path / "pictures" / "markov_m3-online.svg").read_text()
     assert len(results["kos/online/3"]["m3"]) == len(results["kos/online/3"]["lda-vb"]) > 0
 
 
