@@ -76,6 +76,8 @@ class Model(Manners, Answers, Looks):
     transition_kind: ClassVar[str] = "none"
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
+    #: Where a transition leads: from a message to its "replies", or on in the same "document".
+    transition_steps: ClassVar[str] = "replies"
 
     class_words_: NDArray[np.float64]
     class_shares_: NDArray[np.float64]

@@ -87,6 +87,7 @@ class MarkovM3(DocumentModel):
     name = "markov-m3"
     transition_rows: ClassVar[list[str]] = ["start"]
     transition_kind = "probabilities"
+    transition_steps = "document"
     limits: ClassVar[dict[str, Limit]] = {
         **DOCUMENT_LIMITS,
         "truncation": whole(1, 1000),

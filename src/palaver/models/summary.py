@@ -30,6 +30,8 @@ class ModelSummary:
     transition_rows : list of str
         Names of the rows beyond the classes, such as "start".
     transition_kind : {"weights", "probabilities", "none"}
+    transition_steps : {"replies", "document"}
+        Whether transitions lead from a message to its replies, or on in the same document.
     background_share : float
     trace : polars.DataFrame
     convergence : dict
@@ -54,6 +56,7 @@ class ModelSummary:
     facts: dict[str, Any]
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     names: list[str] | None = None
+    transition_steps: str = "replies"
 
     def next_shares(self) -> NDArray[np.float64] | None:
         """Return what is expected after a message wholly of one class, and at the start.
@@ -140,4 +143,5 @@ def summarize_model(model: Model) -> ModelSummary:
         },
         tables=model.tables(),
         names=getattr(model, "tags_", None),
+        transition_steps=getattr(model, "transition_steps", "replies"),
     )

@@ -23,6 +23,7 @@ from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
+from palaver.page.walks import make_walks
 from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
@@ -134,6 +135,8 @@ def render(
         quality=make_quality(findings),
         tagging=make_tagging(findings, acts, hidden, anonymized),
         groups=groups,
+        walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
+        within=findings.summary.transition_steps == "document",
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),
         taught=findings.summary.names is not None,
@@ -169,8 +172,9 @@ def times(effect: float) -> str:
 
 
 def _noun(findings: Findings) -> str:
-    """Say topics where nothing is learned about what follows what, acts elsewhere."""
-    return "topic" if findings.observed and findings.summary.names is None else "act"
+    """Say topics where nothing is learned about what answers what, acts elsewhere."""
+    unlearned = findings.observed or findings.summary.transition_steps == "document"
+    return "topic" if unlearned and findings.summary.names is None else "act"
 
 
 def _style() -> str:
@@ -218,6 +222,7 @@ def _data(
     return {
         "run": run_id(findings.summary),
         "observed": findings.observed,
+        "within": findings.summary.transition_steps == "document",
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "share": round(a.share, 4), "start": round(a.start, 3)}

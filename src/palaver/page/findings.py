@@ -21,6 +21,7 @@ from palaver.page.embed import Shown, choose
 from palaver.page.guess import Guess, guess_words
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.text import MAX_TEXT
+from palaver.page.walks import Walk, find_walks
 from palaver.ranking.exemplars import exemplars
 
 _EXAMPLES = 3
@@ -65,6 +66,8 @@ class Findings:
         What the reader carries.
     guess : Guess or None
         How well the model foretells words, of a model that can say it.
+    walks : list of Walk
+        Walks of telling documents, of a model that has them.
     marks : Marks
         Token classes of the messages that are shown.
     """
@@ -82,6 +85,7 @@ class Findings:
     shown: Shown
     guess: Guess | None
     marks: Marks
+    walks: list[Walk]
 
     @property
     def n_classes(self) -> int:
@@ -125,6 +129,7 @@ def gather(
         guess_words(model, corpus if test is None else test,
                     seen=test is None and learned_from(encoded)),
         _marks(model, corpus, shown, order, shares),
+        find_walks(model, corpus, encoded, order, sorted({row for own in examples for row in own})),
     )  # fmt: skip
 
 

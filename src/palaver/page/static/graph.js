@@ -1,9 +1,11 @@
 // The act graph: a slider for the weakest arrow, and everything in words.
 
+const wholes = data.within ? "Documents" : "Threads";
+
 function edgeInWords(from, to, effect, probability, weight) {
   const target = acts[to].name;
   const share = "expected share " + percent(probability) + (weight == null ? "" : ", weight " + (weight > 0 ? "+" : "") + weight.toFixed(2));
-  if (from < 0) return "Threads start with " + target + " " + timesAs(effect) + " often as it occurs on the whole (" + share + ").";
+  if (from < 0) return wholes + " start with " + target + " " + timesAs(effect) + " often as it occurs on the whole (" + share + ").";
   const self = from === to ? target + " again" : target;
   return "After " + acts[from].name + ", " + self + " is " + timesAs(effect) + " likely as usual (" + share + ").";
 }
@@ -11,7 +13,7 @@ function edgeInWords(from, to, effect, probability, weight) {
 function nodeInWords(rank) {
   const act = acts[rank];
   const lines = [act.letter + ", " + act.name + ": " + percent(act.share) + " of what is done here."];
-  if (act.start >= 1.2) lines.push("Threads start with it " + timesAs(act.start) + " often as it occurs on the whole.");
+  if (act.start >= 1.2) lines.push(wholes + " start with it " + timesAs(act.start) + " often as it occurs on the whole.");
   const strong = data.edges.filter((edge) => edge[2] >= 1.2).sort((a, b) => b[2] - a[2]);
   const list = (edges, end) => edges.slice(0, 3).map((edge) => acts[edge[end]].name + " (" + timesAs(edge[2]).replace(" as", "") + ")").join(", ");
   const next = strong.filter((edge) => edge[0] === rank);

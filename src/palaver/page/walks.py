@@ -1,0 +1,73 @@
+"""Walks of a few documents over the topics, for models that have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.draw.walk import walk_chart
+from palaver.encode import Encoded
+from palaver.encode.documents import documents_of
+from palaver.page.text import visible
+
+_WALKS = 6  # documents that are shown
+_EXCERPT = 280
+_SMALLEST = 0.02  # positions with a smaller share of the document are left out
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The most probable walk of one document.
+
+    Attributes
+    ----------
+    row : int
+        A message of the document, that which is shown.
+    ranks : list of int
+    weights : list of float
+    """
+
+    row: int
+    ranks: list[int]
+    weights: list[float]
+
+
+def find_walks(
+    model: Any, corpus: Corpus, encoded: Encoded, order: NDArray[np.int64], rows: list[int]
+) -> list[Walk]:
+    """Return the walks of the documents of some messages, those with several topics first."""
+    if not hasattr(model, "path") or not rows:
+        return []
+    unit = model.get_params()["documents"]
+    places = np.array(rows)
+    if unit == "conversation":
+        places = np.searchsorted(corpus.conversation_offsets, places, side="right") - 1
+    places, first = np.unique(places, return_index=True)
+    table = model.path(documents_of(encoded, unit=unit).take(places))
+    rank_of = np.argsort(order)
+    walks = []
+    for number, row in enumerate(np.array(rows)[first].tolist()):
+        own = table.filter((pl.col("document") == number) & (pl.col("weight") >= _SMALLEST))
+        walks.append(Walk(row, rank_of[own["topic"].to_numpy()].tolist(), own["weight"].to_list()))
+    longest = sorted(walks, key=lambda walk: (-min(len(walk.ranks), 4), walk.row))
+    return sorted(longest[:_WALKS], key=lambda walk: walk.row)
+
+
+def make_walks(walks: list[Walk], corpus: Corpus, names: list[str]) -> list[dict[str, Any]]:
+    """Return texts and pictures of walks."""
+    texts = corpus.table["text"]
+    return [
+        {
+            "text": visible(texts[walk.row], _EXCERPT)
+            + ("…" if len(texts[walk.row]) > _EXCERPT else ""),
+            "picture": walk_chart(walk.ranks, walk.weights, names),
+            "ranks": list(dict.fromkeys(walk.ranks)),
+        }
+        for walk in walks
+        if walk.ranks
+    ]
