@@ -33,6 +33,7 @@ from palaver.page.quality import make_quality
 from palaver.page.sections import make_acts, positions_of
 from palaver.page.sentences import typical_sentences
 from palaver.page.text import name, to_json, visible
+from palaver.page.walks import find_walks, make_walks
 
 
 @pytest.fixture(scope="module")
@@ -373,3 +374,47 @@ def test_every_model_has_a_page(name, corpus, tmp_path):
     model = kind(n_sweeps=12, random_state=1, **kind.sized(3))
     page = pv.report(model.fit(corpus), corpus, tmp_path / "r.html").read_text()
     assert page.count('<article class="card') == len(model.class_shares_)
+
+
+class Walker:
+    """A model whose documents walk as they are told."""
+
+    def __init__(self, unit):
+        self.unit, self.asked = unit, None
+
+    def get_params(self):
+        return {"documents": self.unit}
+
+    def path(self, documents):
+        self.asked = documents.n_documents
+        rows = [(d, i + 1, k, w) for d in range(documents.n_documents)
+                for i, (k, w) in enumerate([(2, 0.6), (0, 0.3), (2, 0.08), (1, 0.01)])]  # fmt: skip
+        return pl.DataFrame(rows, ["document", "position", "topic", "weight"], orient="row")
+
+
+@pytest.mark.parametrize("unit", ["message", "conversation"])
+def test_walks_of_telling_documents(corpus, unit):
+    walker, rows = Walker(unit), list(range(0, 30, 2))
+    encoded = encode(corpus)
+    walks = find_walks(walker, corpus, encoded, np.array([1, 2, 0]), rows)
+    inside = np.searchsorted(corpus.conversation_offsets, rows, side="right")
+    assert walker.asked == (len(rows) if unit == "message" else len(set(inside.tolist())))
+    assert len(walks) == min(6, walker.asked)
+    assert walks[0].ranks == [1, 2, 1]  # the smallest part is left out
+    assert walks[0].weights == [0.6, 0.3, 0.08]
+    made = make_walks(walks, corpus, ["<one>", "two", "three"])
+    picture = str(made[0]["picture"])
+    assert picture.count("<circle") == 3
+    assert picture.count("<polygon") == 2
+    assert "B two 60%, then C three 30%, then B two 8%" in picture
+    assert made[0]["ranks"] == [1, 2]
+    assert find_walks(object(), corpus, encoded, np.array([1, 2, 0]), rows) == []
+
+
+def test_the_page_of_walks_speaks_of_documents(corpus, tmp_path):
+    model = pv.MarkovM3(3, start_sweeps=3, n_sweeps=3).fit(corpus)
+    page = pv.report(model, corpus, tmp_path / "page.html").read_text("utf-8")
+    assert "Walks of documents" in page
+    assert "a document that has come to the first" in page
+    assert "replies to the first" not in page
+    assert '"within": true' in page or '"within":true' in page
