@@ -15,6 +15,7 @@ EXPERIMENTS = {
     "grasshopper": "benchmarks.papers.grasshopper",
     "hidden_backoff": "benchmarks.papers.hidden_backoff",
     "m4": "benchmarks.papers.m4",
+    "m4_grown": "benchmarks.papers.m4_grown",
     "markov_m3": "benchmarks.papers.markov_m3",
     "threads": "benchmarks.papers.threads",
 }

@@ -133,6 +133,31 @@ def test_seed_words_and_labels_name_classes(corpus):
     assert right[silent].mean() > 0.5  # messages whose label it was not told
 
 
+@pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
+def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
+    seeds = {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}
+    model = pv.BlockHMM(6, seed_words=seeds, n_sweeps=60, sampler=sampler, random_state=2)
+    model.fit(corpus).save(tmp_path)
+    words = model.vocabulary_.index
+    assert model.class_words_[:, words["thanks"]].argmax() == 0
+    assert model.class_words_[:, words["?"]].argmax() == 1
+    assert pv.load(tmp_path).class_names_ == ["thanks", "asks"]
+    assert 0.05 < model.class_probability_ < 0.95  # the switch counts tokens, not seeds
+
+
+def test_the_page_shows_topics_apart(corpus, tmp_path):
+    params = {**SMALL, "topics": 4, "segment": "sentence", "seed_words": {"thanks": ["thanks"]}}
+    model = pv.M4(**params).fit(corpus)
+    html = pv.report(model, corpus, tmp_path / "page.html").read_text("utf-8")
+    assert html.index('id="graph"') < html.index('id="topics"') < html.index('id="reader"')
+    assert html.count('<tr id="topic-') == 4
+    assert 'id="show-topics"' in html
+    assert ">thanks</h3>" in html  # the class is called as its seeds are
+    plain = pv.M4(**SMALL).fit(corpus)
+    html = pv.report(plain, corpus, tmp_path / "page.html").read_text("utf-8")
+    assert 'id="show-topics"' not in html
+
+
 def test_features_have_readable_weights(corpus):
     model = pv.M4(**SMALL, features=["same_speaker", "noise", "topic"]).fit(corpus)
     names = model.transitions_table()["source"].unique().to_list()

@@ -67,4 +67,15 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     table = summary.classes(n_words).with_columns(
         (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
     )
+    names = facts.get("class_names", [])
+    if names:
+        called = [names[k] if k < len(names) else "" for k in table["class"]]
+        table = table.with_columns(pl.Series("name", called)).select(
+            "class", "name", "share", "words"
+        )
     print_table(table)
+    if "topics" in summary.tables:
+        console.print(f"\nTopics of conversations, {facts['topic_share']:.0%} of the tokens:")
+        cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
+        share = (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
+        print_table(summary.tables["topics"].with_columns(cut, share))

@@ -282,8 +282,8 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
     products = np.empty((3, n_classes))
     exponents = np.empty((2, n_classes), np.int64)
     weights = np.empty(n_classes)
-    corpus_background = class_totals[n_classes]
-    corpus_class = class_totals[:n_classes].sum()
+    corpus_background = np.int64(background.sum())  # totals may hold seeds, which are no tokens
+    corpus_class = background.shape[0] - corpus_background
     stream = np.empty(4, np.uint64)
     open_stream(key, 0, stream)
     for message in range(n_messages):

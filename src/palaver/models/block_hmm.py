@@ -10,18 +10,20 @@ Ritter, Cherry & Dolan (2010), the baseline of Paul (2012); spec and equations i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encode import Encoded, Shard
 from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
 from palaver.kernels.reconstruct import draw_block_classes, draw_parents_block
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
+from palaver.models.guided import SEED_LIMITS, class_names, seed_counts
 from palaver.models.parts import ThreadEngine
 from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
@@ -47,6 +49,11 @@ class BlockHMM(Reconstructs, ThreadModel):
     alpha : float or "learn"
         Dirichlet prior of the transition rows; "learn" finds an asymmetric one by Minka's
         fixed point.
+    seed_words : dict of str to list of str, optional
+        Words that a class of that name should have; the other classes are free. For known
+        labels, topics or features use ``M4(segment="message", ...)``.
+    seed_weight : float
+        How often a seed word counts for its class, as a multiple of its occurrences.
     omega : float or "sample"
         Dirichlet prior of the words of a class.
     switch_prior : float
@@ -82,6 +89,7 @@ class BlockHMM(Reconstructs, ThreadModel):
     heldout_methods: ClassVar = ("sequential", "paper", "blocks")
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
+        **SEED_LIMITS,
         "alpha": either(real(above=0), one_of("learn")),
     }
 
@@ -90,6 +98,8 @@ class BlockHMM(Reconstructs, ThreadModel):
         n_classes: int = 15,
         background: bool | str = True,
         alpha: float | str = "learn",
+        seed_words: Mapping[str, Sequence[str]] | None = None,
+        seed_weight: float = 1.0,
         omega: float | str = "sample",
         switch_prior: float = 10.0,
         n_sweeps: int = 1000,
@@ -104,6 +114,8 @@ class BlockHMM(Reconstructs, ThreadModel):
         self.n_classes = n_classes
         self.background = background
         self.alpha = alpha
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
         self.omega = omega
         self.switch_prior = switch_prior
         self.n_sweeps = n_sweeps
@@ -114,6 +126,23 @@ class BlockHMM(Reconstructs, ThreadModel):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def class_names_(self) -> list[str]:
+        """Names of the first classes, from seed words."""
+        return list(self.seed_words or {})
+
+    def _facts(self) -> dict[str, Any]:
+        return {"class_names": self.class_names_} if self.class_names_ else {}
+
+    def _engine(self, data: Encoded) -> BlockHMMEngine:
+        class_names(self.seed_words, None, data, self.n_classes)
+        engine = self._make_engine(len(data.vocabulary), self._sampler(data))
+        if self.seed_words:
+            engine.seeds = seed_counts(
+                self.seed_words, float(self.seed_weight), data, engine.n_columns
+            )
+        return engine
 
     def _make_engine(self, n_words: int, sampler: str) -> BlockHMMEngine:
         alpha = None if self.alpha == "learn" else float(self.alpha)
@@ -167,6 +196,8 @@ class BlockHMMEngine(ThreadEngine):
 
     def _count(self, shard: Shard, state: Arrays) -> Arrays:
         counts = self.empty_counts()
+        if self.collapsed and self.seeds is not None:
+            counts += self.seeds
         transitions = np.zeros((self.n_classes + 1, self.n_classes), np.int64)
         kernels.count_assignments(
             shard.tokens, shard.message_offsets, shard.parents, state["message_classes"],

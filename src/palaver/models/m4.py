@@ -22,29 +22,14 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
-from palaver.models.m4_conditions import (
-    Columns,
-    attach,
-    class_names,
-    fixed_classes,
-    seed_counts,
-)
+from palaver.models.guided import SEED_LIMITS, class_names, is_words, seed_counts
+from palaver.models.m4_conditions import Columns, attach, fixed_classes
 from palaver.models.m4_general import GeneralEngine
 from palaver.models.m4_plain import M4Engine
 from palaver.models.reconstruct import Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.params import Limit, either, nothing, one_of, real, such, text, whole
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-
-def _is_seeds(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and _is_words(words) for name, words in value.items()
-    )
 
 
 class M4(Reconstructs, ThreadModel):
@@ -129,13 +114,12 @@ class M4(Reconstructs, ThreadModel):
     transition_kind: ClassVar = "weights"
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
+        **SEED_LIMITS,
         "transition": one_of("softmax", "dirichlet"),
         "topics": whole(0, 10_000),
         "segment": one_of("token", "sentence", "message"),
-        "features": either(such("a list of names of features", _is_words), nothing()),
+        "features": either(such("a list of names of features", is_words), nothing()),
         "parents": one_of("first", "all"),
-        "seed_words": either(such("a dict of lists of words", _is_seeds), nothing()),
-        "seed_weight": real(above=0),
         "labels": either(text(), nothing()),
         "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
         "weights": one_of("bound", "paper", "sample"),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import CorpusError
 from palaver.models.m4_general import GeneralShard
 
 #: Values of a column of names that get a weight each; the others count as none.
@@ -108,25 +108,6 @@ def _grown(values: NDArray[Any], scale: float) -> NDArray[np.float64]:
     return np.asarray(np.minimum(np.log1p(np.maximum(values, 0)) / np.log1p(scale), 1.0))
 
 
-def class_names(
-    seed_words: Mapping[str, Sequence[str]] | None, labels: str | None, data: Encoded, n: int
-) -> list[str]:
-    """Return the names of the first classes: those of the seeds, then those of the labels."""
-    names = list(seed_words or {})
-    if labels is not None:
-        if labels not in data.labels:
-            known = ", ".join(data.labels) or "none"
-            raise CorpusError(f"there is no column {labels!r} of labels; known: {known}")
-        coded = data.labels[labels]
-        used = {coded.names[code] for code in np.unique(coded.codes[coded.codes >= 0])}
-        names += sorted(used - set(names))
-    if len(names) > n:
-        raise ParameterError(
-            f"{len(names)} classes have names ({', '.join(names[:8])} ...), and n_classes is {n}"
-        )
-    return names
-
-
 def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> NDArray[np.int16]:
     """Return the known class of each message, -1 where it has no label."""
     fixed = np.full(data.n_messages, -1, np.int16)
@@ -135,28 +116,6 @@ def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> ND
         number = np.array([names.index(n) if n in names else -1 for n in coded.names] + [-1])
         fixed[:] = number[coded.codes]
     return fixed
-
-
-def seed_counts(
-    seed_words: Mapping[str, Sequence[str]], weight: float, data: Encoded, n_columns: int
-) -> NDArray[np.int32]:
-    """Return the counts that seed words add to the prior, (n_words, n_columns).
-
-    A seed counts ``weight`` times as often as it occurs in the corpus, at least once.
-    """
-    seeds = np.zeros((len(data.vocabulary), n_columns), np.int32)
-    missing = []
-    for column, (_, words) in enumerate(seed_words.items()):
-        for word in words:
-            number = data.vocabulary.index.get(word)
-            if number is None:
-                missing.append(word)
-            else:
-                count = weight * float(data.vocabulary.counts[number])
-                seeds[number, column] += max(round(count), 1)
-    if missing and not seeds.any():
-        raise ParameterError(f"no seed word is in the vocabulary: {', '.join(missing[:10])}")
-    return seeds
 
 
 def attach(

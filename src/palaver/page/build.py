@@ -116,6 +116,7 @@ def render(
     acts = sections.make_acts(findings, names, hidden, positions)
     graph = sections.make_graph(findings, acts)
     groups = make_groups(findings, acts)
+    topics = sections.make_topics(findings, hidden)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
     chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
@@ -133,6 +134,8 @@ def render(
         positions=sections.make_positions(positions, acts),
         axis=positions.axis,
         quality=make_quality(findings),
+        topics=topics,
+        topic_share=findings.summary.facts.get("topic_share", 0.0),
         tagging=make_tagging(findings, acts, hidden, anonymized),
         groups=groups,
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
@@ -140,7 +143,7 @@ def render(
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),
         taught=findings.summary.names is not None,
-        data=Markup(to_json(_data(findings, acts, graph, index) | _group_data(groups))),
+        data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups))),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
 
@@ -216,7 +219,11 @@ def _corpus_facts(findings: Findings) -> dict[str, Any]:
 
 
 def _data(
-    findings: Findings, acts: list[sections.Act], graph: dict[str, Any], index: dict[str, Any]
+    findings: Findings,
+    acts: list[sections.Act],
+    graph: dict[str, Any],
+    index: dict[str, Any],
+    topics: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return what the script needs."""
     return {
@@ -235,6 +242,7 @@ def _data(
         ],
         "steps": graph["steps"],
         "threads": index,
+        "topics": topics,
     }  # fmt: skip
 
 

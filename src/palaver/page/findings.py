@@ -172,8 +172,15 @@ def _marks(
         rank_of = np.empty(len(order) + 1, np.int16)
         rank_of[order], rank_of[-1] = np.arange(len(order)), BACKGROUND
         ranks = rank_of[table["class"].fill_null(len(order)).to_numpy()]
+        topics = model.summary().tables.get("topics")
+        if topics is not None and "topic" in table.columns:  # ranks beyond those of the classes
+            place = np.empty(topics.height + 1, np.int16)
+            place[topics["topic"].to_numpy()] = len(order) + np.arange(topics.height)
+            own = table["topic"].fill_null(topics.height).to_numpy()
+            ranks = np.where(own < topics.height, place[own], ranks)
         lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
-    return mark(part.table["text"], ranks, lengths, set(model.vocabulary_.words), MAX_TEXT)
+    words = set(model.vocabulary_.words)
+    return mark(part.table["text"], ranks, lengths, words, MAX_TEXT, len(order))
 
 
 def learned_from(encoded: Encoded) -> bool:

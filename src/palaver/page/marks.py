@@ -51,6 +51,7 @@ def mark(
     lengths: NDArray[np.int64],
     known: Collection[str],
     limit: int,
+    n_classes: int = 32_767,
 ) -> Marks:
     """Find the tokens of messages in their texts.
 
@@ -65,6 +66,8 @@ def mark(
         The vocabulary.
     limit : int
         Characters of a text beyond which nothing is marked, for it is not shown.
+    n_classes : int
+        Ranks from here on are topics: marked, but of no class.
     """
     runs: list[str] = []
     words: list[str] = []
@@ -82,7 +85,7 @@ def mark(
         starts += [start for start, _ in spans]
         breaks += _line_starts(text, spans)
         words += found
-        flat += classes
+        flat += [rank if rank < n_classes else BACKGROUND for rank in classes]
         counts[i] = len(found)
     messages = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
     return Marks(runs, words, np.array(flat, np.int16), messages, np.array(starts, np.int32),

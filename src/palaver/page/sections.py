@@ -20,6 +20,7 @@ from palaver.page.sentences import typical_sentences
 from palaver.page.text import MAX_WORD, name, visible
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
+_TOPIC_LENGTH = 160
 _NOTABLE = 1.25  # times as likely as usual, to be called typical
 
 
@@ -77,7 +78,7 @@ def make_acts(
     texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
     sentences = typical_sentences(texts, findings.marks, n_classes)
     words = telling_words(findings, _WORDS, hidden)
-    known = findings.summary.names or []
+    known = findings.summary.names or findings.summary.facts.get("class_names", [])
     given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
     sizes = _sizes(findings, words)
     top = float(positions.shares.max(initial=1e-9))
@@ -152,6 +153,25 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
         "thread": at if is_there else None,
         "message": place,
     }
+
+
+def make_topics(findings: Findings, hidden: frozenset[str]) -> list[dict[str, Any]]:
+    """Return the topics that a model has beside its classes, the largest first, from number 1."""
+    table = findings.summary.tables.get("topics")
+    if table is None:
+        return []
+    return [
+        {
+            "number": number,
+            "share": float(row["share"]),
+            "words": name(" ".join(_told(row["words"], hidden)), _TOPIC_LENGTH),
+        }
+        for number, row in enumerate(table.to_dicts(), 1)
+    ]
+
+
+def _told(words: str, hidden: frozenset[str]) -> list[str]:
+    return [name(word, MAX_WORD) for word in words.split(" ") if word not in hidden][:_WORDS]
 
 
 def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:

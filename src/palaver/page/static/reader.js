@@ -65,7 +65,10 @@ function tinted(text, runs, needle) {
     const end = start + numbers[i + 1];
     const act = acts[numbers[i + 2]];
     put(line, text, at, start, found);
-    const mark = make("mark", { class: act.colour, "data-letter": act.letter, title: act.letter + " " + act.name });
+    const topic = act ? null : data.topics[numbers[i + 2] - acts.length];
+    const mark = act
+      ? make("mark", { class: act.colour, "data-letter": act.letter, title: act.letter + " " + act.name })
+      : make("span", { class: "topic", "data-topic": topic.number, title: "topic " + topic.number + ": " + topic.words });
     put(mark, text, start, end, found);
     line.append(mark);
     at = end;
@@ -192,6 +195,7 @@ function startReader() {
     timer = setTimeout(showList, 150);
   });
   $("#only").addEventListener("change", showList);
+  if ($("#show-topics")) $("#show-topics").addEventListener("change", (event) => $("#thread").classList.toggle("with-topics", event.target.checked));
   $("#letters").addEventListener("change", (event) => $("#thread").classList.toggle("show-letters", event.target.checked));
   for (const button of all(".jump")) {
     button.addEventListener("click", () => openThread(Number(button.dataset.thread), Number(button.dataset.message), ""));
