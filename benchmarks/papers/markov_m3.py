@@ -136,7 +136,7 @@ def _our(kind: str, n_topics: int, **params: Any) -> Any:
 
 def _passes(kind: str, n_passes: int) -> dict[str, int]:
     """Return the sweeps of a model that goes over all documents so often."""
-    first = n_passes // 3 if kind == "m3" else 0
+    first = n_passes // 2 if kind == "m3" else 0
     return {"n_sweeps": n_passes - first, **({"start_sweeps": first} if first else {})}
 
 
@@ -159,7 +159,7 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
 
     changed = "".join(f"/{key}={value}" for key, value in params.items())
     settings = {"version": VERSION, "corpus": name, "model": kind, "n_topics": n_topics,
-                "n_sweeps": n_sweeps, "seed": SEED, **params}  # fmt: skip
+                **_passes(kind, n_sweeps), "seed": SEED, **params}  # fmt: skip
     cost = {"lda-vb": 1, "lda-gibbs": 1, "ctm": 6, "hdp": 3, "m3": 4}[kind] * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)

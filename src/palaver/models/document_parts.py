@@ -196,7 +196,7 @@ class DocumentEngine:
         look = whole or (self.beta is None and late)
         sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
                                                      "topic_sums": old["topic_sums"]}  # fmt: skip
-        if look and self.beta is None and shared.phase != "lda":
+        if look and self.beta is None:
             beta = learn_prior(beta, self.n_words, sums["topic_sums"][0])
         arrays: Arrays = {
             "topics": topics,
