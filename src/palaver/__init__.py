@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from palaver.models.gaussian_hmm import GaussianHMM
     from palaver.models.gaussian_mixture import GaussianMixture
     from palaver.models.hidden_backoff import HiddenBackoffTagger
+    from palaver.models.infinite_hmm import InfiniteHMM
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
     from palaver.models.markov_m3 import MarkovM3
@@ -45,6 +46,7 @@ __all__ = [
     "GaussianHMM",
     "GaussianMixture",
     "HiddenBackoffTagger",
+    "InfiniteHMM",
     "MarkovM3",
     "MaxEntTagger",
     "OnlineLDA",
@@ -75,6 +77,7 @@ _HOMES = {
     "GaussianHMM": "palaver.models.gaussian_hmm",
     "GaussianMixture": "palaver.models.gaussian_mixture",
     "HiddenBackoffTagger": "palaver.models.hidden_backoff",
+    "InfiniteHMM": "palaver.models.infinite_hmm",
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
     "MaxEntTagger": "palaver.models.maxent",

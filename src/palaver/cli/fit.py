@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,7 +22,8 @@ def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="m4, block-hmm, lda, gaussian-hmm, gaussian-mixture, markov-m3 or online-lda.",
+            help="m4, block-hmm, lda, infinite-hmm, gaussian-hmm, gaussian-mixture, markov-m3 "
+            "or online-lda.",
             show_default=False,
         ),
     ] = None,
@@ -105,7 +106,13 @@ def run(
         fitted = kind().set_params(**changes, **kind.sized(classes))
         fitted.check_params()
         encoded = _encode(
-            file, format, column, chain_replies, min_count, max_share, fitted.needs_sentences
+            file,
+            format,
+            column,
+            chain_replies,
+            min_count or kind.rarest_word,
+            max_share,
+            fitted.needs_sentences,
         )
         fitted.check_data(encoded)
         reading = {"format": format, "column": column, "chain": chain_replies}
@@ -138,7 +145,7 @@ def _encode(
     format: str | None,
     column: list[str] | None,
     chain: bool,
-    min_count: int | None,
+    min_count: int | Literal["auto"],
     max_share: float,
     sentences: bool,
 ) -> Any:
@@ -150,9 +157,7 @@ def _encode(
     if chain:
         corpus = corpus.chained()
     with working("counting words"):
-        return encode(
-            corpus, min_count=min_count or "auto", max_share=max_share, sentences=sentences
-        )
+        return encode(corpus, min_count=min_count, max_share=max_share, sentences=sentences)
 
 
 def parse_setting(pair: str) -> tuple[str, Any]:

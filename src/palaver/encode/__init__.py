@@ -1,10 +1,11 @@
 """ENCODE: texts become flat arrays of word numbers; the last place with strings."""
 
-from palaver.encode.shards import Shard, VectorShard, cut, cut_vectors
+from palaver.encode.shards import Shard, VectorShard, cut, cut_sentences, cut_vectors
 from palaver.encode.tokens import Encoded, encode
 from palaver.encode.utterances import Utterances, utterance_vectors
 from palaver.encode.vectors import WordVectors
 from palaver.encode.vocabulary import Vocabulary
+from palaver.encode.word_lists import encode_sentences
 
 __all__ = [
     "Encoded",
@@ -14,7 +15,9 @@ __all__ = [
     "Vocabulary",
     "WordVectors",
     "cut",
+    "cut_sentences",
     "cut_vectors",
     "encode",
+    "encode_sentences",
     "utterance_vectors",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +14,8 @@ from palaver.encode.utterances import Utterances
 #: Smaller shards cost more in merging than they give in balance; larger ones keep a cluster idle.
 SMALLEST, MOST, LARGEST = 100_000, 32, 4_000_000
 SMALLEST_UTTERANCES = 4_000
+#: Sentences are many and short, so that shards of them can be even.
+SMALLEST_SENTENCES = 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,13 @@ class Shard:
         return len(self.parents)
 
 
-def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
+def cut(
+    encoded: Encoded,
+    *,
+    whole: bool = False,
+    smallest: int | None = None,
+    most: int | None = MOST,
+) -> list[Shard]:
     """Cut a corpus into shards of at least 100,000 tokens: up to 32, more above 4 M tokens each.
 
     Parameters
@@ -57,9 +65,13 @@ def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
     encoded : Encoded
     whole : bool
         Return one shard only, for collapsed samplers.
+    smallest, most : int, optional
+        Another least number of tokens; another most number of shards, or any number.
     """
-    n_shards = int(np.clip(encoded.n_tokens // SMALLEST, 1, MOST))
-    n_shards = 1 if whole else max(n_shards, encoded.n_tokens // LARGEST)
+    n_shards = max(encoded.n_tokens // (smallest or SMALLEST), 1)
+    if most is not None:
+        n_shards = max(min(n_shards, most), encoded.n_tokens // LARGEST)
+    n_shards = 1 if whole else n_shards
     ends = encoded.message_offsets[encoded.conversation_offsets]  # tokens before each conversation
     targets = np.arange(n_shards + 1) * encoded.n_tokens / n_shards
     limits = np.unique(np.searchsorted(ends, targets))
@@ -67,6 +79,27 @@ def cut(encoded: Encoded, *, whole: bool = False) -> list[Shard]:
     if len(limits) == 1:
         limits = np.array([0, encoded.n_conversations])
     return [_shard(encoded, int(first), int(last)) for first, last in pairwise(limits)]
+
+
+def cut_sentences(
+    encoded: Encoded, *, smallest: int | None = None, most: int | None = MOST
+) -> list[Shard]:
+    """Cut messages that do not depend on each other into shards of even size.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    smallest : int, optional
+        Least number of tokens of a shard, 40,000 if not given.
+    most : int or None
+        Most shards.
+    """
+    single = replace(
+        encoded,
+        parents=np.full(encoded.n_messages, -1, np.int32),
+        conversation_offsets=np.arange(encoded.n_messages + 1, dtype=np.int64),
+    )
+    return cut(single, smallest=smallest or SMALLEST_SENTENCES, most=most)
 
 
 def _shard(encoded: Encoded, first: int, last: int) -> Shard:

@@ -159,6 +159,7 @@ def encode(
     max_size: int | None = None,
     stop_words: Collection[str] = (),
     sentences: bool = False,
+    keep_unknown: bool = False,
 ) -> Encoded:
     """Turn a corpus into flat arrays.
 
@@ -175,6 +176,8 @@ def encode(
         Which words a new vocabulary keeps; see :func:`select_words`.
     sentences : bool
         Find the limits of sentences too, for models whose sentences have a class each.
+    keep_unknown : bool
+        Keep tokens whose words are not in the vocabulary, as number -1, instead of dropping them.
     """
     words = _Words()
     chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -191,7 +194,7 @@ def encode(
     limits = None
     if sentences:
         limits = _sentence_limits(corpus, chunks)
-    tokens, offsets, before = _renumber(chunks, words.types, vocabulary, limits)
+    tokens, offsets, before = _renumber(chunks, words.types, vocabulary, limits, keep_unknown)
     return Encoded(
         tokens,
         offsets,
@@ -200,7 +203,7 @@ def encode(
         _coded(corpus.table["speaker"]),
         _labels(corpus),
         vocabulary,
-        n_words - len(tokens),
+        n_words - int((tokens >= 0).sum()),
         corpus.fingerprint,
         numbers_of(corpus),
         other_parents_of(corpus),
@@ -280,6 +283,7 @@ def _renumber(
     types: list[str],
     vocabulary: Vocabulary,
     limits: NDArray[np.int64] | None,
+    keep_unknown: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Give words their vocabulary numbers and drop the others; chunks are emptied on the way.
 
@@ -287,7 +291,7 @@ def _renumber(
     before each are kept, every number once.
     """
     numbers_of = np.array([vocabulary.index.get(word, -1) for word in types], np.int32)
-    known = numbers_of >= 0
+    known = (numbers_of >= 0) | keep_unknown
     tokens = np.empty(sum(int(known[numbers].sum()) for numbers, _ in chunks), np.int32)
     lengths, filled, seen = [np.zeros(1, np.int64)], 0, 0
     limits = np.empty(0, np.int64) if limits is None else limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -16,14 +16,14 @@ from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
 from palaver.fit.checkpoint import Checkpoints
-from palaver.fit.loop import Callback, Fit, run
+from palaver.fit.loop import Callback, Chain, Fit, run
 from palaver.fit.progress import Show, progress
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import convergence, trace_table
 from palaver.models.answers import FOLD_SWEEPS, Answers
 from palaver.models.looks import Looks
 from palaver.models.manners import Manners
-from palaver.parallel import Engine, Executor, LocalExecutor
+from palaver.parallel import Arrays, Engine, Executor, LocalExecutor
 from palaver.params import Limit, either, nothing, real, whole
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Model(Manners, Answers, Looks):
     needs_sentences: bool = False
     #: Where a transition leads: from a message to its "replies", or on in the same "document".
     transition_steps: ClassVar[str] = "replies"
+    #: Words seen less often than this are dropped from texts unless asked otherwise.
+    rarest_word: ClassVar[int | Literal["auto"]] = "auto"
 
     class_words_: NDArray[np.float64]
     class_shares_: NDArray[np.float64]
@@ -228,10 +230,14 @@ class Model(Manners, Answers, Looks):
         self.sampler_ = self._sampler(data)
         self.fingerprint_ = data.fingerprint
         self.trace_ = trace_table([chain.trace for chain in fit.chains])
-        self.chains_ = [chain.mean() for chain in fit.chains]
+        self.chains_ = [self._estimates_of(chain) for chain in fit.chains]
         self.best_chain_ = fit.best
         self.draws_ = {name: np.stack(draws) for name, draws in fit.chains[fit.best].draws.items()}
         self._set_estimates()
+
+    def _estimates_of(self, chain: Chain) -> Arrays:
+        """Return what a chain teaches: the mean of its samples."""
+        return chain.mean()
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "chains_"):

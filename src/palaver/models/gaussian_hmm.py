@@ -20,8 +20,10 @@ class GaussianHMM(VectorModel):
 
     Parameters
     ----------
-    n_states : int
-        Number of states, K; those that the data do not support empty themselves.
+    n_states : int or None
+        Number of states, K; those that the data do not support empty themselves. None finds the
+        number: the infinite hidden Markov model, whose concentrations are learned and whose model
+        is the last sample; ``alpha`` and ``sampler`` are then not used.
     n_acts : int, "auto" or None
         Join the fitted states to so many acts, always the two whose joining costs least
         likelihood; an act then emits a mixture of Gaussians. "auto" makes twelve acts of more

@@ -7,6 +7,7 @@ states there are, or how they follow each other.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
+from threadpoolctl import threadpool_limits
 
 from palaver.kernels import gaussian
 from palaver.kernels.cholesky import factorise
 from palaver.parallel import Arrays
 
 Floats = NDArray[np.float64]
+
+_KMEANS_ITERATIONS = 30
 
 
 def draw_rows(
@@ -222,3 +226,26 @@ class GaussianEmissions:
             self.kind, vectors, parameters["means"], parameters["factors"],
             parameters["log_scales"],
         )  # fmt: skip
+
+
+def k_means(
+    vectors: NDArray[np.float64], n_states: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return at most ``n_states`` centres."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    means = KMeans(
+        min(n_states, len(vectors)), n_init=1, max_iter=_KMEANS_ITERATIONS,
+        random_state=int(generator.integers(2**31)),
+    )  # fmt: skip
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer vectors than states
+        means.fit(vectors)
+    return np.asarray(means.cluster_centers_, np.float64)
+
+
+def nearest(vectors: Floats, centres: Floats) -> NDArray[np.int64]:
+    """Return the number of the centre that is nearest to each vector."""
+    distances = (centres**2).sum(axis=1) - 2 * vectors @ centres.T
+    return np.asarray(distances.argmin(axis=1))

@@ -18,6 +18,7 @@ MODELS = {
     "m4": ("palaver.models.m4", "M4"),
     "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
     "lda": ("palaver.models.lda", "LDA"),
+    "infinite-hmm": ("palaver.models.infinite_hmm", "InfiniteHMM"),
     "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
     "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
     "markov-m3": ("palaver.models.markov_m3", "MarkovM3"),

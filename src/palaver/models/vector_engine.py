@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from palaver.encode.shards import VectorShard
 from palaver.kernels import chains, gaussian
 from palaver.kernels.gaussian_collapsed import collapsed_sweep
-from palaver.models.gaussian_parts import GaussianEmissions, draw_rows, log_rows
+from palaver.models.gaussian_parts import (
+    GaussianEmissions,
+    draw_rows,
+    k_means,
+    log_rows,
+    nearest,
+)
 from palaver.parallel import Arrays, Globals
-
-_KMEANS_ITERATIONS = 30
 
 
 @dataclass
@@ -46,7 +48,7 @@ class VectorEngine:
         """Return the first globals; the first blocked sweep only counts what was opened."""
         arrays: Arrays = {"centres": np.zeros((0, self.emissions.size))}
         if len(self.sketch):
-            arrays["centres"] = _k_means(self.sketch, self.n_states, generator)
+            arrays["centres"] = k_means(self.sketch, self.n_states, generator)
         return Globals("sweep" if self.collapsed else "count", arrays)
 
     def open(self, shared: Globals, shard: VectorShard, key: NDArray[np.uint64]) -> Arrays:
@@ -54,8 +56,7 @@ class VectorEngine:
         states = np.empty(shard.n_messages, np.int16)
         centres = shared.arrays["centres"]
         if len(centres):
-            distances = (centres**2).sum(axis=1) - 2 * shard.vectors @ centres.T
-            states[:] = distances.argmin(axis=1)
+            states[:] = nearest(shard.vectors, centres)
         else:
             chains.start_states(shard.offsets, shard.first_sequence, self.n_states, key, states)
         return {"states": states}
@@ -101,20 +102,3 @@ class VectorEngine:
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the statistics: their mean over samples gives the estimates."""
         return statistics
-
-
-def _k_means(
-    vectors: NDArray[np.float64], n_states: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return at most ``n_states`` centres."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    means = KMeans(
-        min(n_states, len(vectors)), n_init=1, max_iter=_KMEANS_ITERATIONS,
-        random_state=int(generator.integers(2**31)),
-    )  # fmt: skip
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer vectors than states
-        means.fit(vectors)
-    return np.asarray(means.cluster_centers_, np.float64)

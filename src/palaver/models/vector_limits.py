@@ -8,7 +8,7 @@ from palaver.params import Limit, either, flag, nothing, one_of, real, text, who
 #: Parameters that every model over vectors has.
 VECTOR_LIMITS: dict[str, Limit] = {
     **RUN_LIMITS,
-    "n_states": whole(1, 32_000),
+    "n_states": either(whole(1, 32_000), nothing()),
     "n_acts": either(whole(1), one_of("auto"), nothing()),
     "covariance": one_of("full", "diag", "tied"),
     "sampler": one_of("auto", "collapsed", "blocked"),

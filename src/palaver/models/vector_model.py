@@ -23,7 +23,7 @@ from palaver.encode.utterances import (
     word_vectors_of,
 )
 from palaver.errors import CorpusError, ParameterError
-from palaver.fit.loop import Callback, Fit
+from palaver.fit.loop import Callback, Chain, Fit
 from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
 from palaver.kernels.chains import chain_posteriors
@@ -31,6 +31,9 @@ from palaver.models.answers import FOLD_SWEEPS
 from palaver.models.base import Model
 from palaver.models.gaussian_acts import common_covariance, join_states, members, number_of_acts
 from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.infinite_emissions import VectorEmissions
+from palaver.models.infinite_engine import FIRST_STATES, MAX_STATES, InfiniteEngine
+from palaver.models.infinite_tags import Tags
 from palaver.models.vector_engine import VectorEngine
 from palaver.models.vector_limits import VECTOR_LIMITS
 from palaver.parallel import Arrays, Executor
@@ -68,7 +71,7 @@ class VectorModel(Model):
 
     def __init__(
         self,
-        n_states: int = 42,
+        n_states: int | None = 42,
         covariance: str = "tied",
         sampler: str = "auto",
         alpha: float = 1.0,
@@ -204,6 +207,8 @@ class VectorModel(Model):
 
     def _sampler(self, data: Utterances) -> str:
         params = self.get_params()
+        if params["n_states"] is None:
+            return "beam"
         if params["sampler"] != "auto":
             return str(params["sampler"])
         work = data.n_messages * params["n_states"] * data.vectors.shape[1] ** 2
@@ -212,7 +217,7 @@ class VectorModel(Model):
     def _schedule(self) -> Schedule:
         return replace(super()._schedule(), anneal=0.5, hottest=self.get_params()["hottest"])
 
-    def _engine(self, data: Utterances) -> VectorEngine:
+    def _engine(self, data: Utterances) -> VectorEngine | InfiniteEngine:
         self._centre = data.vectors.mean(axis=0)
         variances = np.square(data.vectors - self._centre).mean(axis=0)
         floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
@@ -221,6 +226,14 @@ class VectorModel(Model):
         sketch = np.zeros((0, data.vectors.shape[1]))
         if params["init"] == "kmeans":
             sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
+        if params["n_states"] is None:
+            if not params["strength"]:
+                raise ParameterError(f"{type(self).__name__}: states without number need a "
+                                     "strength above 0, from which new ones are drawn")  # fmt: skip
+            return InfiniteEngine(
+                VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
+                MAX_STATES, False, Tags.none(),
+            )  # fmt: skip
         return VectorEngine(
             params["n_states"], float(params["alpha"]), self._emissions(),
             self._sampler(data) == "collapsed", sketch,
@@ -239,7 +252,16 @@ class VectorModel(Model):
         )  # fmt: skip
 
     def _shards(self, data: Utterances, engine: Any) -> list[VectorShard]:
-        return cut_vectors(data, self._centre, whole=engine.collapsed, single=self._single)
+        whole = getattr(engine, "collapsed", False)
+        return cut_vectors(data, self._centre, whole=whole, single=self._single)
+
+    def _estimates_of(self, chain: Chain) -> Arrays:
+        if self.get_params()["n_states"] is not None:
+            return super()._estimates_of(chain)
+        arrays = chain.shared.arrays  # states come and go: the last sample is the model
+        kept = {name: arrays[name] for name in ("state_counts", "state_sums", "state_squares")}
+        counts = np.vstack((arrays["transition_counts"], arrays["start_counts"]))
+        return {**kept, "transition_counts": counts, "prior": arrays["alpha"] * arrays["betas"]}
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         self.coverage_ = data.coverage
@@ -256,7 +278,8 @@ class VectorModel(Model):
         mean = self.chains_[self.best_chain_]
         means, self.covariances_, self._parameters = self._emissions().expected(mean)
         self.means_ = means + self._centre
-        rows = mean["transition_counts"] + float(self.get_params()["alpha"])
+        prior = mean["prior"][:-1] if "prior" in mean else float(self.get_params()["alpha"])
+        rows = mean["transition_counts"] + prior
         if self._single:
             rows = np.broadcast_to(rows[-1], rows.shape)
         self._rows = rows / rows.sum(axis=1, keepdims=True)

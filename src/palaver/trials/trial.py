@@ -149,7 +149,7 @@ def try_model(
     sequential = scored = None
     if likelihood:
         sequential = np.column_stack([model.log_likelihoods(test, n_particles=PARTICLES), words])
-    if likelihood and paper:
+    if likelihood and paper and "paper" in getattr(model, "heldout_methods", ("paper",)):
         logs = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS)
         scored = np.column_stack([logs, words])
     cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)

@@ -1,0 +1,91 @@
+"""Sentences as flat arrays: from a corpus, from lists of words, from numbers and lengths."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.encode.tokens import Coded, Encoded, encode
+from palaver.encode.vocabulary import Vocabulary
+from palaver.errors import CorpusError, ParameterError
+
+
+def encode_sentences(
+    sentences: Any, lengths: ArrayLike | None = None, vocabulary: Vocabulary | None = None
+) -> Encoded:
+    """Turn sentences into flat arrays that keep every token; unknown words have the number -1.
+
+    Parameters
+    ----------
+    sentences : Corpus, Encoded, sequence of sequences of str, or array of int
+        A corpus' messages are its sentences. Numbers of words go with ``lengths``.
+    lengths : array of int, optional
+        Of the sentences, if they are given as numbers; one sentence if not given.
+    vocabulary : Vocabulary, optional
+        A trained one; without it all words are kept, however rare.
+    """
+    if isinstance(sentences, Encoded):
+        return sentences
+    if isinstance(sentences, Corpus):
+        return encode(sentences, vocabulary, min_count=1, keep_unknown=True)
+    if isinstance(sentences, str):
+        raise ParameterError(f"sentences are lists of words, got the text {sentences[:40]!r}")
+    if lengths is not None or isinstance(sentences, np.ndarray):
+        return _of_numbers(np.asarray(sentences), lengths, vocabulary)
+    return _of_lists(sentences, vocabulary)
+
+
+def _of_lists(lists: Sequence[Sequence[str]], vocabulary: Vocabulary | None) -> Encoded:
+    """Give the words of lists their numbers."""
+    for number, words in enumerate(lists):
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+            raise ParameterError(
+                f"sentence {number} must be a list of words (strings), got {words!r:.60}"
+            )
+    flat = pl.Series([word for words in lists for word in words], dtype=pl.String)
+    if vocabulary is None:
+        table = flat.rename("word").value_counts().sort(["count", "word"], descending=[True, False])
+        vocabulary = Vocabulary(table["word"].to_list(), table["count"].to_numpy().astype(np.int64))
+    index = vocabulary.index
+    tokens = np.array([index.get(word, -1) for word in flat], np.int32)
+    return _joined(tokens, np.array([len(words) for words in lists], np.int64), vocabulary)
+
+
+def _of_numbers(
+    ids: NDArray[Any], lengths: ArrayLike | None, vocabulary: Vocabulary | None
+) -> Encoded:
+    """Take word numbers as they are; a new vocabulary names them by their digits."""
+    if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+        raise ParameterError(
+            f"word numbers must be one flat array of whole numbers, got shape {ids.shape} of "
+            f"{ids.dtype}"
+        )
+    sizes = np.array([len(ids)] if lengths is None else lengths, np.int64)
+    if (sizes < 0).any() or sizes.sum() != len(ids):
+        raise ParameterError(f"lengths add up to {sizes.sum():,}, but there are {len(ids):,} words")
+    if len(ids) and ids.min() < 0:
+        raise CorpusError(f"word numbers must not be negative, got {ids.min()}")
+    if vocabulary is None:
+        counts = np.bincount(ids) if len(ids) else np.zeros(0, np.int64)
+        vocabulary = Vocabulary([str(i) for i in range(len(counts))], counts.astype(np.int64))
+    tokens = np.where(ids < len(vocabulary), ids, -1).astype(np.int32)
+    return _joined(tokens, sizes, vocabulary)
+
+
+def _joined(tokens: NDArray[np.int32], lengths: Any, vocabulary: Vocabulary) -> Encoded:
+    """Return sentences that do not answer each other, each a conversation of its own."""
+    n = len(lengths)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    digest = hashlib.blake2b(tokens.tobytes() + offsets.tobytes(), digest_size=16)
+    digest.update("\n".join(vocabulary.words).encode())
+    return Encoded(
+        tokens, offsets, np.full(n, -1, np.int32), np.arange(n + 1, dtype=np.int64),
+        Coded(np.full(n, -1, np.int32), []), {}, vocabulary, int((tokens < 0).sum()),
+        digest.hexdigest(),
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Priors of infinitely many states: how many there are, how much they weigh.
+
+Given which states follow which, and how many tables serve each state (``tables``, m_k: how often it
+was drawn anew from the weights all rows share), everything here has a closed form or is moved by
+Metropolis-Hastings steps. alpha and gamma have Gamma(1, 1) priors, the discount an even one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_STEPS = (1.0, 0.3, 0.1)
+
+
+def draw_dirichlets(shapes: Floats, generator: np.random.Generator) -> Floats:
+    """Draw a distribution for each row of Dirichlet shapes; a zero shape gets nothing.
+
+    Through logs of Gamma draws, for shapes may be tiny: Gamma(a) is Gamma(a + 1) U^(1/a).
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(generator.standard_gamma(shapes + 1))
+        logs += np.log(1 - generator.random(shapes.shape)) / np.maximum(shapes, 1e-290)
+    logs[shapes == 0] = -np.inf
+    draws = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(draws / draws.sum(axis=-1, keepdims=True))
+
+
+def draw_alpha(
+    alpha: float, n_tables: int, row_totals: Ints, generator: np.random.Generator
+) -> float:
+    """Resample the concentration of the rows, by the auxiliary variables of Teh et al. (2006).
+
+    Parameters
+    ----------
+    alpha : float
+    n_tables : int
+        In all restaurants.
+    row_totals : array of int64
+        Transitions out of each state and the start.
+    """
+    totals = row_totals[row_totals > 0]
+    logs = np.log(generator.beta(alpha + 1, totals))
+    switches = generator.random(len(totals)) * (totals + alpha) < totals
+    shape = 1.0 + n_tables - switches.sum()
+    return max(float(generator.standard_gamma(shape) / (1.0 - logs.sum())), 1e-12)
+
+
+def draw_gamma(gamma: float, tables: Ints, generator: np.random.Generator) -> float:
+    """Resample the concentration of a Dirichlet process given m_k (Escobar & West 1995)."""
+    n_tables, n_states = int(tables.sum()), len(tables)
+    rate = 1.0 - math.log(generator.beta(gamma + 1, n_tables))
+    odds = n_states / (n_tables * rate)
+    shape = n_states + (generator.random() * (1 + odds) < odds)
+    return max(float(generator.standard_gamma(shape) / rate), 1e-12)
+
+
+def log_partition(tables: Ints, gamma: float, discount: float) -> float:
+    """Return the log probability of a partition under a Pitman-Yor process (EPPF).
+
+    ``prod_{k=1}^{K-1} (gamma + k d) / (gamma + 1)^(m - 1)  prod_k (1 - d)^(m_k - 1)``, with rising
+    factorials.
+    """
+    n_tables, n_states = int(tables.sum()), len(tables)
+    result = np.log(gamma + discount * np.arange(1, n_states)).sum()
+    result -= gammaln(gamma + n_tables) - gammaln(gamma + 1)
+    result += (gammaln(tables - discount) - gammaln(1 - discount)).sum()
+    return float(result)
+
+
+def move_pitman_yor(
+    gamma: float,
+    discount: float,
+    tables: Ints,
+    generator: np.random.Generator,
+    *,
+    learn_gamma: bool,
+    learn_discount: bool,
+) -> tuple[float, float]:
+    """Resample gamma, the discount or both by Metropolis-Hastings on :func:`log_partition`.
+
+    Steps are even in ``log gamma`` and in the logit of the discount.
+    """
+
+    def log_density(log_gamma: float, logit: float) -> float:
+        value, share = math.exp(log_gamma), 1 / (1 + math.exp(-logit))
+        result = log_partition(tables, value, share if learn_discount else discount)
+        if learn_gamma:
+            result += log_gamma - value  # Gamma(1, 1) prior and the change of variable
+        if learn_discount:
+            result += math.log(share) + math.log1p(-share)
+        return result
+
+    place = [math.log(gamma), math.log(discount / (1 - discount)) if learn_discount else 0.0]
+    current = log_density(*place)
+    for step in _STEPS:
+        for which, learned in enumerate((learn_gamma, learn_discount)):
+            if not learned:
+                continue
+            proposal = list(place)
+            proposal[which] += step * float(generator.standard_normal())
+            threshold = math.log(1 - generator.random())
+            if abs(proposal[which]) > 30:
+                continue  # no mass there, but overflow
+            proposed = log_density(*proposal)
+            if threshold < proposed - current:
+                place, current = proposal, proposed
+    if learn_gamma:
+        gamma = math.exp(place[0])
+    return gamma, 1 / (1 + math.exp(-place[1])) if learn_discount else discount
+
+
+def log_states(counts: Ints, alpha: float, betas: Floats) -> float:
+    """Return the log probability of all transitions given the weights, rows integrated out.
+
+    Parameters
+    ----------
+    counts : array of int64, shape (n_states + 1, n_states)
+    alpha : float
+    betas : array of float64, shape (n_states,)
+    """
+    weights = alpha * betas
+    totals = counts.sum(axis=1)
+    result = (gammaln(counts + weights) - gammaln(weights))[counts > 0].sum()
+    return float(result - (gammaln(totals + alpha) - gammaln(alpha)).sum())

@@ -1,0 +1,41 @@
+"""The contract of every model, for what the infinite HMM does beyond its defaults."""
+
+import pytest
+from contract import test_every_model as contract
+
+import palaver as pv
+from palaver.encode import encode
+
+UNIT = {"unit": "message"}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return pv.sample(60)
+
+
+@pytest.fixture(scope="module")
+def encoded(corpus):
+    return encode(corpus)
+
+
+@pytest.mark.parametrize("sampler", ["beam", "dense"])
+def test_messages(sampler, corpus, encoded, tmp_path):
+    params = {**UNIT, "sampler": sampler}
+    contract.test_fit_gives_distributions("infinite-hmm", params, corpus, encoded)
+    contract.test_interrupted_and_resumed_equals_uninterrupted(
+        "infinite-hmm", params, encoded, tmp_path
+    )
+
+
+@pytest.mark.parametrize("edge", contract.EDGES)
+def test_edges_of_messages(edge):
+    contract.test_edges("infinite-hmm", UNIT, edge)
+
+
+def test_without_a_number_of_states(corpus, encoded, tmp_path):
+    model = contract.make("infinite-hmm", None).fit(encoded)
+    assert model.n_states is None
+    model.save(tmp_path)
+    assert contract.estimates(pv.load(tmp_path)) == contract.estimates(model)
+    assert model.annotate(corpus).table["class"].n_unique() > 1

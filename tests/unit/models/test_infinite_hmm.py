@@ -1,0 +1,284 @@
+"""The infinite HMM as users meet it: inputs, growth, labels, the limit of states, resuming."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import palaver as pv
+from palaver.encode import encode
+from palaver.errors import CorpusError, ParameterError
+from palaver.evaluate import homogeneity, v_measure
+from palaver.kernels.chains import chain_posteriors
+from palaver.models.infinite_engine import FIRST_STATES
+
+SENTENCES = [
+    ["the", "cat", "sat"], ["a", "dog", "ran"], ["the", "dog", "sat"], ["a", "cat", "ran"],
+    ["the", "cat", "slept"], ["a", "dog", "slept"], ["cats", "ran"], ["dogs", "sat"],
+] * 4  # fmt: skip
+KINDS = {"the": 0, "a": 0, "cat": 1, "dog": 1, "sat": 2, "ran": 2, "slept": 2, "cats": 3, "dogs": 3}
+
+
+def planted(n_sentences=400, n_states=6, n_words=60, seed=0, parameters=False):
+    """Word numbers, lengths and states of a hidden Markov model with words of its own a state."""
+    generator = np.random.default_rng(seed)
+    rows = generator.dirichlet(np.full(n_states, 0.3), n_states + 1)
+    phi = np.zeros((n_states, n_words))
+    size = n_words // n_states
+    for k in range(n_states):
+        phi[k, k * size : (k + 1) * size] = generator.dirichlet(np.ones(size))
+    if parameters:
+        return rows, phi
+    lengths = generator.integers(3, 12, n_sentences)
+    states, words = [], []
+    for length in lengths:
+        source = n_states
+        for _ in range(length):
+            source = generator.choice(n_states, p=rows[source])
+            states.append(source)
+            words.append(generator.choice(n_words, p=phi[source]))
+    return np.array(words), lengths, np.array(states)
+
+
+def planted_perplexity():
+    """Of the planted words under the very parameters they were drawn from."""
+    words, lengths, _ = planted()
+    rows, phi = planted(parameters=True)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    densities = np.log(np.maximum(phi, 1e-290)).T[words]
+    logs = chain_posteriors(densities, offsets, rows, np.empty_like(densities))
+    return np.exp(-logs.sum() / len(words))
+
+
+def estimates(model):
+    return b"".join(
+        np.ascontiguousarray(a).tobytes()
+        for a in (model.states_, model.transitions_, model.class_words_, model.trace_.to_numpy())
+    )
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    words, lengths, _ = data
+    return pv.InfiniteHMM(n_sweeps=150, hottest=2.5, random_state=1).fit(words, lengths)
+
+
+def test_finds_the_number_of_states_and_the_states(fitted, data):
+    words, lengths, states = data
+    assert 5 <= fitted.n_states_ <= 20  # some are split: merging takes a chain long
+    assert homogeneity(fitted.states_, states) > 0.75
+    assert fitted.states_.shape == states.shape
+    assert fitted.trace_["states"][-1] == fitted.n_states_ == fitted.states_.max() + 1
+    assert fitted.trace_["born"].sum() > 0
+    assert (np.diff(fitted.trace_["states"]) < 0).any()  # states were dropped as well
+    assert fitted.log_likelihoods(words, lengths).shape == lengths.shape
+    np.testing.assert_allclose(fitted.transitions_.sum(axis=1), 1)
+    assert (fitted.predict(words, lengths) == fitted.states_).mean() > 0.9
+    assert fitted.perplexity(words, lengths) < 1.05 * planted_perplexity()
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    import palaver.encode.shards as module
+
+    monkeypatch.setattr(module, "SMALLEST_SENTENCES", 300)
+
+
+@pytest.mark.parametrize("discount", [0.0, "learn"])
+def test_same_bytes_for_any_number_of_workers_while_states_come_and_go(
+    discount, data, small_shards
+):
+    words, lengths, _ = data
+    params = {"n_sweeps": 25, "first_states": 2, "discount": discount, "n_chains": 2}
+    many = [
+        estimates(pv.InfiniteHMM(**params, n_jobs=n_jobs).fit(words, lengths)) for n_jobs in (1, 3)
+    ]
+    assert many[0] == many[1]
+
+
+def test_stopped_and_resumed_equals_uninterrupted(data, small_shards, tmp_path):
+    words, lengths, _ = data
+    params = {"n_sweeps": 30, "first_states": 2, "hottest": 2.0}
+    whole = pv.InfiniteHMM(**params).fit(words, lengths)
+    assert np.diff(whole.trace_["states"]).any()
+
+    def stop(sweep, chains):
+        return sweep == 17
+
+    pv.InfiniteHMM(**params).fit(words, lengths, folder=tmp_path / "run", callbacks=[stop])
+    resumed = pv.InfiniteHMM(**params, n_jobs=2).fit(words, lengths, folder=tmp_path / "run")
+    assert estimates(resumed) == estimates(whole)
+    again = pv.load(tmp_path / "run")
+    np.testing.assert_array_equal(again.states_, whole.states_)
+    np.testing.assert_array_equal(again.predict(words, lengths), whole.predict(words, lengths))
+
+
+def test_all_inputs_are_the_same_sentences(tmp_path):
+    path = tmp_path / "words.conll"
+    path.write_text("".join("\n".join(f"{w} X" for w in s) + "\n\n" for s in SENTENCES))
+    corpus = pv.read(path)
+    params = {"n_sweeps": 20, "first_states": 3}
+    models = [pv.InfiniteHMM(**params).fit(given) for given in (SENTENCES, corpus)]
+    models.append(pv.InfiniteHMM(**params).fit(encode(corpus, min_count=1)))
+    index = models[0].vocabulary_.index
+    ids = np.array([index[word] for words in SENTENCES for word in words])
+    models.append(pv.InfiniteHMM(**params).fit(ids, [len(words) for words in SENTENCES]))
+    for model in models[1:]:
+        assert estimates(model) == estimates(models[0])
+    new = [["the", "zebra", "sat"], [], ["dogs"]]
+    assert models[0].predict(new).shape == (4,)
+    assert models[0].predict_proba(new).shape == (4, models[0].n_states_)
+
+
+def test_bad_inputs_say_what_is_wrong():
+    model = pv.InfiniteHMM(n_sweeps=3)
+    with pytest.raises(ParameterError, match="lists of words"):
+        model.fit("the cat sat")
+    with pytest.raises(ParameterError, match="sentence 1 must be a list of words"):
+        model.fit([["a"], "b"])
+    with pytest.raises(ParameterError, match="add up to 3, but there are 2"):
+        model.fit(np.array([0, 1]), [3])
+    with pytest.raises(ParameterError, match="whole numbers"):
+        model.fit(np.array([0.5, 1]), [2])
+    with pytest.raises(CorpusError, match="no words"):
+        model.fit([[], []])
+    with pytest.raises(CorpusError, match="no word that the model knows"):
+        model.fit(SENTENCES).perplexity([["zebra"]])
+    with pytest.raises(ParameterError, match="'dense' needs a number of states"):
+        pv.InfiniteHMM(sampler="dense").fit(SENTENCES)
+
+
+def test_too_many_states_are_refused_with_advice():
+    words, lengths, _ = planted(60)
+    with pytest.raises(ParameterError, match=r"more than 30 states are needed .* raise max_states"):
+        pv.InfiniteHMM(alpha=50.0, gamma=200.0, max_states=30, n_sweeps=20).fit(words, lengths)
+
+
+@pytest.mark.parametrize("first", [1, 500])
+def test_from_one_to_hundreds_of_states(first):
+    words, lengths, _ = planted(300)
+    model = pv.InfiniteHMM(first_states=first, max_states=2000, n_sweeps=6).fit(words, lengths)
+    assert 1 <= model.n_states_ <= 600
+    assert model.trace_["log_joint"].is_finite().all()
+
+
+def test_partial_tags_bind_states():
+    tags = [[None if i % 2 else f"T{KINDS[word]}" for i, word in enumerate(s)] for s in SENTENCES]
+    model = pv.InfiniteHMM(n_sweeps=40).fit(SENTENCES, labels=tags)
+    found = np.array(model.state_tags_)[model.states_]
+    given = [tag for row in tags for tag in row]
+    assert all(mine == tag for mine, tag in zip(found, given, strict=True) if tag is not None)
+    assert set(model.state_tags_) <= {"T0", "T1", "T2", "T3"}
+
+
+def test_a_dictionary_binds_words():
+    dictionary = {"the": "D", "cat": ["N"], "dog": {"N", "V"}, "sat": "V", "zebra": "Z"}
+    model = pv.InfiniteHMM(n_sweeps=40).fit(SENTENCES, labels=dictionary)
+    found = np.array(model.state_tags_)[model.states_]
+    flat = [word for words in SENTENCES for word in words]
+    for word, tag in zip(flat, found, strict=True):
+        if word in dictionary:
+            assert tag in dictionary[word]
+    assert set(model.state_tags_) <= {"D", "N", "V"}
+
+
+def test_a_column_of_the_corpus_labels_words_or_messages(tmp_path):
+    corpus = pv.sample(20)
+    model = pv.InfiniteHMM(unit="message", n_sweeps=10).fit(corpus, labels="act")
+    found = np.array(model.state_tags_)[model.states_]
+    acts = corpus.table["act"].to_list()
+    assert all(mine == act for mine, act in zip(found, acts, strict=True) if act is not None)
+    model.save(tmp_path / "run")
+    assert pv.load(tmp_path / "run").state_tags_ == model.state_tags_
+    with pytest.raises(ParameterError, match="no column 'pos'"):
+        pv.InfiniteHMM().fit(corpus, labels="pos")
+    with pytest.raises(ParameterError, match="2 tags need at least as many states"):
+        pv.InfiniteHMM(1, unit="message").fit(corpus, labels=["a", "b"] * (corpus.n_messages // 2)
+                                              + ["a"] * (corpus.n_messages % 2))  # fmt: skip
+
+
+def test_wrong_labels_are_refused():
+    with pytest.raises(ParameterError, match="sentence 0 has 3 words but 1 labels"):
+        pv.InfiniteHMM().fit(SENTENCES, labels=[["D"]] * len(SENTENCES))
+    with pytest.raises(ParameterError, match="1 lists of labels for"):
+        pv.InfiniteHMM().fit(SENTENCES, labels=[["D", "N", "V"]])
+    with pytest.raises(CorpusError, match="no word of the dictionary"):
+        pv.InfiniteHMM().fit(SENTENCES, labels={"zebra": "N"})
+    with pytest.raises(CorpusError, match="hold no tag"):
+        pv.InfiniteHMM().fit(SENTENCES, labels=[None] * len(SENTENCES))
+
+
+def test_messages_have_states_of_their_own():
+    corpus = pv.sample(60)
+    model = pv.InfiniteHMM(unit="message", n_sweeps=40, hottest=2.0).fit(corpus)
+    assert model.states_.shape == (corpus.n_messages,)
+    assert 2 <= model.n_states_ < 60
+    assert v_measure(corpus.table["act"].to_list(), model.states_.tolist()) > 0.15
+    tokens = model.token_classes(corpus)
+    assert tokens.columns == ["message", "token", "word", "class", "probability"]
+    assert tokens.group_by("message").agg(pl.col("class").n_unique())["class"].max() == 1
+
+
+def test_finite_and_infinite_say_what_they_are(fitted):
+    facts = fitted.summary().facts
+    assert facts["states"] == fitted.n_states_
+    assert facts["levels"] >= 1
+    assert min(fitted.alpha_, fitted.gamma_) > 0
+    assert fitted.discount_ == 0
+    assert fitted.sampler_ == "beam"
+    words, lengths, _ = planted(50)
+    finite = pv.InfiniteHMM(n_states=4, n_sweeps=5).fit(words, lengths)
+    assert finite.sampler_ == "dense"
+    assert finite.transitions_.shape == (5, 4)
+
+
+def clusters(n=240, seed=0):
+    generator = np.random.default_rng(seed)
+    states = generator.integers(0, 4, n)
+    means = 8.0 * np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    return means[states] + generator.normal(size=(n, 3)), states
+
+
+@pytest.mark.parametrize("covariance", ["tied", "full", "diag"])
+def test_vectors_find_their_number_of_states(covariance, tmp_path, monkeypatch):
+    import palaver.encode.shards as module
+
+    monkeypatch.setattr(module, "SMALLEST_UTTERANCES", 60)
+    X, states = clusters()
+    models = [
+        pv.GaussianHMM(None, covariance, n_sweeps=60, n_jobs=n).fit(X, [80] * 3) for n in (1, 2)
+    ]
+    model = models[0]
+    assert 4 <= len(model.means_) <= FIRST_STATES
+    assert homogeneity(model.states_, states) > 0.95  # from k-means, which splits but never mixes
+    np.testing.assert_array_equal(models[1].means_, model.means_)
+    assert model.transitions_.shape == (len(model.means_) + 1, len(model.means_))
+    assert model.trace_["states"][-1] == len(model.means_)
+    model.save(tmp_path)
+    np.testing.assert_array_equal(pv.load(tmp_path).predict(X, [80] * 3), model.states_)
+
+
+def test_infinite_with_gaussian_emissions_is_the_gaussian_hmm_without_a_number():
+    model = pv.InfiniteHMM(emission="gaussian", covariance="diag", n_sweeps=5)
+    assert isinstance(model, pv.GaussianHMM)
+    assert model.get_params()["n_states"] is None
+    assert model.get_params()["covariance"] == "diag"
+    X, _ = clusters(60)
+    again = pv.GaussianHMM(None, "diag", n_sweeps=5).fit(X)
+    np.testing.assert_array_equal(model.fit(X).states_, again.states_)
+    with pytest.raises(ParameterError, match="discount does not go with emission 'gaussian'"):
+        pv.InfiniteHMM(emission="gaussian", discount=0.2)
+    with pytest.raises(ParameterError, match="strength above 0"):
+        pv.GaussianHMM(None, strength=0.0).fit(X)
+
+
+def test_vectors_of_a_corpus_need_no_number():
+    model = pv.GaussianHMM(None, whiten=6, n_sweeps=8).fit(pv.sample(30))
+    assert model.class_words_.shape == (len(model.means_), len(model.vocabulary_))
+    assert model.summary().facts["states_used"] == len(model.means_)
