@@ -27,8 +27,8 @@ from palaver.threads.rebuilder import Found
 
 __all__ = ["cells", "page"]
 
-_VERSION = 1
-_TRAIN = {"quick": 1500, "full": 16_000, "paper": 1_000_000}
+_VERSION = 2
+_TRAIN = {"quick": 1500, "full": 40_000, "paper": 1_000_000}
 _TEST = {"quick": 400, "full": 10_000, "paper": 1_000_000}
 _MODEL_MESSAGES = {"quick": 300, "full": 2500, "paper": 20_000}
 _DEFAULTS = {"quick": 1500, "full": 8000, "paper": 1_000_000}
@@ -68,16 +68,16 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
     for label, model in _models(options, train, is_channel).items():
         bare = _only({"model": 1.0}, is_channel, model)
         found[f"{label} alone"] = _links(bare, test).parents
-        rebuilder = ThreadRebuilder(model, channel=is_channel).fit(train)
+        rebuilder = ThreadRebuilder(model, **_how(is_channel)).fit(train)
         found[f"trained, with {label}"] = _links(rebuilder, test).parents
     start = time.process_time()
-    rebuilder = ThreadRebuilder(channel=is_channel).fit(train)
+    rebuilder = ThreadRebuilder(**_how(is_channel)).fit(train)
     seconds = time.process_time() - start
     trained = _links(rebuilder, test)
     others = [other for other in FILES if other != ("ubuntu-irc" if is_channel else name)]
     known = [thinned(parts(options.data, other)[0], _DEFAULTS[size]) for other in others]
     defaults = learn_defaults(known)
-    untrained = _links(ThreadRebuilder.default(defaults, channel=is_channel), test)
+    untrained = _links(ThreadRebuilder.default(defaults, **_how(is_channel)), test)
     found |= {"untrained": untrained.parents, "trained": trained.parents}
     gold = np.asarray(test.parents, np.int64)
     for label, parents in found.items():
@@ -118,6 +118,11 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
     }
 
 
+def _how(is_channel: bool) -> dict[str, Any]:
+    """Return parameters: logs stand in their order, and their clocks turn over at midnight."""
+    return {"channel": True, "order": "corpus"} if is_channel else {}
+
+
 def _conversations(corpus: pv.Corpus) -> NDArray[np.int64]:
     lengths = np.diff(corpus.conversation_offsets)
     return np.repeat(np.arange(len(lengths)), lengths)
@@ -137,7 +142,7 @@ def _only(weights: dict[str, float], is_channel: bool, model: Any = None) -> Thr
 
     Only the first message of a conversation is a start.
     """
-    rebuilder = ThreadRebuilder(model, channel=is_channel)
+    rebuilder = ThreadRebuilder(model, **_how(is_channel))
     rebuilder.weights_ = np.zeros(len(FEATURES))
     for name, weight in weights.items():
         rebuilder.weights_[FEATURES.index(name)] = weight

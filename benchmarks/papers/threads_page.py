@@ -50,8 +50,8 @@ message of each conversation, whose start is no finding. Intervals (95 %) resamp
 
 Splits: the official ones of ubuntu-irc and rumoureval2017, else 75 % of the conversations to learn
 from and 25 % to be judged on (seed 0); of molweni only the dialogues that share no message
-(`distinct`). Of large parts every so many conversations are taken, so that about 16,000 messages
-are learned from and 10,000 judged. The channels are the logs of ubuntu-irc with all their
+(`distinct`). Of large parts every so many conversations are taken, so that about 40,000 messages
+are learned from at most and 10,000 judged. The channels are the logs of ubuntu-irc with all their
 conversations mixed as they were; there the first message has no meaning.
 
 *Untrained* is `ThreadRebuilder.default()` with numbers that were learned from the training parts of

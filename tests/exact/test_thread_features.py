@@ -6,10 +6,12 @@ import pytest
 from support.thread_reference import Reference
 
 import palaver as pv
+from palaver.encode.tokenizer import tokenize
 from palaver.kernels.thread_features import FEATURES
 from palaver.kernels.thread_links import best_two, link_greedily
 from palaver.models.reconstruct import order_of
 from palaver.threads.evidence import gather
+from palaver.threads.leanings import learn_leanings
 from palaver.threads.pairs import pairs_of
 from palaver.threads.transitions import Transitions
 
@@ -77,7 +79,8 @@ def test_features_are_those_of_the_reference(seed, window, is_ordered):
             ]  # fmt: skip
             seen |= {name for name, value in wanted.items() if value}
     if is_ordered and window == 100:
-        assert set(FEATURES) - seen <= {"model"}
+        learned = {name for name in FEATURES if name == "model" or name.endswith("leaning")}
+        assert set(FEATURES) - seen == learned  # tested below
 
 
 def test_messages_in_any_order_of_rows_have_the_same_evidence():
@@ -103,6 +106,53 @@ def test_score_of_a_model():
     for owner, candidate, row in zip(pairs.owners, pairs.candidates, pairs.features, strict=True):
         expected = shares[owner] @ replies[candidate]  # -1 is the start
         assert row[FEATURES.index("model")] == pytest.approx(expected, abs=1e-5)
+
+
+def test_leanings_of_words():
+    rows = messages(9, n_conversations=2, length=12)
+    corpus = corpus_of(rows)
+    gathered = gather(corpus, order_of(corpus, "time"))
+    dice = np.random.default_rng(1)
+    parents = np.array([dice.integers(i // 12 * 12 - 1, i) for i in range(24)])
+    parents[parents % 12 == 11] = -1
+    leanings, scores = learn_leanings(gathered, parents)
+    bags = [set(tokenize(row["text"])) for row in rows]
+    speakers = [row["speaker"] for row in rows]
+    same = [p >= 0 and speakers[i] is not None and speakers[i] == speakers[p]
+            for i, p in enumerate(parents)]  # fmt: skip
+    labels = [
+        (same, [p >= 0 for p in parents]),
+        ([any(p == i and not same[k] for k, p in enumerate(parents)) for i in range(24)], [1] * 24),
+        ([p < 0 for p in parents], [1] * 24),
+    ]
+    for number, (label, counts) in enumerate(labels):
+        inside = [k for k in range(24) if counts[k]]
+        share = np.mean([label[k] for k in inside])
+
+        def odds(word, without, label=label, inside=inside, share=share):
+            there = [label[k] for k in inside if word in bags[k] and k != without]
+            if len(there) < 3:
+                return 0.0
+            ratio = (sum(there) + 5 * share) / (len(there) - sum(there) + 5 * (1 - share))
+            return np.log(ratio) - np.log(share / (1 - share))
+
+        again = leanings.scores(gathered)[:, number]
+        for i in range(24):
+            root = np.sqrt(len(bags[i]))
+            assert scores[i, number] == pytest.approx(
+                sum(odds(w, i) for w in bags[i]) / root, abs=1e-5
+            )
+            assert again[i] == pytest.approx(sum(odds(w, -1) for w in bags[i]) / root, abs=1e-5)
+    (pairs,) = pairs_of(gathered.leaning(scores), 100, True)
+    own = pairs.features[:, FEATURES.index("same speaker")]
+    previous = pairs.features[:, FEATURES.index("previous")]
+    mine = scores[pairs.owners]
+    theirs = np.where(pairs.candidates >= 0, scores[pairs.candidates, 1], 0.0)
+    wanted = {"same speaker, leaning": own * mine[:, 0], "previous, leaning": previous * mine[:, 0],
+              "answered, leaning": theirs,
+              "start, leaning": (pairs.candidates < 0) * mine[:, 2]}  # fmt: skip
+    for name, column in wanted.items():
+        np.testing.assert_allclose(pairs.features[:, FEATURES.index(name)], column, atol=1e-6)
 
 
 def test_best_two_candidates():

@@ -93,6 +93,8 @@ class Evidence(NamedTuple):
     leads : array of int32, shape (n_messages,)
         First handle of each message, -1 for none.
     people : People
+    leanings : array of float32, shape (n_messages, 3)
+        Whether the words of a message go on with its speaker's own, get answers, start.
     shares : array of float32, shape (n_messages, K)
         Tokens of each class, as a model finds them; K is zero without a model.
     replies : array of float32, shape (n_messages + 1, K)
@@ -109,6 +111,7 @@ class Evidence(NamedTuple):
     norms: NDArray[np.float32]
     leads: NDArray[np.int32]
     people: People
+    leanings: NDArray[np.float32]
     shares: NDArray[np.float32]
     replies: NDArray[np.float32]
 

@@ -29,7 +29,8 @@ FEATURES = (
     "log turns", "previous turn", "turn's end", "turn's begin", "before my turn", "same addressee",
     "same speaker, addressee", "mutual", "mentioned, not me", "same speaker, log time",
     "mentioned, log distance", "same speaker, mentions", "same speaker, short",
-    "same speaker, question",
+    "same speaker, question", "same speaker, leaning", "previous, leaning", "answered, leaning",
+    "start, leaning",
 )  # fmt: skip
 
 (
@@ -46,6 +47,7 @@ FEATURES = (
     LOG_TURNS, PREVIOUS_TURN, TURN_END, TURN_BEGIN, BEFORE_MY_TURN, SAME_ADDRESSEE,
     SAME_SPEAKER_ADDRESSEE, MUTUAL, MENTIONED_NOT_ME, SAME_TIME,
     MENTIONED_DISTANCE, SAME_MENTIONS, SAME_SHORT, SAME_QUESTION,
+    SAME_LEANING, PREVIOUS_LEANING, ANSWERED_LEANING, START_LEANING,
 ) = range(len(FEATURES))  # fmt: skip
 
 _FAR_FROM = math.log(8.0)
@@ -170,6 +172,8 @@ def _fill_pair(evidence, i, j, first, is_ordered, alike, most, runs, handles, ro
             row[FIRST_PLACE] = math.log(i - j)
             row[FIRST_NEWCOMER] = is_newcomer
     row[SAME] = is_same
+    row[SAME_LEANING] = is_same * evidence.leanings[i, 0]
+    row[ANSWERED_LEANING] = evidence.leanings[j, 1]
     row[SIMILARITY] = alike
     row[RARE_WORDS] = math.log1p(alike * evidence.norms[i] * evidence.norms[j])
     row[NEAREST] = alike > 0.0 and alike == most
@@ -201,6 +205,7 @@ def _fill_order(evidence, i, j, first, is_newcomer, is_same, row):  # type: igno
         row[ASKER_PREVIOUS] = people.speakers[i] >= 0 and (
             people.speakers[i] == people.speakers[first]
         )
+        row[PREVIOUS_LEANING] = evidence.leanings[i, 0]
         row[QUESTION_PREVIOUS] = evidence.questions[j]
         row[SHORT_PREVIOUS] = max(_SHORT - evidence.lengths[i], 0.0)
     between = people.turn_numbers[i] - people.turn_numbers[j]
@@ -274,6 +279,7 @@ def _fill_start(evidence, i, first, is_ordered, most, row):  # type: ignore[no-u
     row[START] = 1.0
     row[START_MENTIONS] = people.mention_offsets[i + 1] > people.mention_offsets[i]
     row[START_QUESTION] = evidence.questions[i]
+    row[START_LEANING] = evidence.leanings[i, 2]
     row[START_LENGTH] = evidence.lengths[i]
     row[START_SIMILARITY] = most
     if is_ordered and i > first:

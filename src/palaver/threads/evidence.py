@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,21 @@ class Gathered:
         Message of the corpus that stands at each place of the order.
     places : array of int64, shape (n_messages,)
         Where each message of the corpus stands.
+    words : list of str
+    bag_messages, bag_words : array of int64, shape (n_entries,)
+        Each word of each message once.
     """
 
     evidence: Evidence
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
+    words: list[str]
+    bag_messages: NDArray[np.int64]
+    bag_words: NDArray[np.int64]
+
+    def leaning(self, scores: NDArray[np.float32]) -> Gathered:
+        """Return the same with leanings of the messages, (n_messages, 3)."""
+        return replace(self, evidence=self.evidence._replace(leanings=scores))
 
 
 def gather(corpus: Corpus, order: Order, transitions: Transitions | None = None) -> Gathered:
@@ -67,7 +77,10 @@ def gather(corpus: Corpus, order: Order, transitions: Transitions | None = None)
     speakers = encoded.speakers.codes[rows]
     lengths = np.diff(token_offsets)
     shares, replies = _classes(transitions, rows)
-    weighted, norms = _weighted_words(tokens, token_offsets, len(words), offsets)
+    bag = np.unique(_owners(token_offsets) * max(len(words), 1) + tokens)
+    bag_messages, bag_words = np.divmod(bag, max(len(words), 1))
+    spread = np.bincount(bag_words, minlength=len(words))
+    weighted, norms = _weighted_words(tokens, token_offsets, spread, offsets)
     handles, leads = _handles(tokens, token_offsets, words, offsets)
     evidence = Evidence(
         offsets,
@@ -80,10 +93,11 @@ def gather(corpus: Corpus, order: Order, transitions: Transitions | None = None)
         norms,
         leads,
         _people(encoded, tokens, token_offsets, speakers),
+        np.zeros((len(rows), 3), np.float32),
         shares,
         replies,
     )
-    return Gathered(evidence, rows, places)
+    return Gathered(evidence, rows, places, words, bag_messages, bag_words)
 
 
 def _reordered(
@@ -150,16 +164,14 @@ def _entries(
 def _weighted_words(
     tokens: NDArray[np.int32],
     offsets: NDArray[np.int64],
-    n_words: int,
+    spread: NDArray[np.int64],
     conversation_offsets: NDArray[np.int64],
 ) -> tuple[Entries, NDArray[np.float32]]:
     """Return the words that not everybody uses, weighted by tf-idf, and the messages' norms."""
     owners = _owners(offsets)
     n_messages = len(offsets) - 1
-    spread = np.bincount(np.unique(owners * max(n_words, 1) + tokens) % max(n_words, 1),
-                         minlength=n_words)  # fmt: skip
     kept = ((spread > 1) & (spread <= max(_COMMON * n_messages, 3)))[tokens]
-    entries, counts = _entries(owners[kept], tokens[kept], n_words, conversation_offsets)
+    entries, counts = _entries(owners[kept], tokens[kept], len(spread), conversation_offsets)
     values = np.log1p(counts) * np.log(n_messages / np.maximum(spread[entries.words], 1))
     norms = np.sqrt(np.bincount(entries.messages, values**2, n_messages))
     scaled = values / np.maximum(norms, 1e-9)[entries.messages]

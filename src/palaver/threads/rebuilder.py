@@ -21,6 +21,7 @@ from palaver.models.reconstruct import order_of
 from palaver.models.registry import load as load_model
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.threads.evidence import Gathered, gather
+from palaver.threads.leanings import Leanings, learn_leanings
 from palaver.threads.learn import true_pairs
 from palaver.threads.links import interleaved, relinked
 from palaver.threads.pairs import Pairs, joined, pairs_of
@@ -84,6 +85,8 @@ class ThreadRebuilder(Manners):
         Of :data:`palaver.kernels.thread_features.FEATURES`; only after ``fit``.
     temperature_ : float
         What scores are divided by, so that probabilities are calibrated; only after ``fit``.
+    leanings_ : Leanings or None
+        What words lean to; only after ``fit``.
     defaults_ : Defaults or None
         The numbers that count without training.
 
@@ -105,6 +108,7 @@ class ThreadRebuilder(Manners):
 
     weights_: NDArray[np.float64]
     temperature_: float
+    leanings_: Leanings | None = None
     defaults_: Defaults | None = None
 
     def __init__(
@@ -171,7 +175,11 @@ class ThreadRebuilder(Manners):
         if self.channel and (corpus.parents < 0).sum() <= 1.1 * corpus.n_conversations:
             corpus = interleaved(corpus)
         gathered = self._gather(corpus)
-        pairs, right = self._known(gathered, corpus, progress)
+        old = np.asarray(corpus.parents)[gathered.rows]
+        parents = np.where(old < 0, -1, gathered.places[np.maximum(old, 0)])
+        self.leanings_, scores = learn_leanings(gathered, parents)
+        gathered = gathered.leaning(scores)
+        pairs, right = self._known(gathered, parents, progress)
         folds = _folds(gathered, pairs)
         zero, precision = np.zeros(len(FEATURES)), np.full(len(FEATURES), self.penalty)
         held = folds == 0
@@ -192,13 +200,12 @@ class ThreadRebuilder(Manners):
         return gather(corpus, order_of(corpus, self.order), transitions)
 
     def _known(
-        self, gathered: Gathered, corpus: Corpus, progress: Progress | None
+        self, gathered: Gathered, parents: NDArray[np.int64], progress: Progress | None
     ) -> tuple[Pairs, NDArray[np.bool_]]:
         """Return messages with a choice whose parent is among the candidates, at most so many."""
-        old = np.asarray(corpus.parents)[gathered.rows]
-        parents = np.where(old < 0, -1, gathered.places[np.maximum(old, 0)])
         draws = rng.generator(self.random_state, "threads").random(len(parents))
-        n_pairs = min(self.window, np.diff(corpus.conversation_offsets).mean()) * len(parents)
+        lengths = np.diff(gathered.evidence.conversation_offsets)
+        n_pairs = min(self.window, lengths.mean()) * len(parents)
         share = _MOST_PAIRS / max(n_pairs, 1)
         parts, found = [], []
         for pairs in self._pairs(gathered, progress):
@@ -277,6 +284,8 @@ class ThreadRebuilder(Manners):
                 "ThreadRebuilder.default()"
             )
         gathered = self._gather(corpus)
+        if self.leanings_ is not None:
+            gathered = gathered.leaning(self.leanings_.scores(gathered))
         n = corpus.n_messages
         found = Found(gathered.rows, np.full(n, -1), np.full(n, -2), np.ones(n), np.zeros(n))
         score = self._scorer(gathered)
@@ -352,6 +361,9 @@ class ThreadRebuilder(Manners):
         else:
             content |= {"features": list(FEATURES), "temperature": self.temperature_}
             arrays["weights"] = self.weights_
+        if self.leanings_ is not None:
+            content["words"] = self.leanings_.words
+            arrays["odds"] = self.leanings_.odds
         if model is not None:
             model.save(Path(folder) / "model")
         store.save(folder, KIND, content, arrays)
@@ -373,6 +385,8 @@ class ThreadRebuilder(Manners):
             )
         rebuilder.weights_ = stored.arrays["weights"]
         rebuilder.temperature_ = content["temperature"]
+        if "words" in content:
+            rebuilder.leanings_ = Leanings(content["words"], stored.arrays["odds"])
         return rebuilder
 
 
