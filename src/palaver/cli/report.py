@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
 from palaver.cli.topics import Run
+
+if TYPE_CHECKING:
+    from palaver.threads import ThreadRebuilder
 
 NAME = "report"
 _MAX_MESSAGES = 20_000
@@ -36,6 +39,14 @@ def run(
     max_messages: Annotated[
         int, typer.Option(min=1, help="Messages that the page's reader may carry.")
     ] = _MAX_MESSAGES,
+    rebuilt: Annotated[
+        bool,
+        typer.Option("--rebuilt", help="Show replies as rebuilt beside those that are given."),
+    ] = False,
+    rebuilder: Annotated[
+        Path | None,
+        typer.Option(help="Rebuild with what `palaver reconstruct --save` kept in this folder."),
+    ] = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -59,13 +70,13 @@ def run(
     options: dict[str, str | Path | int | bool | None] = {
         "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
-        "chain": chain, "format": format,
+        "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
     with working("reading every message with the model, and writing the page"):
         path = report(
             model, corpus, target, names=names, anonymize=anonymize, title=title,
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
-            max_messages=max_messages,
+            max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
         )  # fmt: skip
     if json:
@@ -74,6 +85,15 @@ def run(
     if not same:
         console.print("[yellow]These texts are not those that the run was fitted on.[/]")
     console.print(f"Open in a browser: {path}", soft_wrap=True)
+
+
+def _rebuilder(asked: bool, folder: Path | None) -> ThreadRebuilder | None:
+    """Return what rebuilds replies, if that was asked for."""
+    if not asked and folder is None:
+        return None
+    from palaver.threads import ThreadRebuilder
+
+    return ThreadRebuilder.default() if folder is None else ThreadRebuilder.load(folder)
 
 
 def _command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,6 +20,7 @@ from palaver.page.findings import Annotator, Findings, gather, rows_of
 from palaver.page.groups import make_groups
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
+from palaver.page.rebuilt import rebuilt_parents
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
@@ -27,10 +28,14 @@ from palaver.page.walks import make_walks
 from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
+if TYPE_CHECKING:
+    from palaver.threads import ThreadRebuilder
+
 _HERE = Path(__file__).parent
 _TITLES = {"act": "What people do here", "topic": "What people talk about here"}
 #: In the order in which they are joined.
-_SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "reader.js", "main.js")
+_SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "reader.js", "main.js")
+_STYLES = ("page.css", "rebuilt.css")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
 _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
@@ -50,6 +55,7 @@ def report(
     max_messages: int = MAX_MESSAGES,
     max_characters: int = MAX_CHARACTERS,
     command: str | None = None,
+    rebuilder: ThreadRebuilder | None = None,
 ) -> Path:
     """Write one HTML file about what people do in a corpus.
 
@@ -74,6 +80,8 @@ def report(
         How much the page's reader may carry; see :mod:`palaver.page.embed`.
     command : str, optional
         What made the page, for its last section.
+    rebuilder : ThreadRebuilder, optional
+        Its replies can be seen beside the given ones in the page's reader.
 
     Returns
     -------
@@ -95,7 +103,8 @@ def report(
         corpus = corpus.anonymized()
     findings = gather(model, corpus, max_messages, max_characters, test)
     given = read_names(names, findings.summary)
-    html = render(findings, given, anonymized=anonymize, title=title, command=command)
+    html = render(findings, given, anonymized=anonymize, title=title, command=command,
+                  rebuilder=rebuilder)  # fmt: skip
     path = Path(path)
     with replace_file(path) as target:
         target.write_text(html, encoding="utf-8")
@@ -109,6 +118,7 @@ def render(
     anonymized: bool = False,
     title: str | None = None,
     command: str | None = None,
+    rebuilder: ThreadRebuilder | None = None,
 ) -> str:
     """Return the page's text."""
     hidden = _gone(findings) if anonymized else frozenset()
@@ -119,7 +129,10 @@ def render(
     topics = sections.make_topics(findings, hidden)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
-    chunks, index = pack_threads(part, findings.shown, findings.shares[rows], findings.marks)
+    rebuilt = None if rebuilder is None else rebuilt_parents(rebuilder, part)
+    chunks, index = pack_threads(
+        part, findings.shown, findings.shares[rows], findings.marks, rebuilt
+    )
     style, script = _style(), _script()
     return _environment().get_template("page.html.j2").render(
         title=name(title) if title else _TITLES[_noun(findings)],
@@ -143,7 +156,8 @@ def render(
         settings=make_settings(findings, command, anonymized),
         noun=_noun(findings),
         taught=findings.summary.names is not None,
-        data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups))),
+        data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
+                            | {"rebuilt": rebuilt is not None})),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
 
@@ -182,7 +196,9 @@ def _noun(findings: Findings) -> str:
 
 def _style() -> str:
     return (
-        style_sheet() + width_rules() + (_HERE / "static" / "page.css").read_text(encoding="utf-8")
+        style_sheet()
+        + width_rules()
+        + "".join((_HERE / "static" / file).read_text(encoding="utf-8") for file in _STYLES)
     )
 
 

@@ -69,7 +69,11 @@ def choose(
 
 
 def pack_threads(
-    corpus: Corpus, shown: Shown, shares: NDArray[np.float64], marks: Marks
+    corpus: Corpus,
+    shown: Shown,
+    shares: NDArray[np.float64],
+    marks: Marks,
+    rebuilt: NDArray[np.int64] | None = None,
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the conversations as blocks of JSON, and an index of them.
 
@@ -81,12 +85,15 @@ def pack_threads(
     shares : array of float64, shape (n_messages, n_classes)
         Of these messages, in order of rank; rows of messages without words are zero.
     marks : Marks
+    rebuilt : array of int64, shape (n_messages,), optional
+        Other parents of the same messages, to be shown beside the given ones.
 
     Returns
     -------
     chunks : list of str
         JSON of some conversations each: texts ``t``, coloured stretches ``r``, parents ``p``
-        (within the conversation), speakers ``s``, times ``m`` (seconds, or null), bars ``b``.
+        (within the conversation; rebuilt ones ``q``), speakers ``s``, times ``m`` (seconds, or
+        null), bars ``b``.
     index : dict
         ``of``: for each conversation its chunk, first message in it, messages shown, messages
         in all; ``speakers``; ``ids``.
@@ -94,6 +101,8 @@ def pack_threads(
     speakers = corpus.table["speaker"]
     names = speakers.drop_nulls().unique(maintain_order=True)
     columns = _columns(corpus, names, shares, marks)
+    if rebuilt is not None:
+        columns["q"] = rebuilt.tolist()
     rows, chunks, of = _Rows(columns), [], []
     for i, length in enumerate(shown.lengths.tolist()):
         start, end = corpus.conversation_offsets[i : i + 2].tolist()
@@ -131,8 +140,9 @@ class _Rows:
     def flush(self) -> str:
         """Write what waits."""
         chunk = {key: [values[row] for row in self._rows] for key, values in self._columns.items()}
-        pairs = zip(chunk["p"], self._starts, strict=True)
-        chunk["p"] = [parent - start if parent >= 0 else -1 for parent, start in pairs]
+        for key in chunk.keys() & {"p", "q"}:
+            pairs = zip(chunk[key], self._starts, strict=True)
+            chunk[key] = [parent - start if parent >= 0 else -1 for parent, start in pairs]
         self._rows, self._starts, self.size = [], [], 0
         return to_json(chunk)
 

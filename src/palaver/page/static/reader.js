@@ -78,11 +78,11 @@ function tinted(text, runs, needle) {
 }
 
 // Messages in the order of reading: replies right below what they answer.
-function treeOrder(thread) {
+function treeOrder(thread, parentOf = (i) => message(thread, i).parent) {
   const n = threads[thread][2];
   const children = new Map();
   for (let i = 0; i < n; i++) {
-    const parent = message(thread, i).parent;
+    const parent = parentOf(i);
     if (!children.has(parent)) children.set(parent, []);
     children.get(parent).push(i);
   }
@@ -113,6 +113,7 @@ function openThread(thread, place, needle) {
   const title = "Thread " + data.threads.ids[thread] + ", " + total + (total === 1 ? " message" : " messages");
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
+  if (data.rebuilt) room.append(...comparison(thread));
   let done = 0;
   const more = make("button", { type: "button" }, "More messages");
   const fill = (until) => {
