@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from threadpoolctl import threadpool_limits
 
 import palaver as pv
@@ -141,8 +142,8 @@ def write_stream(folder: Path, n_documents: int) -> Path:
     topics = np.argsort(generator.random((STREAM_TOPICS, STREAM_WORDS)), axis=1)[:, :100]
     path = folder / "docword.stream.txt"
     (folder / "vocab.stream.txt").write_text("\n".join(f"w{i}" for i in range(STREAM_WORDS)))
-    with path.open("w") as file:
-        file.write(f"{n_documents}\n{STREAM_WORDS}\n{n_documents * 10}\n")
+    with path.open("wb") as file:
+        file.write(f"{n_documents}\n{STREAM_WORDS}\n{n_documents * 10}\n".encode())
         for first in range(0, n_documents, 10_000):
             chosen = topics[generator.integers(STREAM_TOPICS, size=(10_000, 2))]
             side = generator.integers(2, size=(10_000, 10))
@@ -151,8 +152,8 @@ def write_stream(folder: Path, n_documents: int) -> Path:
             )
             words = chosen[np.arange(10_000)[:, None], side, place] + 1
             numbers = np.repeat(np.arange(first + 1, first + 10_001), 10)
-            rows = np.column_stack((numbers, words.ravel(), np.ones(100_000, int)))
-            np.savetxt(file, rows, "%d")
+            rows = pl.DataFrame({"document": numbers, "word": words.ravel(), "count": 1})
+            rows.write_csv(file, include_header=False, separator=" ")
     return path
 
 
