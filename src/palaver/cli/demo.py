@@ -25,13 +25,14 @@ def run(
     from palaver.cli import runs
     from palaver.cli.check import show
     from palaver.cli.fit import report
-    from palaver.cli.output import console
+    from palaver.cli.output import console, folding
     from palaver.corpus.describe import describe
     from palaver.corpus.sample import sample
     from palaver.encode import encode
     from palaver.errors import StoreError
     from palaver.models.m4 import M4
     from palaver.page import report as write_page
+    from palaver.page.settings import command_line
 
     corpus = sample()
     if not json:
@@ -45,8 +46,16 @@ def run(
     encoded = encode(corpus)
     runs.begin(out, model, encoded, runs.SAMPLE)
     model.fit(encoded, folder=out)
-    model.annotate(corpus).write(out / "tagged.jsonl")
-    page = write_page(model, corpus, out / "report.html", command=f"palaver report {out}")
+    with folding("reading the sample"):
+        model.annotate(corpus).write(out / "tagged.jsonl")
+    with folding("writing the page"):
+        page = write_page(
+            model,
+            corpus,
+            out / "report.html",
+            foretell=False,  # compiling what it takes would be a third of the demo
+            command=command_line(["report", str(out)]),
+        )
     report(model, out, json)
     if not json:
         console.print(f"The sample with its classes: {out / 'tagged.jsonl'}", soft_wrap=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from palaver.kernels.block_hmm import count_assignments, draw_class
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
     SWITCH_CORPUS,
@@ -175,7 +176,7 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
     """
     n_classes = rows.shape[1]
     columns = floored_columns(rows)
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     beliefs = np.empty((longest, n_classes))
     sums = np.empty((longest, n_classes + 1))
     weights = np.empty(n_classes)
@@ -243,7 +244,7 @@ def message_posteriors(  # type: ignore[no-untyped-def]
     n_classes = rows.shape[1]
     columns = floored_columns(rows)
     floored = columns.T.copy()
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     sums = np.empty((longest, n_classes + 1))
     above = np.empty(n_classes)
     for conversation in range(len(conversation_offsets) - 1):

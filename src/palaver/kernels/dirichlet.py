@@ -82,26 +82,32 @@ def count_histogram(counts):  # type: ignore[no-untyped-def]
     -------
     two arrays of int64, short: below a fixed size by value, above it one for each entry.
     """
+    n_words, n_columns = counts.shape
     small = np.zeros(_TABLE_SIZE, np.int64)
-    n_large = 0
-    for n in counts.flat:
-        if n >= _TABLE_SIZE:
-            n_large += 1
-        elif n > 0:
-            small[n] += 1
-    n_small = np.count_nonzero(small)
-    values = np.empty(n_small + n_large, np.int64)
-    occurrences = np.ones(n_small + n_large, np.int64)
+    n_values = 0
+    for w in range(n_words):
+        for k in range(n_columns):
+            n = counts[w, k]
+            if n >= _TABLE_SIZE:
+                n_values += 1
+            elif n > 0:
+                n_values += small[n] == 0
+                small[n] += 1
+    values = np.empty(n_values, np.int64)
+    occurrences = np.ones(n_values, np.int64)
     position = 0
     for n in range(_TABLE_SIZE):
         if small[n] > 0:
             values[position] = n
             occurrences[position] = small[n]
             position += 1
-    for n in counts.flat:
-        if n >= _TABLE_SIZE:
-            values[position] = n
-            position += 1
+    for w in range(n_words):
+        if position == n_values:
+            break
+        for k in range(n_columns):
+            if counts[w, k] >= _TABLE_SIZE:
+                values[position] = counts[w, k]
+                position += 1
     return values, occurrences
 
 

@@ -32,6 +32,7 @@ from palaver.kernels.particles import (
     log_mean,
     mix,
 )
+from palaver.kernels.plain import highest_of, longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
 
@@ -68,7 +69,7 @@ def add_mixture_scores(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def log_sum(values):  # type: ignore[no-untyped-def]
     """Return the log of the sum of exponentials of ``values``. IN."""
-    highest = values.max()
+    highest = highest_of(values)
     if highest == -np.inf:
         return highest
     total = 0.0
@@ -146,7 +147,7 @@ def block_log_likelihoods(  # type: ignore[no-untyped-def]
     Cost O(K²) for each message.
     """
     columns = floored_columns(rows)
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     sums = np.empty((longest, rows.shape[0]))
     for c in range(len(conversation_offsets) - 1):
         first, last = conversation_offsets[c], conversation_offsets[c + 1]

@@ -23,6 +23,7 @@ from palaver.kernels.particles import (
     multiply_weights,
     take_logs,
 )
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import SWITCH_MESSAGE
 
@@ -147,7 +148,7 @@ def m4_log_likelihoods(  # type: ignore[no-untyped-def]
     memory O(K n_particles) for each message that waits for replies at the same time.
     """
     n_classes = weights.shape[1]
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     last_reply, slots = np.empty(longest, np.int64), np.empty(longest, np.int64)
     n_slots = 0
     for c in range(len(conversation_offsets) - 1):

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from palaver.kernels.lanes import LANES, aligned, outcome_order
 from palaver.kernels.m4_children import lay_out, make_children
-from palaver.kernels.m4_tokens import Words, sample_exact, sample_leaf, sample_metropolis
+from palaver.kernels.m4_tokens import Words, sample_exact, sample_proposed
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream
 from palaver.kernels.switch import SWITCH_OFF
 from palaver.kernels.vectors import exponentials, weighted_rows
@@ -36,9 +37,7 @@ FloatArray = NDArray[np.float64]
 @njit(cache=True)
 def _make_links(conversation_offsets):  # type: ignore[no-untyped-def]
     """Return the arrays that :func:`link_children` sets, for the largest conversation."""
-    n_messages = 0
-    for c in range(conversation_offsets.shape[0] - 1):
-        n_messages = max(n_messages, conversation_offsets[c + 1] - conversation_offsets[c])
+    n_messages = longest_stretch(conversation_offsets)
     return np.empty(n_messages + 1, np.int32), np.empty(n_messages, np.int32)
 
 
@@ -176,10 +175,8 @@ def _sweep(  # type: ignore[no-untyped-def]
                     classes, message_offsets, first_message, message, first_child, next_sibling,
                     layout, children,
                 )  # fmt: skip
-                if n_child_tokens == 0.0:
-                    sample_leaf(first, last, transition, factors, words, state, recorded)
-                elif is_metropolis:
-                    sample_metropolis(
+                if is_metropolis or n_child_tokens == 0.0:
+                    sample_proposed(
                         first, last, n_child_tokens, transition, factors, words, layout, children,
                         state, recorded,
                     )  # fmt: skip

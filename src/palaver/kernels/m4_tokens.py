@@ -1,16 +1,15 @@
 """The tokens of one M4 message, resampled one after the other (spec 1, "M4").
 
-Three samplers of the same conditional, equation (2) of :mod:`palaver.kernels.m4`:
+Two samplers of the same conditional, equation (2) of :mod:`palaver.kernels.m4`:
 
-:func:`sample_leaf`
-    no child factor: all outcomes at once;
 :func:`sample_exact`
     proposes with a bound instead of the child factor (:mod:`palaver.kernels.m4_children`) and
     accepts with their ratio; after MAX_TRIES, or where the bound is too loose, all child factors
     are computed. Either way the draw is from (2) itself, whatever the old class;
-:func:`sample_metropolis`
-    proposes without child factor and accepts with the ratio of the child factors of the new and
-    the old class: the token may stay where it is.
+:func:`sample_proposed`
+    proposes without child factor. Where there is none that is the draw; else Metropolis accepts
+    with the ratio of the child factors of the new and the old class: the token may stay where
+    it is.
 
 Helpers take plain arrays because they run for every token, compiled without reference counts
 (``_nrt=False``); counting took two thirds of a sweep.
@@ -175,47 +174,15 @@ def _count_class_tokens(first, last, n_classes, classes):  # type: ignore[no-unt
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
-def sample_leaf(  # type: ignore[no-untyped-def]
-    first, last, transition, factors, words, state, recorded
-):
-    """Draw the tokens of a message without child factor from (2). O(K) each."""
-    (is_collapsed, n_classes, n_blocks, n_tokens, omega, words_omega, switch, beta_prior,
-     class_probability, tokens, classes, counts, frozen, spare_counts, spare_frozen, order,
-     denominators, running) = words  # fmt: skip
-    background = uint64(n_classes)
-    row_length = background + uint64(1)
-    n_class = _count_class_tokens(first, last, n_classes, classes)
-    _set_factors(n_blocks, denominators, transition, factors)
-    for i in range(uint64(first), uint64(last)):
-        start = uint64(tokens[i]) * row_length
-        old = uint64(classes[i])
-        was_background = 1.0 if old == background else 0.0
-        n_others = n_class - (old < background)
-        odds = _background_odds(
-            start, was_background, n_others, last - first - 1, is_collapsed, n_classes, n_blocks,
-            n_tokens, omega, words_omega, switch, beta_prior, class_probability, counts, frozen,
-            denominators,
-        )  # fmt: skip
-        new, background_weight, old_weight = _propose(
-            start, old, was_background, odds, transition, factors, uniform(state), is_collapsed,
-            n_classes, n_blocks, omega, counts, frozen, spare_counts, spare_frozen, order,
-            denominators, running,
-        )  # fmt: skip
-        if i < uint64(recorded.shape[0]):
-            _record(running, n_classes, old, background_weight, old_weight, recorded[i, 0])
-        _move(
-            i, start, old, new, transition, factors, is_collapsed, n_classes, n_blocks, classes,
-            counts, denominators,
-        )  # fmt: skip
-        n_class = n_others + (new < background)
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
-def sample_metropolis(  # type: ignore[no-untyped-def]
+def sample_proposed(  # type: ignore[no-untyped-def]
     first, last, n_child_tokens, transition, factors, words, layout, children, state,
     recorded,
 ):  # fmt: skip
-    """Move the tokens of a message with children by Metropolis-Hastings for (2). O(K) each."""
+    """Draw the tokens of a message without child factor from (2), or move them towards it.
+
+    Where children have class-bearing tokens (``n_child_tokens > 0``) it is one step of
+    Metropolis-Hastings for each token. O(K) each.
+    """
     (is_collapsed, n_classes, n_blocks, n_tokens, omega, words_omega, switch, beta_prior,
      class_probability, tokens, classes, counts, frozen, spare_counts, spare_frozen, order,
      denominators, running) = words  # fmt: skip
@@ -224,7 +191,8 @@ def sample_metropolis(  # type: ignore[no-untyped-def]
     background = uint64(n_classes)
     row_length = background + uint64(1)
     n_class = _count_class_tokens(first, last, n_classes, classes)
-    sum_score = dot(children.counts, scores, n_blocks)
+    has_children = n_child_tokens > 0.0
+    sum_score = dot(children.counts, scores, n_blocks) if has_children else 0.0
     _set_factors(n_blocks, denominators, transition, factors)
     for i in range(uint64(first), uint64(last)):
         start = uint64(tokens[i]) * row_length
@@ -242,13 +210,14 @@ def sample_metropolis(  # type: ignore[no-untyped-def]
             denominators, running,
         )  # fmt: skip
         if i < uint64(recorded.shape[0]):
-            _record(running, n_classes, old, background_weight, old_weight, recorded[i, 1])
-        for k in range(n_classes + 1 if i < uint64(recorded.shape[0]) else 0):
-            recorded[i, 2, k] = child_log(
-                k, np.int64(old), n_others, n_child_tokens, sum_score, n_classes, n_blocks, rows,
-                powers, zeros, sums, scores,
-            )  # fmt: skip
-        if new != old:
+            drawn_from = recorded[i, 1 if has_children else 0]
+            _record(running, n_classes, old, background_weight, old_weight, drawn_from)
+            for k in range(n_classes + 1 if has_children else 0):
+                recorded[i, 2, k] = child_log(
+                    k, np.int64(old), n_others, n_child_tokens, sum_score, n_classes, n_blocks,
+                    rows, powers, zeros, sums, scores,
+                )  # fmt: skip
+        if has_children and new != old:
             difference = child_log(
                 np.int64(new), np.int64(old), n_others, n_child_tokens, sum_score, n_classes,
                 n_blocks, rows, powers, zeros, sums, scores,
@@ -262,8 +231,8 @@ def sample_metropolis(  # type: ignore[no-untyped-def]
             i, start, old, new, transition, factors, is_collapsed, n_classes, n_blocks, classes,
             counts, denominators,
         )  # fmt: skip
-        if new != old:
-            n_class = n_others + (new < background)
+        n_class = n_others + (new < background)
+        if has_children and new != old:
             move_row(rows, np.int64(new) * stride, np.int64(old) * stride, n_blocks, scores)
             sum_score += sums[new] - sums[old]
 

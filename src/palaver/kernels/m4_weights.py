@@ -22,6 +22,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from palaver.kernels.plain import highest_of
+
 FloatArray = NDArray[np.float64]
 
 #: Scale of the Langevin proposal. The bound overstates the curvature, so steps of about this
@@ -30,12 +32,16 @@ _PROPOSAL_SCALE = 1.65
 
 
 @njit(cache=True)
-def _count_message(message_offsets, classes, message, counts):  # type: ignore[no-untyped-def]
-    """Add the class-bearing tokens of a message to ``counts`` (K,). IN-OUT."""
-    n_classes = counts.shape[0]
+def _count_message(  # type: ignore[no-untyped-def]
+    message_offsets, classes, message, n_classes, counts
+):
+    """Add the class-bearing tokens of a message to ``counts`` (>= K,) IN-OUT; return how many."""
+    n_tokens = 0
     for i in range(message_offsets[message], message_offsets[message + 1]):
         if classes[i] < n_classes:
             counts[classes[i]] += 1.0
+            n_tokens += 1
+    return n_tokens
 
 
 @njit(cache=True)
@@ -45,7 +51,9 @@ def _add_group(features, counts, weights, shares, gradient, curvature):  # type:
     features: (K+2,) IN; counts: (K,) IN; shares: (K,) scratch; gradient, curvature: IN-OUT. O(K^2).
     """
     n_features, n_classes = weights.shape
-    total = counts.sum()
+    total = 0.0
+    for j in range(n_classes):
+        total += counts[j]
     if total == 0.0:
         return 0.0
     shares[:] = 0.0
@@ -53,7 +61,7 @@ def _add_group(features, counts, weights, shares, gradient, curvature):  # type:
         if features[f] != 0.0:
             for j in range(n_classes):
                 shares[j] += features[f] * weights[f, j]
-    highest = shares.max()
+    highest = highest_of(shares)
     norm = 0.0
     objective = 0.0
     for j in range(n_classes):
@@ -107,7 +115,7 @@ def weight_statistics(message_offsets, parents, classes, weights):  # type: igno
             next_sibling[message] = first_child[parent]
             first_child[parent] = message
         else:
-            _count_message(message_offsets, classes, message, counts)
+            _count_message(message_offsets, classes, message, n_classes, counts)
     features[n_classes] = 1.0
     features[n_classes + 1] = 1.0
     objective = _add_group(features, counts, weights, shares, gradient, curvature)
@@ -118,14 +126,12 @@ def weight_statistics(message_offsets, parents, classes, weights):  # type: igno
             continue
         counts[:] = 0.0
         while child >= 0:
-            _count_message(message_offsets, classes, child, counts)
+            _count_message(message_offsets, classes, child, n_classes, counts)
             child = next_sibling[child]
-        histogram = features[:n_classes]
-        histogram[:] = 0.0
-        _count_message(message_offsets, classes, message, histogram)
-        length = histogram.sum()
-        if length > 0.0:
-            histogram /= length
+        features[:n_classes] = 0.0
+        length = _count_message(message_offsets, classes, message, n_classes, features)
+        for k in range(n_classes if length > 0 else 0):
+            features[k] /= length
         objective += _add_group(features, counts, weights, shares, gradient, curvature)
     return objective, gradient, curvature
 

@@ -15,6 +15,7 @@ import math
 
 from numba import njit
 
+from palaver.kernels.plain import highest_of
 from palaver.kernels.random import uniform
 
 _TINY = 1e-250
@@ -44,7 +45,7 @@ def take_logs(factors, log_factors):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def log_mean(log_weights):  # type: ignore[no-untyped-def]
     """Return the log of the mean of the weights (P,). IN."""
-    highest = log_weights.max()
+    highest = highest_of(log_weights)
     total = 0.0
     for i in range(log_weights.shape[0]):
         total += math.exp(log_weights[i] - highest)
@@ -62,7 +63,7 @@ def choose_survivors(log_weights, state, survivors):  # type: ignore[no-untyped-
     log_weights : (P,) IN-OUT; state : (4,) IN-OUT; survivors : (P,) OUT.
     """
     n = log_weights.shape[0]
-    highest = log_weights.max()
+    highest = highest_of(log_weights)
     total = squares = 0.0
     for i in range(n):
         weight = math.exp(log_weights[i] - highest)

@@ -22,7 +22,8 @@ def break_cycles(parents):  # type: ignore[no-untyped-def]
     """
     unseen, on_path, done = 0, 1, 2
     status = np.zeros(len(parents), np.uint8)
-    cut = []
+    is_cut = np.zeros(len(parents), np.bool_)
+    n_cut = 0
     for start in range(len(parents)):
         message = start
         while message >= 0 and status[message] == unseen:
@@ -34,14 +35,20 @@ def break_cycles(parents):  # type: ignore[no-untyped-def]
             while member != message:
                 earliest = min(earliest, member)
                 member = parents[member]
-            cut.append(earliest)
+            is_cut[earliest] = True
+            n_cut += 1
         message = start
         while message >= 0 and status[message] == on_path:
             status[message] = done
             message = parents[message]
-    roots = np.array(cut, np.int64) if len(cut) > 0 else np.empty(0, np.int64)
-    parents[roots] = -1
-    return np.sort(roots)
+    roots = np.empty(n_cut, np.int64)
+    filled = 0
+    for message in range(len(parents)):
+        if is_cut[message]:
+            parents[message] = -1
+            roots[filled] = message
+            filled += 1
+    return roots
 
 
 @njit(cache=True, nogil=True)
