@@ -16,6 +16,7 @@ from palaver.draw.svg import Svg, shorten, tag, words
 STEPS = (1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0)
 #: Edges kept a node, the strongest first, and the least traffic an edge must carry.
 _MORE, _LESS, _LEAST_TRAFFIC = 6, 3, 0.001
+_LEAST_SHARE = 0.03
 MAX_NODES = 30
 
 
@@ -42,6 +43,20 @@ class Edge:
     probability: float
     weight: float | None = None
 
+    @property
+    def usual(self) -> float:
+        """Share of the target on the whole, with which ``probability`` is compared."""
+        return self.probability / max(self.effect, 1e-9)
+
+
+def least_share(n_classes: int) -> float:
+    """Return the share of a reply below which a class is no typical answer to anything.
+
+    "Five times as likely as usual" misleads if it is two in a hundred words. With many classes,
+    of which none is large, half an even share counts.
+    """
+    return min(_LEAST_SHARE, 0.5 / max(n_classes, 1))
+
 
 def find_edges(
     shares: NDArray[np.float64],
@@ -52,13 +67,15 @@ def find_edges(
     """Choose the arrows worth drawing, the strongest last so that they lie on top.
 
     An arrow must change what is usual by the first of :data:`STEPS`, and what it raises must
-    be at least a thousandth of all traffic.
+    be at least a thousandth of all traffic and :func:`least_share` of what is said there.
     """
+    enough = least_share(following.shape[1])
     edges = []
     for source in range(len(shares) + 1):
         start = source == len(shares)
         traffic = following[source] * (1.0 if start else shares[source])
         raised = (effects[source] >= STEPS[0]) & (traffic >= _LEAST_TRAFFIC)
+        raised &= following[source] >= enough
         lowered = effects[source] <= 1 / STEPS[0]
         order = np.argsort(-effects[source], kind="stable")
         chosen = [k for k in order if raised[k]][:_MORE]

@@ -125,12 +125,12 @@ def _groups(
     if isinstance(column.dtype, pl.List):
         table = table.explode("group").unique(maintain_order=True)
     table = table.with_columns(pl.col("group").cast(pl.String).fill_null(NO_GROUP))
-    sizes = table.group_by("group").len()
+    sizes = table.group_by("group").agg(pl.len(), first=pl.col("message").min())
     if _is_period(corpus, by):
         order = sizes.sort(pl.col("group") == NO_GROUP, "group")["group"]
     else:
         none = pl.col("group") == NO_GROUP
-        order = sizes.sort(none, -pl.col("len").cast(pl.Int64), "group")["group"]
+        order = sizes.sort(none, -pl.col("len").cast(pl.Int64), "first", "group")["group"]
         if top is not None and len(order) - (NO_GROUP in order) > top:
             kept = [*order[:top], NO_GROUP]
             known_name = pl.when(pl.col("group").is_in(kept)).then("group")

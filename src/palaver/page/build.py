@@ -7,12 +7,14 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
+from palaver.encode import encode
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
@@ -52,6 +54,7 @@ def report(
     anonymize: bool = False,
     title: str | None = None,
     test: Corpus | None = None,
+    foretell: bool = True,
     max_messages: int = MAX_MESSAGES,
     max_characters: int = MAX_CHARACTERS,
     command: str | None = None,
@@ -70,12 +73,14 @@ def report(
     names : mapping or path, optional
         Names of classes by their number, or a file that the page exported.
     anonymize : bool
-        Take people out first, as ``corpus.anonymized()`` does, and leave out the model's
-        words that are then in no text any more.
+        Show the texts as ``corpus.anonymized()`` has them, and leave out the model's words
+        that are then in no text any more. Numbers are the same as without.
     title : str, optional
     test : Corpus, optional
         Conversations that the model has not seen, to say how well it foretells words; without,
         it is tried on the texts it knows, and the page says so.
+    foretell : bool
+        Whether to try that at all; it compiles a loop of its own the first time.
     max_messages, max_characters : int
         How much the page's reader may carry; see :mod:`palaver.page.embed`.
     command : str, optional
@@ -99,9 +104,8 @@ def report(
         )
     if not corpus.n_messages:
         raise ParameterError("report: the corpus holds no messages")
-    if anonymize:
-        corpus = corpus.anonymized()
-    findings = gather(model, corpus, max_messages, max_characters, test)
+    shown_as = corpus.anonymized() if anonymize else None
+    findings = gather(model, corpus, max_messages, max_characters, test, foretell, shown_as)
     given = read_names(names, findings.summary)
     html = render(findings, given, anonymized=anonymize, title=title, command=command,
                   rebuilder=rebuilder)  # fmt: skip
@@ -171,7 +175,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": lambda share: "under 1%" if 0 < share < 0.005 else f"{share:.0%}",
+        "percent": percent,
         "number": lambda value: f"{value:,}",
         "counted": lambda value, noun: f"{value:,} {noun}{'' if value == 1 else 's'}",
         "times": times,
@@ -181,11 +185,16 @@ def _environment() -> Environment:
     return environment
 
 
+def percent(share: float) -> str:
+    """Say a share: whole percents, but never nothing for something."""
+    return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
 def times(effect: float) -> str:
-    """Say how many times as likely: ``3.9 times``, or ``a fifth`` as a division."""
-    if effect >= 1:
-        return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
-    return f"1/{1 / max(effect, 1e-9):.1f}" if effect > 0.1 else f"1/{1 / max(effect, 1e-9):.0f}"
+    """Say how many times as likely: ``3.9``, or ``1/5.0`` where it is less."""
+    if effect < 1:
+        return f"1/{times(1 / max(effect, 1e-9))}"
+    return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
 
 
 def _noun(findings: Findings) -> str:
@@ -214,9 +223,9 @@ def _hash(text: str) -> str:
 
 def _gone(findings: Findings) -> frozenset[str]:
     """Return the words of the model that are in no text of an anonymized corpus."""
-    vocabulary = findings.encoded.vocabulary.words
-    there = set(findings.encoded.tokens.tolist())
-    return frozenset(word for i, word in enumerate(vocabulary) if i not in there)
+    shown = encode(findings.corpus, findings.encoded.vocabulary)
+    there = np.bincount(shown.tokens, minlength=len(shown.vocabulary))
+    return frozenset(word for word, n in zip(shown.vocabulary.words, there, strict=True) if not n)
 
 
 def _corpus_facts(findings: Findings) -> dict[str, Any]:
@@ -248,12 +257,13 @@ def _data(
         "within": findings.summary.transition_steps == "document",
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
-             "named": a.named, "share": round(a.share, 4), "start": round(a.start, 3)}
+             "named": a.named, "share": percent(a.share),
+             "start": times(a.start) if a.opens else None}
             for a in acts
         ],
         "edges": [
-            [e.source, e.target, round(e.effect, 4), round(e.probability, 4),
-             None if e.weight is None else round(e.weight, 3)]
+            [e.source, e.target, round(e.effect, 3), times(e.effect), percent(e.probability),
+             percent(e.usual), None if e.weight is None else round(e.weight, 2)]
             for e in graph["edges"]
         ],
         "steps": graph["steps"],

@@ -49,7 +49,11 @@ class Findings:
     ----------
     summary : ModelSummary
     corpus : Corpus
+        As it is shown: without people, if they are to be taken out.
+    texts : list of str
+        What the model has read of the messages that the reader carries.
     encoded : Encoded
+        What the model has read: all numbers are of this.
     order : array of int64, shape (n_classes,)
         Class number of each rank.
     shares : array of float64, shape (n_messages, n_classes)
@@ -66,14 +70,17 @@ class Findings:
         What the reader carries.
     guess : Guess or None
         How well the model foretells words, of a model that can say it.
-    walks : list of Walk
-        Walks of telling documents, of a model that has them.
+    foretell : bool
+        Whether it was asked.
     marks : Marks
         Token classes of the messages that are shown.
+    walks : list of Walk
+        Walks of telling documents, of a model that has them.
     """
 
     summary: ModelSummary
     corpus: Corpus
+    texts: list[str]
     encoded: Encoded
     order: NDArray[np.int64]
     shares: NDArray[np.float64]
@@ -84,6 +91,7 @@ class Findings:
     examples: list[list[int]]
     shown: Shown
     guess: Guess | None
+    foretell: bool
     marks: Marks
     walks: list[Walk]
 
@@ -104,8 +112,13 @@ def gather(
     max_messages: int,
     max_characters: int,
     test: Corpus | None = None,
+    foretell: bool = True,
+    shown_as: Corpus | None = None,
 ) -> Findings:
-    """Let a model annotate a corpus, and foretell the words of another one if it is given."""
+    """Let a model annotate a corpus, and foretell words of it, or of ``test`` if that is given.
+
+    ``shown_as`` has the same messages as they are to be shown; the model reads the others.
+    """
     summary = model.summary()
     order = np.argsort(-summary.class_shares, kind="stable")
     encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
@@ -123,12 +136,16 @@ def gather(
     offsets = corpus.conversation_offsets
     conversation = np.searchsorted(offsets, telling["message"].to_numpy(), side="right") - 1
     shown = choose(corpus, conversation.tolist(), max_messages, max_characters)
+    seen = test is None and learned_from(encoded)
+    part, displayed = corpus.take(shown.conversations), shown_as or corpus
     return Findings(
-        summary, corpus, encoded, order, shares, speaking, following,
+        summary, displayed, part.table["text"].to_list(), encoded, order, shares, speaking,
+        following,
         relative(following, summary.class_shares[order]), observed, examples, shown,
-        guess_words(model, corpus if test is None else test,
-                    seen=test is None and learned_from(encoded)),
-        _marks(model, corpus, shown, order, shares),
+        guess_words(model, corpus if test is None else test, seen=seen) if foretell else None,
+        foretell,
+        _marks(model, part, displayed.take(shown.conversations), order,
+               shares[rows_of(corpus, shown)]),
         find_walks(model, corpus, encoded, order, sorted({row for own in examples for row in own})),
     )  # fmt: skip
 
@@ -152,8 +169,8 @@ def _following(
 
 def _marks(
     model: Annotator,
-    corpus: Corpus,
-    shown: Shown,
+    part: Corpus,
+    displayed: Corpus,
     order: NDArray[np.int64],
     shares: NDArray[np.float64],
 ) -> Marks:
@@ -161,12 +178,10 @@ def _marks(
 
     The words of a model that has no classes for tokens get that of their message.
     """
-    part = corpus.take(shown.conversations)
     token_classes = getattr(model, "token_classes", None)
     if token_classes is None:
         lengths = np.diff(encode(part, model.vocabulary_).message_offsets)
-        rows = rows_of(corpus, shown)
-        ranks = np.repeat(shares[rows].argmax(axis=1), lengths).astype(np.int16)
+        ranks = np.repeat(shares.argmax(axis=1), lengths).astype(np.int16)
     else:
         table = token_classes(part)
         rank_of = np.empty(len(order) + 1, np.int16)
@@ -179,8 +194,9 @@ def _marks(
             own = table["topic"].fill_null(topics.height).to_numpy()
             ranks = np.where(own < topics.height, place[own], ranks)
         lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
-    words = set(model.vocabulary_.words)
-    return mark(part.table["text"], ranks, lengths, words, MAX_TEXT, len(order))
+    known = set(model.vocabulary_.words)
+    texts, as_shown = part.table["text"], displayed.table["text"]
+    return mark(texts, ranks, lengths, known, MAX_TEXT, len(order), as_shown)
 
 
 def learned_from(encoded: Encoded) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 import polars as pl
@@ -23,9 +24,9 @@ class Marks:
     Attributes
     ----------
     runs : list of str
-        For each message its coloured stretches, as :func:`pack` writes them: characters
-        skipped, characters covered, rank of the class, and so on. Characters are UTF-16
-        units, as in JavaScript.
+        For each message its coloured stretches in the text as it is shown, as :func:`pack`
+        writes them: characters skipped, characters covered, rank of the class, and so on.
+        Characters are UTF-16 units, as in JavaScript.
     words : list of str
         All words of all messages, known to the model or not.
     ranks : array of int16, shape (n_words,)
@@ -52,6 +53,7 @@ def mark(
     known: Collection[str],
     limit: int,
     n_classes: int = 32_767,
+    shown: pl.Series | None = None,
 ) -> Marks:
     """Find the tokens of messages in their texts.
 
@@ -68,6 +70,9 @@ def mark(
         Characters of a text beyond which nothing is marked, for it is not shown.
     n_classes : int
         Ranks from here on are topics: marked, but of no class.
+    shown : polars.Series of str, optional
+        The same texts as they are shown, where people were taken out of them. Words that
+        are in both keep their class, words that were put in have none.
     """
     runs: list[str] = []
     words: list[str] = []
@@ -76,12 +81,13 @@ def mark(
     breaks: list[bool] = []
     counts = np.zeros(len(texts), np.int64)
     done = 0
-    for i, (text, found) in enumerate(_split(texts)):
+    as_shown = _split(texts if shown is None else shown)
+    for i, ((text, found), other) in enumerate(zip(_split(texts), as_shown, strict=True)):
         own = ranks[done : done + lengths[i]].tolist()
         done += int(lengths[i])
         classes = _classes(found, own, known)
         spans = _spans(text, found)
-        runs.append(pack(_stretches(text, spans, classes, limit)))
+        runs.append(pack(_stretches(*_as_shown(text, spans, found, classes, other), limit)))
         starts += [start for start, _ in spans]
         breaks += _line_starts(text, spans)
         words += found
@@ -105,6 +111,23 @@ def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str]) -
         return [UNKNOWN] * len(found)
     following = iter(own)
     return [next(following) if hit else UNKNOWN for hit in is_known]
+
+
+def _as_shown(
+    text: str,
+    spans: list[tuple[int, int]],
+    found: Sequence[str],
+    classes: list[int],
+    shown: tuple[str, list[str]],
+) -> tuple[str, list[tuple[int, int]], list[int]]:
+    """Return a text as it is shown, where its words stand, and their classes."""
+    other, others = shown
+    if other == text:
+        return text, spans, classes
+    carried = [UNKNOWN] * len(others)
+    for first, there, size in SequenceMatcher(None, found, others).get_matching_blocks():
+        carried[there : there + size] = classes[first : first + size]
+    return other, _spans(other, others), carried
 
 
 def _spans(text: str, found: Sequence[str]) -> list[tuple[int, int]]:

@@ -28,6 +28,7 @@ def make_quality(findings: Findings) -> dict[str, Any]:
     return {
         "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
         "guess": findings.guess,
+        "foretell": findings.foretell,
         "gold": sorted(filter(None, gold), key=lambda table: -table["v_measure"]),
         "tables": [
             _further(title, table)

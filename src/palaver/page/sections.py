@@ -48,6 +48,8 @@ class Act:
         likely as usual.
     start : float
         How many times as likely as usual threads start with it.
+    opens : bool
+        Whether that is typical of it: clearly more than usual, and not rare there.
     examples : list of dict
     curve : str
         SVG of its share over the thread.
@@ -66,6 +68,7 @@ class Act:
     before: list[tuple[int, float]]
     after: list[tuple[int, float]]
     start: float
+    opens: bool
     examples: list[dict[str, Any]]
     curve: str
 
@@ -75,8 +78,8 @@ def make_acts(
 ) -> list[Act]:
     """Describe each class, the largest first."""
     n_classes = findings.n_classes
-    texts = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
-    sentences = typical_sentences(texts, findings.marks, n_classes)
+    as_shown = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
+    sentences = typical_sentences(findings.texts, findings.marks, n_classes, shown=as_shown)
     words = telling_words(findings, _WORDS, hidden)
     known = findings.summary.names or findings.summary.facts.get("class_names", [])
     given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
@@ -95,9 +98,10 @@ def make_acts(
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
             told=spoken([name(word, MAX_WORD) for word in words[k]]),
             sentences=[name(sentence) for sentence in sentences[k]],
-            before=_typical(findings.effects[:-1, k]),
-            after=_typical(findings.effects[k]),
+            before=_typical(findings.effects[:-1, k], findings.following[:-1, k]),
+            after=_typical(findings.effects[k], findings.following[k]),
             start=float(findings.effects[-1, k]),
+            opens=bool(_is_typical(findings.effects[-1], findings.following[-1])[k]),
             examples=[_example(findings, row, k) for row in findings.examples[k]],
             curve=band_chart(
                 positions.shares[:, k], None, None, positions.labels, k, top,
@@ -131,9 +135,15 @@ def _sizes(findings: Findings, words: list[list[str]]) -> list[list[int]]:
     return sizes
 
 
-def _typical(effects: NDArray[np.float64]) -> list[tuple[int, float]]:
-    order = np.argsort(-effects, kind="stable")[:_NEIGHBOURS]
-    return [(int(k), float(effects[k])) for k in order if effects[k] >= _NOTABLE]
+def _typical(effects: NDArray[np.float64], shares: NDArray[np.float64]) -> list[tuple[int, float]]:
+    """Return the strongest of what is clearly likelier than usual and not rare, in order."""
+    typical = _is_typical(effects, shares)
+    order = [k for k in np.argsort(-effects, kind="stable") if typical[k]]
+    return [(int(k), float(effects[k])) for k in order[:_NEIGHBOURS]]
+
+
+def _is_typical(effects: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (effects >= _NOTABLE) & (shares >= graph.least_share(len(effects)))
 
 
 def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
@@ -222,7 +232,7 @@ def make_story(acts: list[Act], graph_data: dict[str, Any]) -> dict[str, Any]:
     starters = sorted(acts, key=lambda act: -act.start * act.share)
     return {
         "largest": acts[:3],
-        "starts": [act for act in starters[:2] if act.start >= _NOTABLE],
+        "starts": [act for act in starters[:2] if act.opens],
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
     }
 

@@ -19,7 +19,11 @@ _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
 
 
 def typical_sentences(
-    texts: Sequence[str], marks: Marks, n_classes: int, n_sentences: int = 3
+    texts: Sequence[str],
+    marks: Marks,
+    n_classes: int,
+    n_sentences: int = 3,
+    shown: Sequence[str] | None = None,
 ) -> list[list[str]]:
     """Return short sentences for each class, the most typical first.
 
@@ -28,18 +32,18 @@ def typical_sentences(
     these the same. It is the more typical the more telling its words are: the mean of
     the roots of ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; the root, so
     that no single word decides. Sentences with links
-    or that address somebody (``@``) are left out, and those that share most words with a
-    better one.
+    or that address somebody (``@``) are left out, those that share most words with a
+    better one, and those that are not in the text as it is ``shown``.
     """
     found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
     if marks.words:
-        for rank, score, sentence in _candidates(texts, marks, n_classes):
+        for rank, score, sentence in _candidates(texts, marks, n_classes, shown or texts):
             found[rank].append((score, sentence))
     return [_different(sorted(own, key=lambda c: (-c[0], c[1])), n_sentences) for own in found]
 
 
 def _candidates(
-    texts: Sequence[str], marks: Marks, n_classes: int
+    texts: Sequence[str], marks: Marks, n_classes: int, shown: Sequence[str]
 ) -> Iterator[tuple[int, float, str]]:
     """Yield (rank, score, sentence) of the best sentences of each class."""
     numbers_of = {word: number for number, word in enumerate(dict.fromkeys(marks.words))}
@@ -64,8 +68,9 @@ def _candidates(
         score = np.bincount(numbers, weights=spoken * np.sqrt(telling[codes, rank]))[chosen]
         score *= own[chosen] / np.maximum(bearing[chosen] * n_words[chosen], 1)
         for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
-            sentence = _cut(texts, marks, int(firsts[chosen[i]]), int(lasts[chosen[i]]))
-            if sentence:
+            first, last = int(firsts[chosen[i]]), int(lasts[chosen[i]])
+            sentence = _cut(texts, marks, first, last)
+            if sentence and sentence in " ".join(shown[int(marks.messages[first])].split()):
                 yield rank, float(score[i]), sentence
 
 

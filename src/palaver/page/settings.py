@@ -21,7 +21,7 @@ def make_settings(findings: Findings, command: str | None, anonymized: bool) -> 
         "texts from": "anonymized" if anonymized else name(Path(corpus.source).name),
         "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
     }
-    same = anonymized or learned_from(findings.encoded)
+    same = learned_from(findings.encoded)
     return {
         "facts": {key.replace("_", " "): _plain(value) for key, value in facts.items()},
         "params": {key: _plain(value) for key, value in summary.params.items()},

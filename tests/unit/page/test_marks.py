@@ -85,3 +85,16 @@ def test_what_is_not_shown_is_not_marked_and_other_splits_are_left_alone():
 def test_lines_begin_sentences():
     marks = mark_one("one two\n- three\nfour", [0] * 5, ["one", "two", "-", "three", "four"])
     assert marks.breaks.tolist() == [True, False, True, False, True]
+
+
+def test_words_keep_their_class_where_others_were_replaced():
+    texts = pl.Series(["@ann thanks ann, it works", "it works"])
+    shown = pl.Series(["@p1 thanks ann, it works", "it works"])
+    known = {"@", "ann", "thanks", "it", "works"}
+    ranks = np.array([0, 1, 2, 3, 0, 1, 2, 3], np.int16)  # @ ann thanks ann it works | it works
+    plain = mark(texts, ranks, np.array([6, 2]), known, 100)
+    marks = mark(texts, ranks, np.array([6, 2]), known, 100, shown=shown)
+    assert marks.words == plain.words
+    assert marks.runs[1] == plain.runs[1]
+    # @ is of 0, p1 of none, thanks of 2, ann of 3, it of 0, works of 1
+    assert marks.runs[0] == pack([0, 1, 0, 3, 6, 2, 1, 3, 3, 2, 2, 0, 1, 5, 1])

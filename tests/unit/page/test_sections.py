@@ -418,3 +418,57 @@ def test_the_page_of_walks_speaks_of_documents(corpus, tmp_path):
     assert "a document that has come to the first" in page
     assert "replies to the first" not in page
     assert '"within": true' in page or '"within":true' in page
+
+
+def test_numbers_of_an_anonymized_page_are_those_of_the_texts_as_they_were(corpus):
+    """The placeholder for strangers, "someone", is a word that this model knows."""
+    table = corpus.table.with_row_index("row")
+    text = (
+        pl.when(pl.col("row") % 3 == 0)
+        .then(pl.lit("@wanderer42 knows, ann@example.org too. ") + pl.col("text"))
+        .when(pl.col("row") % 3 == 1)
+        .then(pl.lit("Someone said that. ") + pl.col("text"))
+        .otherwise("text")
+    )
+    spoken = pv.Corpus.from_polars(table.with_columns(text=text).drop("row"))
+    model = small_model(spoken, n_sweeps=20)
+    assert "someone" in model.vocabulary_.words
+    plain = gather(model, spoken, 1000, 10**6, foretell=False)
+    hidden = gather(model, spoken, 1000, 10**6, foretell=False, shown_as=spoken.anonymized())
+    np.testing.assert_array_equal(hidden.shares, plain.shares)
+    read_again = gather(model, spoken.anonymized(), 1000, 10**6, foretell=False)
+    assert (read_again.shares != plain.shares).any()  # or this test could not fail
+    found = []
+    for findings in (plain, hidden):
+        acts = make_acts(findings, {}, frozenset(), positions_of(findings))
+        groups = make_groups(findings, acts)
+        found.append(
+            (
+                [(act.share, act.start, act.before, act.after, act.curve) for act in acts],
+                [[(e["share"], e["thread"], e["message"]) for e in act.examples] for act in acts],
+                [[(r["messages"], r["values"]) for r in t["rows"]] for t in groups["tables"]],
+                groups["time"],
+                make_quality(findings)["gold"],
+                make_quality(findings)["dropped"],
+            )
+        )
+    for before, after in zip(*found, strict=True):
+        assert before == after
+    texts = hidden.corpus.table["text"].str.join(" ").item()
+    assert "wanderer42" not in texts
+    assert "ann@example.org" not in texts
+    for act in make_acts(hidden, {}, frozenset(), positions_of(hidden)):
+        assert not any("wanderer42" in example["text"] for example in act.examples)
+        assert not any("wanderer42" in sentence for sentence in act.sentences)
+
+
+def test_rare_answers_are_not_called_typical_and_sentences_say_both_shares():
+    shares = np.array([0.6, 0.385, 0.015])
+    following = np.array([[0.3, 0.68, 0.02], [0.9, 0.099, 0.001], [0.6, 0.39, 0.01], shares])
+    effects = np.vstack((following[:3] / (shares @ following[:3]), np.ones(3)))
+    assert effects[0, 2] > 1.2
+    edges = graph.find_edges(shares, following, effects)
+    assert (0, 2) not in {(edge.source, edge.target) for edge in edges if edge.effect > 1}
+    edge = next(edge for edge in edges if (edge.source, edge.target) == (0, 1))
+    assert edge.usual == pytest.approx(shares @ following[:3, 1])
+    assert graph.least_share(100) == 0.005

@@ -47,13 +47,6 @@ function percent(share) {
   return share > 0 && share < 0.005 ? "under 1%" : Math.round(100 * share) + "%";
 }
 
-// "3.9 times as", or "less than half as", in words.
-function timesAs(effect) {
-  if (effect >= 1) return (effect < 9.95 ? effect.toFixed(1) : Math.round(effect)) + " times as";
-  const less = 1 / Math.max(effect, 1e-9);
-  return "only 1/" + (less < 9.95 ? less.toFixed(1) : Math.round(less)) + " as";
-}
-
 function badge(rank) {
   return make("span", { class: "badge " + acts[rank].colour }, acts[rank].letter);
 }

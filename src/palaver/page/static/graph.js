@@ -1,21 +1,27 @@
 // The act graph: a slider for the weakest arrow, and everything in words.
 
 const wholes = data.within ? "Documents" : "Threads";
+const answer = data.within ? "the next step" : "the reply";
 
-function edgeInWords(from, to, effect, probability, weight) {
+// Numbers come rounded and spelled, so that they are the same wherever they are said.
+function timesAs(times) {
+  return (times.startsWith("1/") ? "only " + times : times + " times") + " as";
+}
+
+function edgeInWords(from, to, effect, times, share, usual, weight) {
   const target = acts[to].name;
-  const share = "expected share " + percent(probability) + (weight == null ? "" : ", weight " + (weight > 0 ? "+" : "") + weight.toFixed(2));
-  if (from < 0) return wholes + " start with " + target + " " + timesAs(effect) + " often as it occurs on the whole (" + share + ").";
+  const own = weight == null ? "" : "; the model's weight is " + (weight > 0 ? "+" : "") + weight.toFixed(2);
+  if (from < 0) return wholes + " start with " + target + " " + timesAs(times) + " often as it occurs on the whole: " + share + " of the start instead of " + usual + own + ".";
   const self = from === to ? target + " again" : target;
-  return "After " + acts[from].name + ", " + self + " is " + timesAs(effect) + " likely as usual (" + share + ").";
+  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + own + ".";
 }
 
 function nodeInWords(rank) {
   const act = acts[rank];
-  const lines = [act.letter + ", " + act.name + ": " + percent(act.share) + " of what is done here."];
-  if (act.start >= 1.2) lines.push(wholes + " start with it " + timesAs(act.start) + " often as it occurs on the whole.");
+  const lines = [act.letter + ", " + act.name + ": " + act.share + " of what is done here."];
+  if (act.start) lines.push(wholes + " start with it " + timesAs(act.start) + " often as it occurs on the whole.");
   const strong = data.edges.filter((edge) => edge[2] >= 1.2).sort((a, b) => b[2] - a[2]);
-  const list = (edges, end) => edges.slice(0, 3).map((edge) => acts[edge[end]].name + " (" + timesAs(edge[2]).replace(" as", "") + ")").join(", ");
+  const list = (edges, end) => edges.slice(0, 3).map((edge) => acts[edge[end]].name + " (" + edge[3] + " times, " + edge[4] + " instead of " + edge[5] + ")").join(", ");
   const next = strong.filter((edge) => edge[0] === rank);
   const before = strong.filter((edge) => edge[1] === rank && edge[0] >= 0 && edge[0] !== rank);
   if (next.length) lines.push("It leads to " + list(next, 1) + ".");

@@ -52,7 +52,7 @@ function showName(rank) {
   for (const place of all('[data-name="' + rank + '"]')) place.textContent = act.name;
   for (const place of all('[data-label="' + rank + '"]')) {
     showLabel(place, act.name);
-    place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + percent(act.share));
+    place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + act.share);
   }
   showVerb();
   const only = $('#only option[value="' + rank + '"]');
