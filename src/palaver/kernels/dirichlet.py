@@ -407,7 +407,8 @@ def draw_word_weights(
 
     maxima = np.max(list(run(draw, starts, count_slices, slices)), axis=0)
     sums = np.sum(list(run(partial(_exponentiate, maxima), slices)), axis=0)
-    weights /= sums
+    for _ in run(lambda part: np.divide(part, sums, out=part), slices):
+        pass
     return weights
 
 

@@ -11,6 +11,7 @@ Ritter, Cherry & Dolan (2010), the baseline of Paul (2012); spec and equations i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -252,7 +253,7 @@ class BlockHMMEngine(ThreadEngine):
             gammas = generator.standard_gamma(counts + alpha)
             gammas = np.maximum(gammas, np.finfo(float).tiny)
             arrays["rows"] = gammas / gammas.sum(axis=1, keepdims=True)
-        return arrays, {"log_transitions": float(kernels.log_transitions(counts, alpha))}
+        return arrays, {"log_transitions": partial(kernels.log_transitions, counts, alpha)}
 
     def prepare(self, arrays: Arrays) -> Arrays:
         """Take the logs of the words' probabilities, once a round, in slices of the words."""

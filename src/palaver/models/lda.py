@@ -9,6 +9,7 @@ Blei, Ng & Jordan (2003), collapsed as in Griffiths & Steyvers (2004); spec and 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -184,7 +185,7 @@ class LDAEngine(TokenEngine):
         alpha = shared.arrays["alpha"]
         if self.alpha is None:
             alpha = dirichlet.update_alpha(histograms, lengths, alpha, 1)
-        log_classes = float(dirichlet.log_classes(histograms, lengths, alpha))
+        log_classes = partial(dirichlet.log_classes, histograms, lengths, alpha)
         return {"alpha": alpha}, {"log_transitions": log_classes}
 
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:

@@ -113,24 +113,37 @@ class ThreadEngine:
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
-        """Draw or optimise every parameter given the merged counts."""
+        """Draw or optimise every parameter given the merged counts.
+
+        What nothing waits for is handed to ``run`` before what is waited for, so that threads
+        are busy all the time; the results do not depend on it.
+        """
         counts, totals = self._counts(statistics)
+        learns = self.omega is None
+        facts = self.run(dirichlet.seeded_histogram, [counts] * learns, [self.seeds] * learns)
         omega = float(shared.arrays["omega"])
         transitions, info = self.update_transitions(shared, statistics, generator)
-        if self.omega is None:
-            values, occurrences, columns, signs = dirichlet.seeded_histogram(counts, self.seeds)
+        for values, occurrences, columns, signs in facts:
             omega, _ = dirichlet.sample_concentration(
                 omega, values, occurrences, columns, self.n_words, generator, signs=signs
             )
+        log_transitions = info.pop("log_transitions")
+
+        def log_classes() -> float:
+            return float(log_transitions() if callable(log_transitions) else log_transitions)
+
+        def log_words() -> float:
+            own = float(dirichlet.log_dirichlet_multinomial(counts, omega).sum())
+            if self.seeds is None:
+                return own
+            return own - float(dirichlet.log_dirichlet_multinomial(self.seeds, omega).sum())
+
+        logs = self.run(lambda work: work(), [log_classes, log_words])
         arrays: Arrays = {"omega": np.array(omega), **transitions}
         if not self.collapsed:
             arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator, self.run)
             arrays |= self.draw_switches(totals, generator)
-        log_joint = info.pop("log_transitions")
-        log_joint += float(dirichlet.log_dirichlet_multinomial(counts, omega).sum())
-        if self.seeds is not None:
-            log_joint -= float(dirichlet.log_dirichlet_multinomial(self.seeds, omega).sum())
-        log_joint += self.log_switches(totals, statistics)
+        log_joint = sum(logs) + self.log_switches(totals, statistics)
         share = totals[self.n_classes] / max(totals.sum(), 1)
         trace = {"log_joint": log_joint, "omega": omega, "background": float(share), **info}
         return Globals(self.next_phase(shared), self.prepare(arrays)), trace
@@ -205,7 +218,11 @@ class ThreadEngine:
     def update_transitions(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Return new transition parameters and infos, ``log_transitions`` among them."""
+        """Return new transition parameters and infos, ``log_transitions`` among them.
+
+        That is the log probability of the classes, or a function that computes it, if it takes
+        time: it is called in a thread.
+        """
         raise NotImplementedError
 
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
