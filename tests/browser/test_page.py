@@ -199,6 +199,28 @@ def test_nothing_sticks_out_at_any_width(visit, path, width):
     wide = page.locator(".act-graph.wide").is_visible()
     assert wide == (width > 700)
     assert page.locator(".act-graph.tall").is_visible() != wide
+    assert page.locator(".trace.narrow").is_visible() != wide
+    small = page.evaluate("""() => Array.from(document.querySelectorAll(".trace .tick"))
+        .filter(e => e.getBoundingClientRect().width)
+        .map(e => e.getBoundingClientRect().height)""")
+    assert min(small) >= 9
+    ends = page.locator(".top nav a").evaluate_all(
+        "all => all.map(a => a.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= width
+
+
+def test_what_is_wider_than_the_screen_fades_out_until_its_end(visit, path):
+    page = visit(path, viewport={"width": 300, "height": 800})
+    heat = page.locator(".scroll:has(> .heat)").first
+    heat.scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('.scroll:has(> .heat)').matches('.more')")
+    assert "gradient" in heat.evaluate("box => getComputedStyle(box).maskImage")
+    assert page.locator(".more-note").first.is_visible()
+    heat.evaluate("box => box.scrollTo(9999, 0)")
+    page.wait_for_function("!document.querySelector('.scroll:has(> .heat)').matches('.more')")
+    label, box = heat.locator("tbody th").first.bounding_box(), heat.bounding_box()
+    assert abs(label["x"] - box["x"]) < 2  # names of rows stay in sight
 
 
 def test_roles_and_names_for_those_who_listen(visit, path):

@@ -61,8 +61,10 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     console.print(line, soft_wrap=False)
     if summary.params.get("n_chains", 1) > 1 and summary.convergence["r_hat"] > 1.1:
         console.print(
-            "[dim]The chains found different solutions (R-hat above 1.1): usual for such models. "
-            "The best is shown; more sweeps or fewer classes bring them closer.[/]"
+            f"[dim]{summary.params['n_chains']} searches from different starts found somewhat "
+            "different classes (R-hat above 1.1), as is usual: what is shown is the best of them "
+            "and one good way to cut the talk, not the only one. If another run must find the "
+            "same, give it more --sweeps or fewer --classes.[/]"
         )
     table = summary.classes(n_words).with_columns(
         (pl.col("share") * 100).round(1).cast(pl.String).add(" %")

@@ -133,11 +133,8 @@ def act_graph(
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
     drawn = [_edge(edge, layout, least, show_less) for edge in edges]
-    size = 20 if tall else 24
-    nodes = [
-        _node(k, layout, float(shares[k]), names[k], shorten(telling[k], size + 4), size)
-        for k in range(len(shares))
-    ]
+    node = _node_in_column if tall else _node
+    nodes = [node(k, layout, float(shares[k]), names[k], telling[k]) for k in range(len(shares))]
     return Svg(
         tag(
             "svg",
@@ -151,23 +148,44 @@ def act_graph(
     )
 
 
-def _node(rank: int, layout: Layout, share: float, name: str, telling: str, size: int) -> str:
-    x, y, radius = layout.x[rank], layout.y[rank], layout.radius[rank]
+def _node(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
+    """Draw a circle with its letter and share, and its name below."""
+    x, y, size = layout.x[rank], layout.y[rank], 24
     lines = wrap(name, size)
-    below = y + radius + 16
+    below = y + layout.radius[rank] + 16
+    letter = tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17)
+    letter += tag("text", f"{share:.0%}", x=x, y=y + 11, class_="letter", font_size=11)
+    label = _label(rank, lines, x, below, size, shorten(telling, size + 4))
+    return _linked(rank, layout, share, name, letter + label)
+
+
+def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
+    """Draw a circle with its letter, and name and share at its right."""
+    x, y, size = layout.x[rank], layout.y[rank], 21
+    lines = wrap(name, size)
+    letter = tag("text", words(letters(rank)), x=x, y=y, class_="letter", font_size=15)
+    said = shorten(f"{share:.0%} · {telling}", size + 4)
+    label = _label(rank, lines, x + 34, y + 5 - 8 * len(lines), size, said)
+    return _linked(rank, layout, share, name, letter + label)
+
+
+def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: str) -> str:
+    """Write a name and, below it, its telling words."""
+    return tag(
+        "text",
+        *(tag("tspan", words(line), x=x, y=y + 16 * i) for i, line in enumerate(lines)),
+        class_="name",
+        data_label=rank,
+        data_size=size,
+    ) + tag("text", words(telling), x=x, y=y + 16 * len(lines), class_="words")
+
+
+def _linked(rank: int, layout: Layout, share: float, name: str, inside: str) -> str:
+    """Draw a circle that leads to the class, with what belongs to it."""
     return tag(
         "g",
-        tag("circle", cx=x, cy=y, r=radius),
-        tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17),
-        tag("text", f"{share:.0%}", x=x, y=y + 11, class_="letter", font_size=11),
-        tag(
-            "text",
-            *(tag("tspan", words(line), x=x, y=below + 16 * i) for i, line in enumerate(lines)),
-            class_="name",
-            data_label=rank,
-            data_size=size,
-        ),
-        tag("text", words(telling), x=x, y=below + 16 * len(lines), class_="words"),
+        tag("circle", cx=layout.x[rank], cy=layout.y[rank], r=layout.radius[rank]),
+        inside,
         class_=f"node {colour_class(rank)}",
         data_node=rank,
         tabindex="0",
@@ -208,12 +226,13 @@ def _path(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, flo
     """Return the curve of an edge, its tip and the angle at which it arrives."""
     x1, y1, r1 = layout.x[edge.target], layout.y[edge.target], layout.radius[edge.target] + gap
     if edge.source < 0:  # from outside
-        tall = layout.height > layout.width
-        angle = np.pi / 2 if tall else np.pi / 6
+        angle = np.pi / 4 if layout.is_column else np.pi / 6
         dx, dy = np.cos(angle), np.sin(angle)
         tip = (x1 - r1 * dx, y1 - r1 * dy)
-        far = r1 + 30
+        far = r1 + (20 if layout.is_column else 30)
         return f"M{x1 - far * dx:.1f} {y1 - far * dy:.1f}L{tip[0]:.1f} {tip[1]:.1f}", tip, angle
+    if layout.is_column:
+        return _arc(edge, layout, gap)
     if edge.source == edge.target:
         return _loop(x1, y1, r1)
     x0, y0, r0 = layout.x[edge.source], layout.y[edge.source], layout.radius[edge.source]
@@ -225,6 +244,19 @@ def _path(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, flo
     sx, sy = x0 + (r0 + 2) * np.cos(leave), y0 + (r0 + 2) * np.sin(leave)
     tip = (x1 - r1 * np.cos(arrive), y1 - r1 * np.sin(arrive))
     return f"M{sx:.1f} {sy:.1f}Q{cx:.1f} {cy:.1f} {tip[0]:.1f} {tip[1]:.1f}", tip, float(arrive)
+
+
+def _arc(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, float], float]:
+    """Return an arc at the left of a column; what leads down arrives above what leads up."""
+    x, y0, y1 = layout.x[edge.target], layout.y[edge.source], layout.y[edge.target]
+    down = 1.0 if y1 >= y0 else -1.0
+    start = (x - layout.radius[edge.source] - 1, y0 + 5 * down)
+    tip = (x - layout.radius[edge.target] - gap, y1 - 5 * down)
+    if edge.source == edge.target:
+        start, tip = (start[0] + 2, y0 - 8), (tip[0] + 1, y0 + 8)
+    far = x - 40 - 100 * (1 - np.exp(-abs(y1 - y0) / 260))
+    middle = f"{far:.1f} {start[1]:.1f} {far:.1f} {tip[1]:.1f}"
+    return f"M{start[0]:.1f} {start[1]:.1f}C{middle} {tip[0]:.1f} {tip[1]:.1f}", tip, 0.0
 
 
 def _loop(x: float, y: float, radius: float) -> tuple[str, tuple[float, float], float]:

@@ -1,8 +1,9 @@
 """Where the nodes of an act graph go: a flow from what starts threads to what ends them.
 
 Classes are put into columns in the order in which they come in a thread, and ordered within
-columns so that strong edges cross little. No chance is involved: the same numbers give the
-same picture.
+columns so that strong edges cross little. Narrow screens get a single column from top to
+bottom, with room for arcs at the left and for names at the right, so that no arrow crosses a
+name. No chance is involved: the same numbers give the same picture.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Layout:
     ----------
     width, height : float
     x, y, radius : array of float64, shape (n_nodes,)
+    is_column : bool
+        Whether all nodes are in one column.
     """
 
     width: float
@@ -31,6 +34,7 @@ class Layout:
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     radius: NDArray[np.float64]
+    is_column: bool = False
 
 
 def typical_places(following: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,7 +61,7 @@ def place(
     *,
     tall: bool = False,
 ) -> Layout:
-    """Lay out classes as a flow, left to right, or top to bottom for narrow screens.
+    """Lay out classes as a flow, left to right, or in one column for narrow screens.
 
     Parameters
     ----------
@@ -66,20 +70,28 @@ def place(
     effects : array of float64, shape (n_nodes + 1, n_nodes)
         Strong edges are kept short.
     """
+    if tall:
+        return _column(shares, places)
     n_nodes = len(shares)
-    across = 2 if tall else max(2, round(np.sqrt(n_nodes / 1.9)))
+    across = max(2, round(np.sqrt(n_nodes / 1.9)))
     n_ranks = max(1, -(-n_nodes // across))
     pull = np.log2(np.maximum(effects[:-1], 1e-9)).clip(0, 5)
     ranks = _untangle(_ranks(places, n_ranks), pull + pull.T)
-    along, beside = _coordinates(ranks, n_nodes, 0.03 if tall else 0.22 / across)
+    along, beside = _coordinates(ranks, n_nodes, 0.22 / across)
     radius = 16 + 24 * np.sqrt(shares / max(shares.max(), 1e-12))
-    if tall:
-        width, step = 380.0, 156.0
-        x, y = width * beside, 92 + step * along
-        return Layout(width, 92 + step * (n_ranks - 1) + 110, x, y, radius * 0.9)
     width, height = max(900.0, 60 + 210.0 * n_ranks), 60 + 180.0 * across
     x = 120 + (width - 240) * along / max(n_ranks - 1, 1) if n_ranks > 1 else along + width / 2
     return Layout(width, height, x, (height - 90) * beside + 34, radius)
+
+
+def _column(shares: NDArray[np.float64], places: NDArray[np.float64]) -> Layout:
+    """Put the classes below each other in the order of their places."""
+    n_nodes, step, top = len(shares), 62.0, 44.0
+    row = np.empty(n_nodes)
+    row[np.lexsort((np.arange(n_nodes), places))] = np.arange(n_nodes)
+    radius = 11 + 13 * np.sqrt(shares / max(shares.max(), 1e-12))
+    height = 2 * top + step * (n_nodes - 1)
+    return Layout(380.0, height, np.full(n_nodes, 150.0), top + step * row, radius, is_column=True)
 
 
 def _ranks(places: NDArray[np.float64], n_ranks: int) -> list[list[int]]:

@@ -14,7 +14,12 @@ _POINTS = 240  # of a trace; more cannot be told apart
 
 
 def trace_chart(
-    chains: Sequence[NDArray[np.float64]], burn_in: int, best: int, what: str = "log joint"
+    chains: Sequence[NDArray[np.float64]],
+    burn_in: int,
+    best: int,
+    what: str = "log joint",
+    *,
+    narrow: bool = False,
 ) -> Svg:
     """Draw one line a chain, sweeps from left to right, the burn-in shaded.
 
@@ -26,8 +31,10 @@ def trace_chart(
         The chain that is the model: drawn thick.
     what : str
         For the label.
+    narrow : bool
+        For narrow screens.
     """
-    width, height, left, bottom = 640.0, 220.0, 70.0, 24.0
+    width, height, left, bottom = (360.0 if narrow else 640.0), 220.0, 70.0, 24.0
     longest = max((len(chain) for chain in chains), default=0)
     values = np.concatenate(
         [chain[min(len(chain) // 20, 50) :] for chain in chains] or [np.zeros(1)]
@@ -58,7 +65,8 @@ def trace_chart(
                 stroke_width=2.6 if number == best else 1.3)
         )  # fmt: skip
     return Svg(
-        tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", class_="trace", role="img",
+        tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",
+            class_="trace narrow" if narrow else "trace wide",
             aria_label=f"{what} of {len(chains)} chains over {longest} sweeps")
     )  # fmt: skip
 

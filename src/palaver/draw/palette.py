@@ -63,6 +63,7 @@ _SHAPES = """
 stroke-width:4px;stroke-linejoin:round}
 .node .name{fill:var(--ink);font-weight:600;font-size:14px}
 .node .words{fill:var(--soft);font-size:12px}
+.tall .node .name,.tall .node .words{text-anchor:start}
 .edge path{fill:none;stroke:var(--more);stroke-opacity:.62}
 .edge.less path{stroke:var(--less);stroke-dasharray:5 4}
 .edge polygon{fill:var(--more)}.edge.less polygon{fill:var(--less)}

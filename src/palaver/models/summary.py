@@ -137,6 +137,7 @@ def summarize_model(model: Model) -> ModelSummary:
             "sampler": model.sampler_,
             "sweeps": model.n_sweeps_,
             "burn_in": model.burn_in_,
+            "best_chain": model.best_chain_,
             "words": len(model.vocabulary_),
             "fingerprint": model.fingerprint_,
             **model._facts(),

@@ -69,7 +69,7 @@ def report(
     corpus : Corpus
         What it was fitted on, or other conversations.
     path : path
-        The file to write; replaced in one step.
+        The file to write; replaced in one step. Missing folders are made.
     names : mapping or path, optional
         Names of classes by their number, or a file that the page exported.
     anonymize : bool

@@ -20,6 +20,7 @@ from palaver.models.summary import ModelSummary, relative
 from palaver.page.embed import Shown, choose
 from palaver.page.guess import Guess, guess_words
 from palaver.page.marks import BACKGROUND, Marks, mark
+from palaver.page.names import in_order
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
 from palaver.ranking.exemplars import exemplars
@@ -120,13 +121,13 @@ def gather(
     ``shown_as`` has the same messages as they are to be shown; the model reads the others.
     """
     summary = model.summary()
-    order = np.argsort(-summary.class_shares, kind="stable")
+    order = in_order(summary)
     encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
     lengths = np.diff(encoded.message_offsets)
     speaking = lengths > 0
     of_messages = getattr(model, "message_shares", model.transform)
-    seen = corpus if getattr(model, "needs_texts", False) else encoded
-    shares = of_messages(seen)[:, order] * speaking[:, None]
+    read = corpus if getattr(model, "needs_texts", False) else encoded
+    shares = of_messages(read)[:, order] * speaking[:, None]
     following, observed = _following(summary, order, corpus, shares)
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         telling = exemplars(model, corpus, _EXAMPLES, shares=shares)

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.draw.palette import letters
 from palaver.errors import InputError
 from palaver.models.summary import ModelSummary
 from palaver.page.text import MAX_NAME, name
@@ -38,6 +42,8 @@ def spoken(words: Sequence[str]) -> list[str]:
 
 def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict[int, str]:
     """Return names by class number, from a mapping or a file that the page exported.
+
+    Keys are numbers of the model or letters of the page, which go by size.
 
     Raises
     ------
@@ -72,11 +78,21 @@ def _load(path: Path) -> Mapping[str, Any]:
     return content
 
 
+def in_order(summary: ModelSummary) -> NDArray[np.int64]:
+    """Return the class numbers, the largest class first: A, B and so on."""
+    return np.argsort(-summary.class_shares, kind="stable")
+
+
 def _number(key: int | str, where: str, summary: ModelSummary) -> int:
-    n_classes = len(summary.class_shares)
-    if not str(key).isdecimal() or int(key) >= n_classes:
-        raise InputError(f"{where}: there is no class {key!r}; classes are 0 to {n_classes - 1}")
-    return int(key)
+    numbers = {letters(rank): int(number) for rank, number in enumerate(in_order(summary))}
+    numbers |= {str(number): number for number in range(len(numbers))}
+    if str(key) not in numbers:
+        last = len(summary.class_shares) - 1
+        raise InputError(
+            f"{where}: there is no class {key!r}; classes are 0 to {last} as in `palaver topics`, "
+            f"or A to {letters(last)} as on the page"
+        )
+    return numbers[str(key)]
 
 
 def _name(value: Any, where: str) -> str:

@@ -108,10 +108,9 @@ def _trace(findings: Findings) -> dict[str, Any] | None:
     parts = summary.trace.partition_by("chain", maintain_order=True)
     chains = [part["log_joint"].to_numpy() for part in parts]
     burn_in = int(summary.facts.get("burn_in", 0))
-    best = int(np.argmax([np.mean(chain[burn_in:] if len(chain) > burn_in else chain)
-                          for chain in chains]))  # fmt: skip
+    best = int(summary.facts.get("best_chain", 0))
     return {
-        "picture": trace_chart(chains, burn_in, best),
+        "pictures": [trace_chart(chains, burn_in, best, narrow=narrow) for narrow in (False, True)],
         "n_chains": len(chains),
         "n_sweeps": max(map(len, chains)),
         "burn_in": burn_in,

@@ -223,6 +223,8 @@ def test_sample_of_threads_is_deterministic_whole_and_holds_what_is_quoted(corpu
 def test_names_come_from_mappings_and_files_and_mistakes_are_explained(model, tmp_path):
     record = model.summary()
     assert read_names({2: " asks  for help "}, record) == {2: "asks for help"}
+    largest = int(np.argmax(record.class_shares))
+    assert read_names({"A": "the largest"}, record) == {largest: "the largest"}
     path = tmp_path / "names.json"
     path.write_text(json.dumps({"run": run_id(record), "names": {"0": "thanks"}}))
     assert read_names(path, record) == {0: "thanks"}
@@ -472,3 +474,25 @@ def test_rare_answers_are_not_called_typical_and_sentences_say_both_shares():
     edge = next(edge for edge in edges if (edge.source, edge.target) == (0, 1))
     assert edge.usual == pytest.approx(shares @ following[:3, 1])
     assert graph.least_share(100) == 0.005
+
+
+def test_names_of_a_column_are_crossed_by_no_arrow():
+    """On narrow screens arrows stay at the left of the circles, names at their right."""
+    generator = np.random.default_rng(5)
+    shares = generator.dirichlet(np.ones(9))
+    following = generator.dirichlet(np.full(9, 0.3), 10)
+    effects = np.vstack((following[:9] / (shares @ following[:9]), following[9] / shares))
+    edges = graph.find_edges(shares, following, effects)
+    names = [f"“{'word ' * 9}”"] * 9
+    picture = graph.act_graph(shares, following, effects, names, names, edges, tall=True)
+    width, _ = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', picture).groups())
+    labels = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', picture)]
+    assert min(labels) < width / 2
+    places = [
+        float(number)
+        for path in re.findall(r' d="([^"]+)"', picture)
+        for number in re.findall(r"-?[\d.]+", path)[::2]
+    ]
+    assert len(edges) > 9
+    assert min(places) >= 0
+    assert max(places) < min(labels)

@@ -47,6 +47,18 @@ function percent(share) {
   return share > 0 && share < 0.005 ? "under 1%" : Math.round(100 * share) + "%";
 }
 
+// Say of what scrolls sideways whether there is more at the right.
+function startScrolling() {
+  for (const box of all(".scroll")) {
+    const look = () => {
+      box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+      box.classList.toggle("moved", box.scrollLeft > 2);
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+  }
+}
+
 function badge(rank) {
   return make("span", { class: "badge " + acts[rank].colour }, acts[rank].letter);
 }

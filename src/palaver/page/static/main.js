@@ -47,6 +47,7 @@ startGraph();
 startGroups();
 startReader();
 startTheme();
+startScrolling();
 startLinks();
 startWhereLinked();
 document.documentElement.dataset.ready = "yes";
