@@ -8,6 +8,9 @@ from typer.testing import CliRunner
 
 import palaver as pv
 from palaver.cli import app
+from palaver.cli.compare import show
+from palaver.cli.output import console
+from palaver.trials.compare import Comparison
 
 
 def call(*arguments, code=0):
@@ -77,6 +80,7 @@ def test_evaluate(threads, run, monkeypatch):
     assert "m4 against 13 labels (act)" in output
     assert "random words" in output
     assert "many to one" in output
+    assert "random classes" in output.splitlines()[-1]
     report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
     assert report["messages"] == pv.sample(40).n_messages
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
@@ -98,3 +102,37 @@ def test_compare(threads, tmp_path, monkeypatch):
     assert "takes numbers with commas" in fails("compare", threads, "--classes", "many")
     assert "there is no model 'm5'" in fails("compare", threads, "--models", "m5", *settings)
     assert "x.csv or x.parquet" in fails("compare", threads, "--out", tmp_path / "x.xls")
+
+
+def judged(**values):
+    row = {"model": "m4", "classes": 5, "coherence": 0.1, "stability": None, "seconds": 9.0,
+           "words_per_second": 2e6}  # fmt: skip
+    for name, value in values.items():
+        row |= {name: value, f"{name}_low": value * 0.9, f"{name}_high": value * 1.1,
+                f"{name}_p": None}  # fmt: skip
+    return row
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_compare_shows_every_measure_at_any_width(width, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", width)
+    rows = [judged(perplexity=812.3, perplexity_paper=640.0, replies=0.31, vi=4.2),
+            judged(perplexity=999.9, perplexity_paper=880.0, replies=0.22, vi=4.9)]  # fmt: skip
+    rows[1]["model"] = "previous message"
+    rows[1] |= {"coherence": None, "seconds": None, "words_per_second": None}
+    with console.capture() as capture:
+        show(Comparison(pl.DataFrame(rows, infer_schema_length=None), 25, "act"))
+    output = capture.get()
+    assert all(len(line) <= width for line in output.splitlines())
+    for title in ("perplexity", "paper's", "replies %", "VI", "coherence", "seconds", "words/s"):
+        assert output.count(title) >= 1, title
+    for interval in ("(731.1–893.5)", "(27.9–34.1)", "(3.780–4.620)"):
+        assert interval in output
+    assert "stability" not in output  # of one chain nothing is known
+    assert output.count("previous") <= 1 + output.count("m4")
+
+
+def test_unknown_parameters_are_answered_with_those_there_are(threads, tmp_path):
+    message = fails("fit", "lda", threads, "--column", "text=body", "--set", "foo=1",
+                    "--out", tmp_path / "run")  # fmt: skip
+    assert "there is no parameter 'foo'; there are alpha, background" in message

@@ -229,7 +229,13 @@ def test_the_table(name, order, threads):
     model.seed_ = 0
     options = {"n_sweeps": 20, "n_restarts": 2}
     table = model.reconstruct(threads, order, **options)
-    assert table.columns == ["id", "parent"]
+    rows = table["parent_row"].to_numpy()
+    assert (rows < 0).tolist() == table["parent"].is_null().to_list()
+    there = threads.table["id"].gather(rows[rows >= 0])
+    assert there.to_list() == table["parent"].drop_nulls().to_list()
+    homes = threads.table["conversation"]
+    assert homes.gather(rows[rows >= 0]).to_list() == homes.filter(pl.Series(rows >= 0)).to_list()
+    assert table.columns == ["conversation", "id", "parent", "parent_row"]
     assert table["id"].to_list() == threads.table["id"].to_list()
     rows = {name: row for row, name in enumerate(table["id"])}
     conversation = dict(zip(threads.table["id"], threads.table["conversation"], strict=True))

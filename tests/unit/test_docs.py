@@ -28,6 +28,16 @@ def test_every_verb_is_in_the_readme_or_the_docs():
         assert f"palaver {command.name}" in text, command.name
 
 
+def test_example_of_rebuilt_threads_runs():
+    """The block of docs/evaluation.md that rebuilds replies, as it stands there."""
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "evaluation.md").read_text(), re.DOTALL)
+    (example,) = [block for block in blocks if "model.reconstruct" in block]
+    values: dict = {}
+    exec(example, values)
+    assert values["beside"]["random"] < values["accuracy"] <= 1
+    assert values["found"].columns == ["conversation", "id", "parent", "parent_row"]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_a_page_and_documents_its_parameters(name):
     kind = model_class(name)

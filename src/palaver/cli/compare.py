@@ -19,9 +19,6 @@ NAME = "compare"
 _NAMES = {"perplexity": "perplexity", "perplexity_paper": "paper's", "replies": "replies %",
           "vi": "VI", "coherence": "coherence", "stability": "stability", "seconds": "seconds",
           "words_per_second": "words/s"}  # fmt: skip
-#: Terminals at least so wide show these columns.
-_LEAST_WIDTH = {"seconds": 110, "stability": 98, "coherence": 86, "perplexity_paper": 74,
-                "words_per_second": 64}  # fmt: skip
 
 
 def run(
@@ -102,10 +99,11 @@ def _numbers(classes: str) -> list[int]:
 
 
 def show(comparison: Comparison) -> None:
-    """Print the table, and how to read it."""
+    """Print the table, in parts where the terminal is narrow, and how to read it."""
     from palaver.cli.output import console, print_table
 
-    print_table(_view(comparison.table, console.width), right=_NAMES.values(), markup=True)
+    for part in _parts(comparison.table, console.width):
+        print_table(part, right=_NAMES.values(), markup=True)
     console.print(
         f"On {comparison.n_conversations:,} held-out conversations. Bold is best; ≈ differs from "
         "it by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm). "
@@ -115,22 +113,32 @@ def show(comparison: Comparison) -> None:
         console.print(f"VI in bits against the column {comparison.gold}, lower is better.")
 
 
-def _view(table: pl.DataFrame, width: int) -> pl.DataFrame:
-    """Return the table as it is shown: what has values, and intervals where there is room."""
+def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
+    """Return all measures that have values, in as many tables as it takes to fit a width."""
     import polars as pl
+    from rich.text import Text
 
     rows = table.to_dicts()
-    left_out = [name for name, least in _LEAST_WIDTH.items() if width < least]
-    columns = [
-        pl.Series(title, [_cell(row, name, width >= 140) for row in rows], dtype=pl.String)
-        for name, title in _NAMES.items()
-        if name not in left_out and table[name].null_count() < len(table)
-    ]
-    model = pl.col("model").str.strip_suffix(" message")
-    return table.select(model, "classes").with_columns(columns)
+    named = table.select(pl.col("model").str.strip_suffix(" message"), "classes")
+    room = width - 14 - max(len(model) for model in named["model"])
+    parts: list[list[pl.Series]] = [[]]
+    left = room
+    for name, title in _NAMES.items():
+        if table[name].null_count() == len(table):
+            continue
+        cells = [_cell(row, name) for row in rows]
+        size = 3 + max(Text.from_markup(cell or title).cell_len for cell in [*cells, title])
+        if size > left and parts[-1]:
+            parts.append([])
+            left = room
+        parts[-1].append(pl.Series(title, cells, dtype=pl.String))
+        left -= size
+    views = [named.with_columns(part) for part in parts]
+    return [view.filter(pl.any_horizontal(pl.nth(range(2, view.width)).is_not_null()))
+            for view in views]  # fmt: skip
 
 
-def _cell(row: dict[str, Any], name: str, wide: bool) -> str | None:
+def _cell(row: dict[str, Any], name: str) -> str | None:
     value = row[name]
     if value is None:
         return None
@@ -138,8 +146,7 @@ def _cell(row: dict[str, Any], name: str, wide: bool) -> str | None:
     shown = spell(value)
     if row.get(f"{name}_low") is None:
         return shown
-    if wide:
-        shown += f" ({spell(row[f'{name}_low'])}–{spell(row[f'{name}_high'])})"
+    shown += f" ({spell(row[f'{name}_low'])}–{spell(row[f'{name}_high'])})"
     p_value = row[f"{name}_p"]
     if p_value is None:
         return f"[bold]{shown}[/]  "

@@ -93,3 +93,20 @@ def show(judgement: Judgement, summary: ModelSummary) -> None:
         summary.classes(6).select("class", "words"), on="class", maintain_order="left"
     ).select("class", pl.col("label").alias("mostly"), share.alias("of it"), "words")
     print_table(classes, right=["of it"])
+    console.print(against_chance(judgement))
+
+
+def against_chance(judgement: Judgement) -> str:
+    """Say in one sentence whether the classes are better than chance."""
+    import polars as pl
+
+    vi = judgement.scores.filter(pl.col("measure") == "vi")
+    better = vi.filter(pl.col("high") < pl.col("random"))["level"].to_list()
+    worse = vi.filter(pl.col("low") > pl.col("random"))["level"].to_list()
+    if len(better) == vi.height:
+        return "Closer to the labels than random classes of the same sizes, beyond noise (VI)."
+    if better:
+        return f"Closer to the labels than random classes, beyond noise, by {better[0]} only (VI)."
+    if worse:
+        return "Further from the labels than random classes of the same sizes (VI)."
+    return "Not clearly closer to the labels than random classes: they may say nothing (VI)."

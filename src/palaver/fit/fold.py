@@ -30,12 +30,32 @@ def listening(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+def is_heard() -> bool:
+    """Whether somebody listens."""
+    return _LISTENER.get() is not None
+
+
 def map_shards(
     work: Callable[[Shard], Result], shards: Sequence[Shard], n_jobs: int
 ) -> list[Result]:
     """Do independent work for each shard on threads; return the results in order."""
     with ThreadPoolExecutor(n_jobs) as pool:
         return list(pool.map(work, shards))
+
+
+def map_heard_shards(
+    work: Callable[[Shard], Result], shards: Sequence[Shard], n_jobs: int
+) -> list[Result]:
+    """Do the same and tell the listener of each shard that is done."""
+    tell = _LISTENER.get() or (lambda share: None)
+    total = max(sum(shard.n_tokens for shard in shards), 1)
+
+    def work_and_tell(shard: Shard) -> Result:
+        result = work(shard)
+        tell(shard.n_tokens / total)
+        return result
+
+    return map_shards(work_and_tell, shards, n_jobs)
 
 
 def fold_in(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from palaver.fit.fold import is_heard, listening
 from palaver.fit.loop import Callback, Chain
 
 if TYPE_CHECKING:
@@ -48,6 +49,31 @@ def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Cal
             )
 
         yield [advance]
+
+
+@contextmanager
+def fold_progress(what: str, n_folds: int = 1, show: Show = "auto") -> Iterator[None]:
+    """Show a bar while conversations are folded in; none where nobody looks, or one is shown."""
+    if is_heard() or not _wanted(show):
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    console = Console(stderr=True)
+    name = TextColumn("{task.description}", table_column=named(console.width))
+    parts = (name, BarColumn(bar_width=None), TaskProgressColumn(), TimeLeft())
+    with Progress(*parts, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=float(n_folds))
+
+        def advance(share: float) -> None:
+            if bar.tasks[task].finished:
+                bar.reset(task)  # there are more than was known
+            bar.advance(task, share)
+
+        with listening(advance):
+            yield
 
 
 def columns(width: int) -> list[ProgressColumn]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -39,10 +39,30 @@ RUN_LIMITS: dict[str, Limit] = {
     "max_seconds": either(real(above=0), nothing()),
     "n_jobs": whole(1),
 }
+Method = TypeVar("Method", bound=Callable[..., Any])
+#: What every model's ``fit`` takes beside its data.
+_OPTIONS = """\
+folder : path, optional
+            Keep checkpoints there, and go on from the one that is there; the model is saved
+            there at the end.
+        checkpoint_seconds : float
+            Time between checkpoints; one is also written on Ctrl-C and at the end.
+        executor : Executor, optional
+            Where sweeps run; threads of this process by default.
+        callbacks : sequence of callable
+            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
+        show_progress : bool or "auto"
+            "auto" shows a bar on terminals and in notebooks."""
 #: Parameters that may differ when a run is continued: they do not change the draws.
 _NOT_IDENTITY = (
     "n_sweeps", "burn_in", "n_samples", "tolerance", "max_seconds", "n_jobs", "random_state",
 )  # fmt: skip
+
+
+def with_options(fit: Method) -> Method:
+    """Put what every ``fit`` takes into its docstring, in place of ``{options}``."""
+    fit.__doc__ = (fit.__doc__ or "").replace("{options}", _OPTIONS)
+    return fit
 
 
 class Model(Manners, Answers, Looks):

@@ -21,7 +21,7 @@ from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
 from palaver.fit.stream import Rates, StreamCallback, run_stream
 from palaver.fit.trace import trace_table
-from palaver.models.base import Model
+from palaver.models.base import Model, with_options
 from palaver.models.document_heldout import DocumentHeldOut
 from palaver.models.document_parts import DocumentEngine
 from palaver.parallel import Arrays, Executor, Globals, LocalExecutor
@@ -112,6 +112,7 @@ class DocumentModel(DocumentHeldOut, Model):
 
     # fitting
 
+    @with_options
     def fit(
         self,
         X: Any,
@@ -135,17 +136,7 @@ class DocumentModel(DocumentHeldOut, Model):
             For scikit-learn's sake.
         vocabulary : sequence of str, optional
             Names of a matrix's columns; for a corpus, the words to keep.
-        folder : path, optional
-            Keep checkpoints there, and go on from the one that is there; the model is saved
-            there at the end.
-        checkpoint_seconds : float
-            Time between checkpoints; one is also written on Ctrl-C and at the end.
-        executor : Executor, optional
-            Where sweeps run; threads of this process by default.
-        callbacks : sequence of callable
-            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks.
+        {options}
         """
         self.check_params()
         return self._fit(

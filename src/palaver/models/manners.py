@@ -31,9 +31,13 @@ class Manners:
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn does."""
+        known = self._parameter_names()
         for name, value in params.items():
-            if name not in self._parameter_names():
-                raise ParameterError(f"{type(self).__name__}: there is no parameter {name!r}")
+            if name not in known:
+                raise ParameterError(
+                    f"{type(self).__name__}: there is no parameter {name!r}; "
+                    f"there are {', '.join(sorted(known))}"
+                )
             setattr(self, name, value)
         return self
 

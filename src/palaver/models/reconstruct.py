@@ -18,6 +18,7 @@ from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
+from palaver.fit.progress import Show, fold_progress
 from palaver.kernels.reconstruct import open_parents
 from palaver.parallel import Arrays, Globals
 from palaver.params import check, either, nothing, one_of, real, whole
@@ -189,6 +190,7 @@ class Reconstructs:
         n_restarts: int = RESTARTS,
         cooling: float = COOLING,
         temperature: float = 1.0,
+        show_progress: Show = "auto",
     ) -> pl.DataFrame:
         """Return the most likely reply structure, whatever the corpus says of it.
 
@@ -205,12 +207,15 @@ class Reconstructs:
         cooling, temperature : float
             Factor of the temperature after each sweep, and where it starts. The defaults are
             the paper's; M4 finds better trees if it starts hot, such as 20 with cooling 0.985.
+        show_progress : bool or "auto"
+            "auto" shows a bar on terminals and in notebooks.
 
         Returns
         -------
         polars.DataFrame
-            Columns id, parent (null for a start), one row a message, in the corpus' order.
-            There is never a cycle. The same for any number of threads.
+            Columns conversation, id, parent (null for a start), parent_row (of the corpus, -1
+            for a start; ids may be the same in different conversations), one row a message, in
+            the corpus' order. There is never a cycle. The same for any number of threads.
 
         Notes
         -----
@@ -226,12 +231,20 @@ class Reconstructs:
                 f"reconstruct: takes a Corpus, which has ids and times, got {type(corpus).__name__}"
             )
         self._check_fitted()
-        parents, scores = reconstructions(
-            self, corpus, order_of(corpus, order), n_sweeps=n_sweeps, n_restarts=n_restarts,
-            cooling=cooling, temperature=temperature,
-        )  # fmt: skip
+        with fold_progress("rebuilding replies", n_restarts, show_progress):
+            parents, scores = reconstructions(
+                self, corpus, order_of(corpus, order), n_sweeps=n_sweeps, n_restarts=n_restarts,
+                cooling=cooling, temperature=temperature,
+            )  # fmt: skip
         found = best_parents(parents, scores, corpus.conversation_offsets)
         ids = corpus.table["id"]
         answered = ids.gather(np.maximum(found, 0)) if len(ids) else ids
         nobody = pl.Series([None], dtype=ids.dtype)
-        return pl.DataFrame({"id": ids, "parent": answered.zip_with(pl.Series(found >= 0), nobody)})
+        return pl.DataFrame(
+            {
+                "conversation": corpus.table["conversation"],
+                "id": ids,
+                "parent": answered.zip_with(pl.Series(found >= 0), nobody),
+                "parent_row": found,
+            }
+        )

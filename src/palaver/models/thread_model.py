@@ -16,7 +16,7 @@ from palaver.fit.fold import fold_in
 from palaver.fit.loop import Callback
 from palaver.fit.progress import Show
 from palaver.models.answers import FOLD_SWEEPS
-from palaver.models.base import RUN_LIMITS, Model
+from palaver.models.base import RUN_LIMITS, Model, with_options
 from palaver.models.heldout import HeldOut
 from palaver.parallel import Arrays, Executor
 from palaver.params import Limit, either, flag, one_of, real, whole
@@ -83,6 +83,7 @@ class ThreadModel(HeldOut, Model):
         """Cut data into groups of whole conversations with all that the engine needs of them."""
         return cut(data, whole=whole)
 
+    @with_options
     def fit(
         self,
         corpus: Corpus | Encoded,
@@ -100,17 +101,7 @@ class ThreadModel(HeldOut, Model):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode.encode(corpus, min_count=..., ...)``.
-        folder : path, optional
-            Keep checkpoints there, and go on from the one that is there; the model is saved
-            there at the end.
-        checkpoint_seconds : float
-            Time between checkpoints; one is also written on Ctrl-C and at the end.
-        executor : Executor, optional
-            Where sweeps run; threads of this process by default.
-        callbacks : sequence of callable
-            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks.
+        {options}
         """
         self.check_params()
         return self._fit(

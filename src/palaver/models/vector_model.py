@@ -28,7 +28,7 @@ from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
 from palaver.kernels.chains import chain_posteriors
 from palaver.models.answers import FOLD_SWEEPS
-from palaver.models.base import Model
+from palaver.models.base import Model, with_options
 from palaver.models.gaussian_acts import common_covariance, join_states, members, number_of_acts
 from palaver.models.gaussian_parts import GaussianEmissions
 from palaver.models.infinite_emissions import VectorEmissions
@@ -119,6 +119,7 @@ class VectorModel(Model):
 
     # fitting
 
+    @with_options
     def fit(
         self,
         X: Corpus | Encoded | ArrayLike,
@@ -144,17 +145,7 @@ class VectorModel(Model):
         vectors : optional
             In place of the parameter: also word vectors, a function from a list of texts to an
             array with one row a text, or that array; the last two are taken as they are.
-        folder : path, optional
-            Keep checkpoints there, and go on from the one that is there; the model is saved
-            there at the end.
-        checkpoint_seconds : float
-            Time between checkpoints; one is also written on Ctrl-C and at the end.
-        executor : Executor, optional
-            Where sweeps run; threads of this process by default.
-        callbacks : sequence of callable
-            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks.
+        {options}
         """
         self.check_params()
         data, self._source = self._utterances(X, lengths, vectors)

@@ -121,7 +121,10 @@ def _check_plan(plan: Sequence[tuple[str, dict[str, Any]]], params: dict[str, An
         known |= set(make_model(name, settings).get_params())
     unknown = set(params) - known
     if unknown:
-        raise ParameterError(f"none of the models has a parameter {unknown.pop()!r}")
+        raise ParameterError(
+            f"none of the models has a parameter {min(unknown)!r}; "
+            f"there are {', '.join(sorted(known))}"
+        )
 
 
 def _sums(trial: Trial, measure: str) -> tuple[Any, evaluate.Statistic] | None:

@@ -17,7 +17,7 @@ from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
 from palaver.errors import ParameterError
-from palaver.fit.progress import Show
+from palaver.fit.progress import Show, fold_progress
 from palaver.models import Model, model_class
 
 FOLD_SWEEPS, PAPER_SWEEPS, PARTICLES = 50, 100, 200
@@ -146,13 +146,17 @@ def try_model(
     speed = parts.train.n_tokens * len(model.chains_) * (len(clock) - 2) / sweeping
     test = parts.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
-    sequential = scored = None
-    if likelihood:
-        sequential = np.column_stack([model.log_likelihoods(test, n_particles=PARTICLES), words])
-    if likelihood and paper and "paper" in getattr(model, "heldout_methods", ("paper",)):
-        logs = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS)
-        scored = np.column_stack([logs, words])
-    cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
+    sequential = scored = parents = None
+    with fold_progress(f"judging {name}", show=show_progress):
+        if likelihood:
+            logs = model.log_likelihoods(test, n_particles=PARTICLES)
+            sequential = np.column_stack([logs, words])
+        if likelihood and paper and "paper" in getattr(model, "heldout_methods", ("paper",)):
+            logs = model.log_likelihoods(test, "paper", n_sweeps=PAPER_SWEEPS)
+            scored = np.column_stack([logs, words])
+        if replies and hasattr(model, "reconstruct"):
+            parents = rebuilt(model, parts)
+        cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
     return Trial(
         model,
         clock[-1] - clock[0],
@@ -161,7 +165,7 @@ def try_model(
         scored,
         mean_coherence(model, parts.both),
         stability(model),
-        rebuilt(model, parts) if replies and hasattr(model, "reconstruct") else None,
+        parents,
         cells,
         shape,
     )
@@ -182,9 +186,7 @@ def rebuilt(model: Any, parts: Parts) -> NDArray[np.float64]:
     """Return how many parents of each held-out conversation a model finds, and how many are."""
     corpus = parts.test_corpus
     found = model.reconstruct(corpus, n_sweeps=REBUILD_SWEEPS, n_restarts=RESTARTS)
-    rows = {name: row for row, name in enumerate(corpus.table["id"])}
-    parents = np.array([rows.get(parent, -1) for parent in found["parent"]])
-    return evaluate.right_parents(parents, corpus.parents, corpus.conversation_offsets)
+    return evaluate.right_parents(found["parent_row"], corpus.parents, corpus.conversation_offsets)
 
 
 def mean_coherence(model: Model, encoded: Encoded) -> float:
