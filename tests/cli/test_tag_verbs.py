@@ -61,3 +61,25 @@ def test_mistakes(files, tmp_path):
     result = CliRunner().invoke(app, ["tag", str(tmp_path / "lda"), str(train)])
     assert isinstance(result.exception, ParameterError)
     assert "palaver annotate" in str(result.exception)
+
+
+def test_words_get_states(tmp_path):
+    train = tmp_path / "train.conll"
+    train.write_text("the D\ncat N\nsat V\n\na D\ndog N\nran V\n\n" * 10)
+    run, out = tmp_path / "run", tmp_path / "states.conll"
+    shown = call("fit", "infinite-hmm", train, "--sweeps", 10, "--out", run)
+    assert "palaver tag" in shown
+    shown = call("tag", run, train, "--out", out)
+    assert "60 words with their states" in " ".join(shown.split())
+    again = pv.read(out)
+    assert again.n_messages == 20
+    assert again.table["tokens"][0].to_list() == ["the", "cat", "sat"]
+    assert again.table["pos"][0].to_list() == ["D", "N", "V"]
+    states = pv.load(run).predict(pv.read(train))
+    assert [s for row in again.table["column3"] for s in row] == [str(s) for s in states]
+    rows = json.loads(call("tag", run, train, "--json"))["messages"]
+    assert len(rows) == 20
+    assert len(rows[0]["state"]) == 3
+    plain = pv.sample(3).write(tmp_path / "talk.jsonl")
+    tagged = json.loads(call("tag", run, plain, "--json"))["messages"]
+    assert all(len(row["state"]) == len(row["tokens"]) for row in tagged)

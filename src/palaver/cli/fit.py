@@ -193,3 +193,5 @@ def report(model: Model, folder: Path, json: bool) -> None:
     console.print(f"  palaver report {folder}", soft_wrap=True)
     console.print(f"  palaver topics {folder} --words 20", soft_wrap=True)
     console.print(f"  palaver annotate {folder} FILE tagged.jsonl", soft_wrap=True)
+    if getattr(model, "unit", None) == "word":
+        console.print(f"  palaver tag {folder} FILE --out states.conll", soft_wrap=True)

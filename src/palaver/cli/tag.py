@@ -1,9 +1,9 @@
-"""``palaver tag``: the tags that a trained tagger gives to messages."""
+"""``palaver tag``: the tags that a trained tagger gives to messages, or states to words."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,12 +18,19 @@ NAME = "tag"
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(help="Folder that `palaver train-tagger` wrote.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Folder that `palaver train-tagger` or `palaver fit infinite-hmm` wrote.",
+            show_default=False,
+        ),
     ],
     file: File,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write FILE with columns tag and tag_probability: x.jsonl, x.csv ..."),
+        typer.Option(
+            help="Write FILE with columns tag and tag_probability: x.jsonl, x.csv ...; with a "
+            "state for each word: x.conll."
+        ),
     ] = None,
     format: Format = None,
     column: Column = None,
@@ -36,6 +43,10 @@ def run(
     Example: `palaver tag run/ talk.jsonl --out tagged.jsonl`
 
     Example: `palaver tag run/ talk.jsonl --json`
+
+    A run of infinite-hmm gives each word its state (and the tag that the state refines):
+
+    Example: `palaver tag run/ test.conll --out states.conll`
     """
     from palaver.cli.options import read_corpus
     from palaver.cli.output import console, print_json, working
@@ -44,6 +55,9 @@ def run(
     from palaver.models.tagger import Tagger
 
     model = load(folder)
+    if hasattr(model, "tag_words"):
+        _tag_words(model, read_corpus(file, format, column), out, json)
+        return
     if not isinstance(model, Tagger):
         raise ParameterError(
             f"{folder}: a {model.name} finds classes, not tags; use "
@@ -63,6 +77,38 @@ def run(
         console.print(f"\n{100 * accuracy:.1f} % of the labelled messages are tagged rightly.")
     if path is not None:
         console.print(f"{tagged.n_messages:,} messages with their tags -> {path}")
+
+
+def _tag_words(model: Any, corpus: Corpus, out: Path | None, json: bool) -> None:
+    """Give every word its state; print each state's most frequent words."""
+    import polars as pl
+
+    from palaver.cli.output import console, print_json, print_table, working
+
+    with working("tagging"):
+        tagged = model.tag_words(corpus)
+    path = tagged.write(out) if out is not None else None
+    lists = ["tokens", "state", *(["tag"] if model.state_tags_ else [])]
+    if json:
+        rows = tagged.table.select("conversation", "id", *lists).to_dicts()
+        print_json({"out": path and str(path), "messages": rows})
+        return
+    words = tagged.table.select(lists).explode(lists).drop_nulls("tokens")
+    names = [name for name in lists if name != "tokens"]
+    table = (
+        words.group_by(*names, "tokens")
+        .len()
+        .sort(["len", "tokens"], descending=[True, False])
+        .group_by(names, maintain_order=True)
+        .agg(
+            pl.col("len").sum().alias("words"),
+            pl.col("tokens").head(8).str.join(" ").alias("such as"),
+        )
+        .sort("words", descending=True, maintain_order=True)
+    )
+    print_table(table)
+    if path is not None:
+        console.print(f"{words.height:,} words with their states -> {path}", soft_wrap=True)
 
 
 def _accuracy(model: Tagger, corpus: Corpus) -> float | None:

@@ -1,4 +1,4 @@
-"""Writing a corpus: JSON lines, Parquet or CSV by the name's end, or a ConvoKit folder.
+"""Writing a corpus: JSON lines, Parquet, CSV or CoNLL by the name's end, or a ConvoKit folder.
 
 What comes back when the file is read again:
 
@@ -8,6 +8,7 @@ What comes back when the file is read again:
   nulls comes back as strings.
 - CSV: strings, numbers and truth values; lists become JSON text. CSV has no types: a column
   of strings all of which are numbers comes back as numbers (never our six).
+- CoNLL: words and lists that go with them (tags, states), tabs between; nothing else.
 - ConvoKit: as JSON lines, but a message without a speaker gets the speaker ``unknown``, and
   where two conversations use the same id, ids become ``conversation/id``.
 """
@@ -41,7 +42,7 @@ _CONVOKIT_FILES = (
     "utterances.jsonl", "speakers.json", "conversations.json", "corpus.json", "index.json",
 )  # fmt: skip
 _CHOICES = (
-    ".jsonl or .ndjson, .csv or .tsv (each also with .gz or .zst), .parquet, "
+    ".jsonl or .ndjson, .csv or .tsv, .conll (each also with .gz or .zst), .parquet, "
     "or a name without an end for a ConvoKit folder"
 )
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.fZ"
@@ -55,7 +56,7 @@ def write(table: pl.DataFrame, path: Path) -> Path:
     ----------
     table : DataFrame
     path : path
-        ``.jsonl``, ``.ndjson``, ``.csv``, ``.tsv`` (each also ``.gz`` or ``.zst``),
+        ``.jsonl``, ``.ndjson``, ``.csv``, ``.tsv``, ``.conll`` (each also ``.gz`` or ``.zst``),
         ``.parquet``, or the name of a folder for ConvoKit.
 
     Returns
@@ -160,11 +161,36 @@ def _write_parquet(table: pl.DataFrame, stream: IO[bytes]) -> None:
     table.write_parquet(stream)
 
 
+def _write_conll(table: pl.DataFrame, stream: IO[bytes]) -> None:
+    """Write one word a line with its lists, a blank line after each message."""
+    if table.schema.get("tokens") != pl.List(pl.String):
+        raise CorpusError("only tagged sentences can be written as CoNLL: there are no words")
+    lengths = table["tokens"].list.len()
+    names = [
+        name
+        for name, dtype in table.schema.items()
+        if name != "tokens"
+        and dtype == pl.List(pl.String)
+        and (table[name].list.len() == lengths).all()
+    ]
+    for part, _ in _slices(table.select("tokens", *names)):
+        for row in part.iter_rows():
+            words = zip(*row, strict=True)
+            lines = ["\t".join(_field(value) for value in word) for word in words]
+            stream.write(("\n".join(lines) + "\n\n").encode() if lines else b"")
+
+
+def _field(value: str | None) -> str:
+    """Return a value that does not break its line."""
+    return re.sub(r"[\t\r\n]+", " ", value) or "_" if value else "_"
+
+
 _WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], None]] = {
     ".jsonl": _write_jsonl,
     ".ndjson": _write_jsonl,
     ".csv": _write_separated(","),
     ".tsv": _write_separated("\t"),
+    ".conll": _write_conll,
     ".parquet": _write_parquet,
 }
 

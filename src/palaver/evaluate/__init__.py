@@ -12,6 +12,7 @@ from palaver.evaluate.bootstrap import (
     perplexity,
     ratio,
 )
+from palaver.evaluate.chunking import Chunker, chunk_scores, find_chunks, word_features
 from palaver.evaluate.clustering import (
     MEASURES,
     Entropies,
@@ -56,6 +57,7 @@ from palaver.evaluate.threads import (
 
 __all__ = [
     "MEASURES",
+    "Chunker",
     "Difference",
     "Entropies",
     "Interval",
@@ -66,6 +68,7 @@ __all__ = [
     "accuracy",
     "assignment",
     "bootstrap",
+    "chunk_scores",
     "clustering_intervals",
     "clustering_scores",
     "collocation",
@@ -75,6 +78,7 @@ __all__ = [
     "entropies",
     "exact_match",
     "f1",
+    "find_chunks",
     "first_parents",
     "grouped_contingency",
     "holm",
@@ -103,5 +107,6 @@ __all__ = [
     "v_beta",
     "v_measure",
     "variation_of_information",
+    "word_features",
     "word_pairs_together",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, cut, cut_sentences, encode_sentences
 from palaver.encode.shards import Shard
+from palaver.encode.tokenizer import split_words
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.fold import map_shards
 from palaver.kernels.beam_trees import message_log_densities, tree_posteriors
@@ -29,6 +30,7 @@ class InfiniteAnswers(Model):
 
     heldout_methods: ClassVar = ("sequential",)
     transitions_: NDArray[np.float64]
+    state_tags_: list[str]
     unit: str
     n_jobs: int
 
@@ -171,6 +173,35 @@ class InfiniteAnswers(Model):
                 "probability": probability,
             }
         )
+
+    def tag_words(self, corpus: Corpus) -> Corpus:
+        """Return the corpus with a list column ``state``: the state of each word, as text.
+
+        Words are in the column ``tokens``. With labels there is a list column ``tag`` as well, of
+        the tags that the states refine. Write the result as ``x.conll``.
+        """
+        if self.unit != "word":
+            raise ParameterError(
+                f"{type(self).__name__}: messages have states here, not words; use annotate(corpus)"
+            )
+        if corpus.table.schema.get("tokens") == pl.List(pl.String):
+            words = corpus.table["tokens"].fill_null([])
+        else:
+            words = split_words(corpus.table["text"])
+        lengths = words.list.len().to_numpy()
+        states = pl.Series(self.predict(corpus))
+        columns = {"state": states.cast(pl.String)}
+        if self.state_tags_:
+            columns["tag"] = pl.Series(self.state_tags_, dtype=pl.String).gather(states)
+        ends = np.cumsum(lengths)
+        lists = {
+            name: pl.Series(
+                [values[end - n : end].to_list() for n, end in zip(lengths, ends, strict=True)],
+                dtype=pl.List(pl.String),
+            )
+            for name, values in columns.items()
+        }
+        return corpus.with_columns(tokens=words, **lists)
 
     def log_likelihoods(
         self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None, *, n_particles: int = 0

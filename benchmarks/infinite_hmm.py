@@ -1,0 +1,169 @@
+"""The infinite HMM's whole sweeps on newspaper text: beam against dense, a peer, threads, memory.
+
+Run: python -m benchmarks.infinite_hmm --data ../shared/data
+
+conll2000 and wsj-sample together (353,188 words, 14,862 sentences), seed 0. A sweep is a whole
+round of the loop: slices, states, counts, merging, all parameter draws, log joint. Chains start
+from the given part-of-speech tags, so that rows are as sparse as those of a fitted model; other
+numbers of states split or join them evenly. One thread by processor time, medians; threads by wall
+time. bayesian-hmm (PyPI) runs on the first sentences, its rate is in words a second as well. Memory
+is the peak of the process before and after many sweeps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import palaver as pv
+from palaver import rng
+from palaver.encode import Encoded, encode_sentences
+from palaver.models.infinite_tags import Tags
+from palaver.parallel import LocalExecutor
+
+FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "wsj-sample/wsj-sample.txt.gz")
+SIZES, ROUNDS, MANY, PEER_SENTENCES = (25, 50, 100, 200), 5, 60, 60
+
+
+def newspaper(data: Path) -> tuple[list[list[str]], list[str]]:
+    """Return all sentences, and the tag of each word."""
+    tables = [pv.read(data / name).table for name in FILES]
+    words = [list(row) for table in tables for row in table["tokens"]]
+    return words, [tag for table in tables for row in table["pos"] for tag in row]
+
+
+class Sweeps:
+    """A chain of the loop that is swept by hand, from states that are given."""
+
+    def __init__(self, data: Encoded, states: np.ndarray, dense: bool = False,
+                 n_jobs: int = 1) -> None:  # fmt: skip
+        n_states = int(states.max()) + 1
+        model = pv.InfiniteHMM(n_states if dense else None, alpha=0.8, gamma=5.0,
+                               first_states=n_states, max_states=5000)  # fmt: skip
+        model._tags = Tags.none()
+        self.engine = model._engine(data)
+        self.executor = LocalExecutor(n_jobs)
+        shards = model._shards(data)
+        self.executor.begin(self.engine, shards)
+        self.shared = self.engine.start(rng.generator(0, "start"))
+        self.executor.open({0: self.shared}, {0: rng.key(0, "open")})
+        for number, shard in enumerate(shards):
+            part = states[shard.first_token : shard.first_token + shard.n_tokens]
+            self.executor.states()[0, number]["states"][:] = part
+        self.swept = 0
+        self.trace: dict[str, float] = {}
+        self()  # which only counts
+
+    def __call__(self) -> None:
+        """Do one whole round."""
+        self.swept += 1
+        merged: Any = None
+        key = rng.key(0, "sweep", 0, self.swept)
+        for _, found in self.executor.round({0: self.shared}, {0: key}):
+            merged = found if merged is None else self.engine.merge(merged, found)
+        generator = rng.generator(0, "update", 0, self.swept)
+        self.shared, self.trace = self.engine.update(self.shared, merged, generator)
+
+
+def first_states(tags: list[str], n_states: int) -> np.ndarray:
+    """Give the tags numbers; split them at random, or join them, to have so many states."""
+    names = {tag: number for number, tag in enumerate(sorted(set(tags)))}
+    numbers = np.array([names[tag] for tag in tags])
+    pieces = -(-n_states // len(names))
+    split = numbers * pieces + np.random.default_rng(0).integers(0, pieces, len(numbers))
+    return (split % n_states).astype(np.int16)
+
+
+def seconds(action: Any, clock: Any) -> float:
+    start = clock()
+    action()
+    return clock() - start
+
+
+def rate_rows(data: Encoded, tags: list[str]) -> list[dict[str, Any]]:
+    rows = []
+    for size in SIZES:
+        states = first_states(tags, size)
+        pair = {"beam": Sweeps(data, states), "dense": Sweeps(data, states, dense=True)}
+        times: dict[str, list[float]] = {name: [] for name in pair}
+        for sweeps in pair.values():
+            sweeps()
+        for _ in range(ROUNDS):
+            for name, sweeps in pair.items():
+                times[name].append(seconds(sweeps, time.process_time))
+        rates = {n: data.n_tokens / statistics.median(t) / 1e6 for n, t in times.items()}
+        rows.append({"states": size, "states after": int(pair["beam"].trace["states"]), **rates})
+    return rows
+
+
+def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
+    """Return wall times of one and of two threads, in turn."""
+    pair = [Sweeps(data, first_states(tags, 50), n_jobs=n_jobs) for n_jobs in (1, 2)]
+    times: list[list[float]] = [[], []]
+    for _ in range(2 * ROUNDS):
+        for which, sweeps in enumerate(pair):
+            times[which].append(seconds(sweeps, time.perf_counter))
+    one, two = (statistics.median(values) for values in times)
+    return {"one thread, s": one, "two threads, s": two, "times as fast": one / two}
+
+
+def memory_row(data: Encoded, tags: list[str]) -> dict[str, float]:
+    """Return the peak memory of the process before and after many sweeps."""
+    sweeps = Sweeps(data, first_states(tags, 50))
+    for _ in range(5):
+        sweeps()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    for _ in range(MANY):
+        sweeps()
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"sweeps": MANY, "MB before": before, "MB after": after}
+
+
+def peer_row(sentences: list[list[str]]) -> dict[str, Any] | None:
+    """Return the rate of bayesian-hmm, if it is installed."""
+    try:
+        import bayesian_hmm
+    except ImportError:
+        return None
+    few = sentences[:PEER_SENTENCES]
+    model = bayesian_hmm.HDPHMM(few, sticky=False)
+    model.initialise(k=50)
+    n_words = sum(map(len, few))
+    spent = seconds(lambda: model.mcmc(3, 1, 1, 1, False), time.process_time)
+    return {"words": n_words, "million words/s": 3 * n_words / spent / 1e6}
+
+
+def main() -> None:
+    """Print the tables; write them as JSON where asked."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    sentences, tags = newspaper(arguments.data)
+    data = encode_sentences(sentences)
+    types = len(data.vocabulary)
+    print(f"{data.n_tokens:,} words, {data.n_messages:,} sentences, {types:,} types\n")
+    rates = rate_rows(data, tags)
+    print("| states | states after | beam, million words/s | dense |\n|---|---|---|---|")
+    for row in rates:
+        cells = (row["states"], row["states after"], f"{row['beam']:.2f}", f"{row['dense']:.2f}")
+        print("| " + " | ".join(map(str, cells)) + " |")
+    found = {"rates": rates, "threads": thread_row(data, tags), "memory": memory_row(data, tags),
+             "peer": peer_row(sentences)}  # fmt: skip
+    for name in ("threads", "memory", "peer"):
+        told = found[name]
+        print(f"\n{name}: " + ("not installed" if told is None else ", ".join(
+            f"{key} {value:,.4g}" for key, value in told.items())))  # fmt: skip
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
