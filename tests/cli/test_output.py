@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,8 @@ from rich.progress import Progress
 from support.planted import plant
 
 from palaver.cli import output
-from palaver.fit.fold import listening
-from palaver.fit.progress import columns
+from palaver.fit.fold import is_heard, listening, map_heard_shards
+from palaver.fit.progress import columns, fold_progress
 
 ROWS = pl.DataFrame(
     {
@@ -84,3 +85,19 @@ def test_fold_ins_tell_how_far_they_are():
     assert sum(shares) == pytest.approx(1)
     model.transform(corpus, 10)
     assert sum(shares) == pytest.approx(1)  # nobody listens any more
+
+
+def test_bar_of_fold_ins_is_shown_once_and_only_to_those_who_look(capsys):
+    told = []
+    with listening(told.append), fold_progress("rebuilding", show=True):
+        map_heard_shards(lambda shard: None, [SimpleNamespace(n_tokens=n) for n in (1, 3)], 1)
+    assert told == [0.25, 0.75]  # who listened before still hears it
+    with fold_progress("rebuilding", show=False):
+        assert not is_heard()
+    assert capsys.readouterr().err == ""
+    with fold_progress("rebuilding", 2, show=True):
+        assert is_heard()
+        for _ in range(3):  # one more than was said
+            map_heard_shards(lambda shard: None, [SimpleNamespace(n_tokens=1)], 1)
+    assert capsys.readouterr().err
+    assert not is_heard()

@@ -101,21 +101,9 @@ def folding(what: str) -> Iterator[None]:
 @contextmanager
 def sharing(what: str) -> Iterator[Callable[[float], None]]:
     """Show a bar with the time left; give what to call with shares that sum to one."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
+    from palaver.fit.progress import share_bar
 
-    from palaver.fit.progress import named
-
-    what_column = TextColumn("{task.description}", table_column=named(errors.width))
-    columns = [what_column, BarColumn(bar_width=None), TaskProgressColumn(), TimeLeft()]
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task(what, total=1.0)
-
-        def advance(share: float) -> None:
-            if bar.tasks[task].finished:
-                bar.reset(task)  # another fold-in
-            bar.advance(task, share)
-
+    with share_bar(what, errors, disable=not errors.is_terminal) as advance:
         yield advance
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +11,7 @@ from palaver.fit.fold import is_heard, listening
 from palaver.fit.loop import Callback, Chain
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import ProgressColumn
     from rich.table import Column
 
@@ -58,22 +59,30 @@ def fold_progress(what: str, n_folds: int = 1, show: Show = "auto") -> Iterator[
         yield
         return
     from rich.console import Console
+
+    with share_bar(what, Console(stderr=True), n_folds) as advance, listening(advance):
+        yield
+
+
+@contextmanager
+def share_bar(
+    what: str, console: Console, total: float = 1.0, *, disable: bool = False
+) -> Iterator[Callable[[float], None]]:
+    """Show a bar with the time left; give what to call with shares that sum to the total."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
-    console = Console(stderr=True)
     name = TextColumn("{task.description}", table_column=named(console.width))
     parts = (name, BarColumn(bar_width=None), TaskProgressColumn(), TimeLeft())
-    with Progress(*parts, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=float(n_folds))
+    with Progress(*parts, console=console, transient=True, disable=disable) as bar:
+        task = bar.add_task(what, total=float(total))
 
         def advance(share: float) -> None:
             if bar.tasks[task].finished:
-                bar.reset(task)  # there are more than was known
+                bar.reset(task)  # there is more than was known, such as another fold-in
             bar.advance(task, share)
 
-        with listening(advance):
-            yield
+        yield advance
 
 
 def columns(width: int) -> list[ProgressColumn]:
