@@ -25,6 +25,7 @@ from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
 from palaver.models.document_heldout import split_words
 from palaver.models.document_parts import START_WEIGHT
+from palaver.parallel import Globals
 
 __all__ = ["cells", "page"]
 
@@ -165,6 +166,37 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
 
 
+def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
+    """Return the cell that tells topics from predictions: each model foretells with both topics."""
+    plan = PLANS[options.size]
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = split_of(options.data, name)
+        models = {kind: _our(kind, n_topics, **_passes(kind, plan.n_sweeps), n_jobs=options.n_jobs)
+                  for kind in ("lda-vb", "m3")}  # fmt: skip
+        kept = {}
+        for kind, model in models.items():
+            model.fit(split.train, show_progress=False)
+            kept[kind] = dict(model.chains_[0])
+        found = {}
+        for kind, model in models.items():
+            for source, theirs in kept.items():
+                topics = {key: theirs[key] for key in ("topics", "topic_totals", "beta")}
+                even = (
+                    {}
+                    if kind == source or kind != "m3"
+                    else {"start": np.ones(n_topics), "transitions": np.ones((n_topics, n_topics))}
+                )
+                model._keep_globals([Globals("fresh", {**kept[kind], **topics, **even})])
+                found[f"{kind} with topics of {source}"] = model.perplexity(
+                    split.observed, split.heldout)  # fmt: skip
+        return found
+
+    settings = {"version": VERSION, "swap": name, "n_topics": n_topics,
+                **_passes("m3", plan.n_sweeps), "seed": SEED}  # fmt: skip
+    return Cell(f"{name}/swap/{n_topics}", settings, work, 8.0)
+
+
 def online_cell(options: Options, name: str, n_topics: int) -> Cell:
     """Return the cell of both online models over documents seen, from the same topics."""
     plan = PLANS[options.size]
@@ -252,6 +284,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += _batch(options, small, plan.topics[:2], ("lda-vb", "lda-gibbs", "m3"))
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, gamma=g) for g in GAMMAS]
+    found.append(swap_cell(options, "ap", plan.sensitivity))
     if plan.tag_topics:
         found.append(tag_cell(options, "linear", 0, 0.0))
         found += [tag_cell(options, kind, plan.tag_topics, count)

@@ -27,11 +27,16 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     options, kept = Options(tmp_path, "quick", 1), Cells(tmp_path / "work")
     cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
     cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
+              experiment.swap_cell(options, "ap", 3),
               experiment.online_cell(options, "kos", 3)]  # fmt: skip
     results = kept.run(cells)
     for name in ("ap/lda-vb/3", "ap/m3/3"):
         assert 3 < results[name]["perplexity"] < 20
+    swapped = results["ap/swap/3"]
+    assert swapped["m3 with topics of m3"] == pytest.approx(results["ap/m3/3"]["perplexity"])
+    assert len(set(swapped.values())) == 4
     text = experiment.page(options, kept, results)
+    assert "M3 to LDA, variational: ap K = 3" in text
     assert "| Markov M3 |" in text
     assert "| 2 |" in text
     assert "online M3" in text
