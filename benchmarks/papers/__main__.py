@@ -14,6 +14,7 @@ EXPERIMENTS = {
     "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
     "hidden_backoff": "benchmarks.papers.hidden_backoff",
+    "infinite_hmm": "benchmarks.papers.infinite_hmm",
     "m4": "benchmarks.papers.m4",
     "m4_grown": "benchmarks.papers.m4_grown",
     "markov_m3": "benchmarks.papers.markov_m3",

@@ -1,0 +1,165 @@
+"""The infinite HMM on newspaper text: the measurements of Van Gael et al. (2009), section 5.
+
+Trained without labels on conll2000 and wsj-sample together, measured against the gold tags of the
+wsj-sample part (conll2000's tags are a tagger's output); on UD English against its tags; and by
+shallow parsing with the states as a column of features.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import palaver as pv
+from benchmarks.papers import Options
+from benchmarks.papers.cells import Cell, Cells
+from palaver.evaluate import Chunker, chunk_scores, clustering_scores
+from palaver.parallel import LocalExecutor
+
+SEED, VERSION, POINTS = 0, 1, 20
+SWEEPS = {"quick": 60, "full": 2000, "paper": 9000}
+#: The paper anneals over 3,400 of its 9,000 sweeps; here the same share of the run.
+ANNEALED = {"hottest": 2.5, "anneal": 0.75}
+RUNS: dict[str, dict[str, Any]] = {
+    "DP fixed": {"alpha": 0.8, "gamma": 5.0},
+    "PY fixed": {"alpha": 0.8, "gamma": 1.0, "discount": 0.1},
+    "DP learned": {},
+    "finite, 50 states": {"n_states": 50, "alpha": 0.8},
+}
+CORPORA = ("wsj", "ud")
+
+
+@dataclass(frozen=True, eq=False)
+class Tagged:
+    """Sentences, the tag of every word (None where none is gold), and chunks of the first parts."""
+
+    sentences: list[list[str]]
+    tags: list[str | None]
+    n_train: int = 0
+    n_chunked: int = 0
+    chunks: tuple[list[str], ...] = ()
+    given: tuple[list[str], ...] = ()
+
+    def lists(self, states: Any) -> list[list[str]]:
+        """Return a value a word as lists, one a sentence."""
+        ends = np.cumsum([0, *map(len, self.sentences)])
+        return [[str(s) for s in states[first:last]] for first, last in pairwise(ends)]
+
+
+@cache
+def corpus(data: Path, name: str, size: str) -> Tagged:
+    """Return a corpus; a quick one has the wsj-sample part, and few sentences to chunk."""
+    if name == "ud":
+        parts = ("train",) if size != "quick" else ("dev",)
+        tables = [pv.read(data / f"ud-english-ewt/en_ewt-ud-{p}.conllu.gz").table for p in parts]
+        sentences = [list(row) for table in tables for row in table["tokens"]]
+        return Tagged(sentences, [tag for table in tables for row in table["xpos"] for tag in row])
+    chunked = [pv.read(data / f"conll2000/{part}.txt.gz").table for part in ("train", "test")]
+    if size == "quick":
+        chunked = [table.head(400) for table in chunked]
+    gold = pv.read(data / "wsj-sample/wsj-sample.txt.gz").table
+    sentences = [list(row) for table in (*chunked, gold) for row in table["tokens"]]
+    n_words = sum(len(row) for table in chunked for row in table["tokens"])
+    tags: list[str | None] = [None] * n_words
+    tags += [tag for row in gold["pos"] for tag in row]
+    chunks = tuple(list(row) for table in chunked for row in table["chunk"])
+    given = tuple(list(row) for table in chunked for row in table["pos"])
+    return Tagged(sentences, tags, chunked[0].height, len(chunks), chunks, given)
+
+
+def judged(found: Any, tags: list[str | None]) -> dict[str, float]:
+    """Return all measures over the words with a gold tag."""
+    known = np.array([tag is not None for tag in tags])
+    gold = [tag for tag in tags if tag is not None]
+    return clustering_scores(np.asarray(found)[known], gold)
+
+
+def fit_cell(options: Options, name: str, run: str) -> Cell:
+    """Return the cell of one run: its measures on the way and at the end, and telling words."""
+    n_sweeps = SWEEPS[options.size]
+    params = {**RUNS[run], **ANNEALED, "n_sweeps": n_sweeps, "random_state": SEED}
+
+    def work(folder: Path) -> dict[str, Any]:
+        text = corpus(options.data, name, options.size)
+        executor = LocalExecutor(options.n_jobs)
+        kept = folder / "curve.json"  # an interrupted fit goes on, and so does its curve
+        curve: list[dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else []
+
+        def look(sweep: int, chains: Any) -> None:
+            if sweep % max(n_sweeps // POINTS, 1) == 0:
+                parts = executor.states()
+                states = np.concatenate([parts[place]["states"] for place in sorted(parts)])
+                curve[:] = [point for point in curve if point["sweep"] < sweep]
+                curve.append({"sweep": sweep, **judged(states, text.tags)})
+                kept.write_text(json.dumps(curve))
+
+        model = pv.InfiniteHMM(**params, n_jobs=options.n_jobs)
+        model.fit(
+            text.sentences, executor=executor, callbacks=[look], show_progress=False,
+            folder=folder / "model",
+        )  # fmt: skip
+        words = model.top_words(8).group_by("class", maintain_order=True).agg("word")
+        shares = [float(share) for share in model.class_shares_]
+        return {
+            "states": model.n_states_,
+            "scores": judged(model.states_, text.tags),
+            "likeliest": judged(model.predict(text.sentences), text.tags),
+            "curve": curve,
+            "perplexity": model.perplexity(text.sentences),
+            "alpha": model.alpha_,
+            "gamma": model.gamma_,
+            "levels": sorted(set(model.state_levels_.tolist())),
+            "words": [row.to_list() for row in words["word"]],
+            "shares": shares,
+        }
+
+    settings = {"corpus": name, "size": options.size, **params, "version": VERSION}
+    return Cell(f"{name}/{run}", settings, work, n_sweeps / 100)
+
+
+def chunk_cell(options: Options, kept: Cells, columns: str, fit: Cell | None) -> Cell:
+    """Return the cell that parses with words alone, given tags, or the states of a run."""
+
+    def work(folder: Path) -> dict[str, float]:
+        text = corpus(options.data, "wsj", options.size)
+        sentences = text.sentences[: text.n_chunked]
+        column: Any = None
+        if fit is not None:
+            model = pv.load(kept.folder(fit) / "model")
+            column = text.lists(model.states_)[: text.n_chunked]
+        elif columns == "given tags":
+            column = list(text.given)
+        split = text.n_train
+        known, new = (None, None) if column is None else (column[:split], column[split:])
+        chunker = Chunker(max_iterations=30 if options.size == "quick" else 100)
+        chunker.fit(sentences[:split], text.chunks[:split], known)
+        return chunk_scores(text.chunks[split:], chunker.predict(sentences[split:], new))
+
+    settings = {"chunk": columns, "size": options.size, "version": VERSION}
+    if fit is not None:
+        settings["of"] = fit.key
+    return Cell(f"chunks/{columns}", settings, work, 3)
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells: newspaper first, then what hangs on it, then web text."""
+    fits = [fit_cell(options, "wsj", run) for run in RUNS]
+    found = [*fits, chunk_cell(options, kept, "words", None)]
+    found += [chunk_cell(options, kept, "given tags", None)]
+    found += [chunk_cell(options, kept, run, fit) for run, fit in zip(RUNS, fits, strict=True)]
+    return [*found, *(fit_cell(options, "ud", run) for run in RUNS)]
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the page's text."""
+    from benchmarks.papers.infinite_hmm_page import text
+
+    seconds = {cell.name: kept.seconds([cell]) for cell in cells(options, kept)}
+    return text(results, seconds, options.size)
