@@ -46,7 +46,7 @@ def small_shards(monkeypatch):
     monkeypatch.setattr(shards, "SMALLEST", 2000)
     monkeypatch.setattr(shards, "SMALLEST_UTTERANCES", 100)
     monkeypatch.setattr(documents, "SMALLEST", 2000)
-    monkeypatch.setattr(hidden_backoff, "_SHARD_TOKENS", 2000)
+    monkeypatch.setattr(hidden_backoff, "SHARD_TOKENS", 2000)
 
 
 def make(name, **params):
@@ -55,7 +55,8 @@ def make(name, **params):
     known = {"tolerance": 0.0, "start_sweeps": 2, "whiten": 8}
     params |= {name: value for name, value in known.items() if name in kind.limits}
     if "sampler" in kind.limits:
-        params["sampler"] = kind.limits["sampler"].options[2]  # parallel, blocked
+        spread = {"parallel", "blocked", "beam"}.intersection(kind.limits["sampler"].options)
+        params["sampler"] = spread.pop()
     return kind(**{"n_sweeps": 8, "random_state": 3, **kind.sized(3), **params})
 
 

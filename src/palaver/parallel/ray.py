@@ -177,8 +177,7 @@ class RayExecutor:
         return self._ledger.states or {}
 
     def end(self) -> None:
-        """Let go of the data; actors stay for the next fit, :meth:`close` ends them."""
-        self._homes, self._sent, self._ledger = {}, {}, Ledger()
+        """End a fit; states stay readable until the next one or :meth:`close`."""
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""
