@@ -50,7 +50,7 @@ PLAIN: dict[str, dict[str, Any]] = {
 #: Where searches begin, and how many settings they may try.
 SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
     "baseline, searched": ({"n_states": 1, "min_count": 60}, 200),
-    "2 states, searched": ({"n_states": 2, "min_count": 60, "topology": "fork"}, 200),
+    "2 states, searched": ({"n_states": 2, "min_count": 60, "topology": "fork"}, 40),
 }
 N_ROUNDS = 6
 
