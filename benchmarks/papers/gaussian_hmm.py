@@ -94,8 +94,8 @@ ROWS = {
     "k-means, 42": Recipe("k-means", 42),
     "context GMM, 12 states": hmm(12),
     "context GMM, 42 states, vectors from the corpus": hmm(vectors="corpus"),
-    "block HMM, 42": Recipe("block-hmm", 42, n_sweeps=200),
-    "M4, 42": Recipe("m4", 42, n_sweeps=200),
+    "block HMM, 42": Recipe("block-hmm", 42),
+    "M4, 42": Recipe("m4", 42),
     "context GMM, 42 states, full covariance, whitened to 20": hmm(covariance="full", whiten=20),
     "context GMM, 42 states, best of 4 chains by log joint": hmm(n_chains=4),
 }

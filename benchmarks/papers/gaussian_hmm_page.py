@@ -117,7 +117,8 @@ def _others(rows: Mapping[str, Any]) -> Iterable[str]:
     if told:
         yield (
             f"\nThe other models, with the paper's figures in brackets: {'; '.join(told)}. The "
-            "paper does not give the settings of the first two; here they have Palaver's defaults."
+            "paper does not give the settings of block HMM and M4; here they have Palaver's "
+            "defaults, and far fewer sweeps than a fit for its own sake would get."
         )
 
 
