@@ -145,6 +145,16 @@ def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
     assert 0.05 < model.class_probability_ < 0.95  # the switch counts tokens, not seeds
 
 
+@pytest.mark.parametrize("name", ["dirichlet", "sentences"])
+def test_replies_are_rebuilt(name, corpus):
+    part = corpus.take(range(12))
+    model = pv.M4(**{**SMALL, **EXTENSIONS[name]}).fit(corpus)
+    found = model.reconstruct(part, n_sweeps=5, n_restarts=1)
+    assert found["id"].to_list() == part.table["id"].to_list()
+    again = model.set_params(n_jobs=2).reconstruct(part, n_sweeps=5, n_restarts=1)
+    assert again.equals(found)
+
+
 def test_the_page_shows_topics_apart(corpus, tmp_path):
     params = {**SMALL, "topics": 4, "segment": "sentence", "seed_words": {"thanks": ["thanks"]}}
     model = pv.M4(**params).fit(corpus)
@@ -180,6 +190,12 @@ def test_features_have_readable_weights(corpus):
 def test_what_cannot_be_says_so(params, error, words, corpus):
     with pytest.raises(error, match=words.replace("(", r"\(")):
         pv.M4(**{**SMALL, **params}).fit(corpus)
+
+
+def test_replies_are_not_rebuilt_by_features(corpus):
+    model = pv.M4(**SMALL, features=["position"]).fit(corpus)
+    with pytest.raises(ParameterError, match="fit without them"):
+        model.reconstruct(corpus)
 
 
 def test_sentences_need_their_limits(corpus):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from support import block_hmm_reference, m4_reference
 from support.forests import make_forest
 from support.planted import plant
@@ -46,7 +46,7 @@ def test_there_are_as_many_forests_as_cayley_says():
     assert [sum(1 for _ in all_forests(n)) for n in (1, 2, 3, 4)] == [1, 3, 16, 125]
 
 
-def naive_logs(counts, weights):
+def naive_logs(counts, weights, normalised=True):
     """log pi of what each message gives its replies, and of the start, (n + 1, K)."""
     n_classes = weights.shape[1]
     features = np.zeros((len(counts) + 1, n_classes + 2))
@@ -54,7 +54,7 @@ def naive_logs(counts, weights):
     features[-1, n_classes] = 1
     features[:, n_classes + 1] = 1
     scores = features @ weights
-    return scores - logsumexp(scores, axis=1, keepdims=True)
+    return scores - logsumexp(scores, axis=1, keepdims=True) * normalised
 
 
 def test_scores_of_parents_are_equation_one():
@@ -63,7 +63,7 @@ def test_scores_of_parents_are_equation_one():
     classes = generator.integers(0, 4, 12).astype(np.int16)  # 3 is the background
     offsets = np.array([0, 0, 5, 9, 12])
     counts, logs = np.empty((4, 3)), np.empty((3, 5))
-    kernels.reply_logs(offsets, 0, 4, classes, weights, counts, logs)
+    kernels.reply_logs(offsets, 0, 4, classes, weights, counts, logs, np.empty(5))
     own = [classes[offsets[b] : offsets[b + 1]] for b in range(4)]
     np.testing.assert_array_equal(counts, [[(o == k).sum() for k in range(3)] for o in own])
     expected = naive_logs(counts, weights)
@@ -95,9 +95,18 @@ def assert_near(found, exact):
 ORDERS = [None, [2, 0, 3, 1]]
 
 
+def log_units(counts, weights, log_shares, is_dirichlet):
+    """Log probability of a message's classes given logs of what its parent gives replies."""
+    if not is_dirichlet:
+        return (counts * log_shares).sum()
+    n = counts.sum()
+    rises = gammaln(weights + counts) - gammaln(weights)
+    return rises.sum() - gammaln(weights.sum() + n) + gammaln(weights.sum())
+
+
 @pytest.mark.parametrize("ranks", ORDERS)
-@pytest.mark.parametrize("most", [512, 3])
-def test_parents_of_m4_are_drawn_from_their_distribution(ranks, most):
+@pytest.mark.parametrize(("most", "is_dirichlet"), [(512, False), (3, False), (512, True)])
+def test_parents_of_m4_are_drawn_from_their_distribution(ranks, most, is_dirichlet):
     generator = np.random.default_rng(2)
     weights = generator.normal(0, 1.5, (4, 2))
     classes = np.array([0, 1, 1, 0, 0, 1, 2], np.int16)
@@ -105,15 +114,19 @@ def test_parents_of_m4_are_drawn_from_their_distribution(ranks, most):
     counts = np.array([[1, 0], [0, 2], [2, 0], [0, 1.0]])
     temperature = 0.8
     logs = naive_logs(counts, weights)
+    shares = naive_logs(counts, weights, normalised=False)
     forests = list(all_forests(4, ranks))
-    exact = [sum((counts[b] * logs[p]).sum() for b, p in enumerate(f)) for f in forests]
+    exact = [
+        sum(log_units(counts[b], np.exp(shares[p]), logs[p], is_dirichlet) for b, p in enumerate(f))
+        for f in forests
+    ]
     exact = np.exp(np.array(exact) / temperature - logsumexp(np.array(exact) / temperature))
     given = np.array(ranks if ranks else range(4))
 
     def draw(parents, key):
         kernels.draw_parents_m4(
             offsets, np.array([0, 4]), 0, classes, weights, temperature, ranks is not None, given,
-            most, key, parents,
+            most, key, parents, is_dirichlet,
         )  # fmt: skip
 
     assert_near(frequencies(draw, forests), exact)

@@ -275,7 +275,7 @@ def _add_reply(  # type: ignore[no-untyped-def]
     return n_entries
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
 def family_log(  # type: ignore[no-untyped-def]
     n_groups, new, old, n_units, sums, layout, family
 ):
@@ -287,14 +287,16 @@ def family_log(  # type: ignore[no-untyped-def]
     n_blocks, stride, rows = layout.n_blocks, layout.stride, layout.rows
     values, shares = family.values, family.shares
     inverse = 1.0 / max(n_units, 1)
-    added, removed = new * stride, old * stride
+    # views that are indexed from zero: such loops run by vectors
+    added = rows[new * stride : new * stride + stride]
+    removed = rows[old * stride : old * stride + stride]
     result = 0.0
     for group in range(n_groups):
         scale = inverse * family.scales[group]
         first = group * stride
+        rest = family.rests[first : first + stride]
         for j in range(stride):
-            moved = sums[j] + (rows[added + j] - rows[removed + j])
-            values[j] = family.rests[first + j] + moved * scale
+            values[j] = rest[j] + (sums[j] + (added[j] - removed[j])) * scale
         total = exponentials(values, 0.0, 1.0, layout.mask, n_blocks, shares)
         if layout.is_dirichlet:
             result += _log_entries(family.first_entry[group], total, family)

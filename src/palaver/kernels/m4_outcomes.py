@@ -1,6 +1,7 @@
 """Outcomes of the general M4's tokens: how they are counted, and how one is proposed.
 
-Equation (1) is that of :mod:`palaver.kernels.m4_general`.
+Equation (1) is that of :mod:`palaver.kernels.m4_general`. Everything here runs for every token and
+is compiled into its caller: handing over so many arrays would cost more than the draw.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def kind_of(outcome, n_classes):  # type: ignore[no-untyped-def]
     return 1 if outcome < n_classes else (0 if outcome == n_classes else 2)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
 def take_out(i, words):  # type: ignore[no-untyped-def]
     """Take a token out of all counts; return its outcome."""
     outcome = np.int64(words.classes[i])
@@ -71,7 +72,7 @@ def take_out(i, words):  # type: ignore[no-untyped-def]
     return outcome
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
 def put_in(i, outcome, words):  # type: ignore[no-untyped-def]
     """Give a token its outcome and count it."""
     words.classes[i] = outcome
@@ -86,7 +87,7 @@ def put_in(i, outcome, words):  # type: ignore[no-untyped-def]
         words.topics[outcome - words.n_classes - 1] += 1.0
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
 def propose(  # type: ignore[no-untyped-def]
     i, own, own_total, topic_total, words, state, recorded
 ):
@@ -114,9 +115,10 @@ def propose(  # type: ignore[no-untyped-def]
         factors[k] = own[k] * scale * inverses[k]
     factors[n_classes] = for_background * inverses[n_classes]
     scale = for_topic / topic_total
-    for t in range(n_columns - n_classes - 1):
-        column = n_classes + 1 + t
-        factors[column] = words.topics[t] * scale * inverses[column]
+    topics, targets = words.topics, factors[n_classes + 1 : n_columns]
+    of_topics = inverses[n_classes + 1 : n_columns]  # from zero on, loops run by vectors
+    for t in range(topics.shape[0]):
+        targets[t] = topics[t] * scale * of_topics[t]
     size = LANES * words.n_blocks
     if words.is_collapsed:
         if start + size > words.counts.size:

@@ -22,6 +22,7 @@ from numba import njit
 
 from palaver.kernels.block_hmm import draw_class
 from palaver.kernels.block_hmm_trees import filter_beliefs, floored_columns, tree_class_weights
+from palaver.kernels.m4_family import log_rising
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.trees import parents_first
 
@@ -109,7 +110,9 @@ def _list_below(b, first_child, following, below):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def reply_logs(message_offsets, first, n, classes, weights, counts, logs):  # type: ignore[no-untyped-def]
+def reply_logs(  # type: ignore[no-untyped-def]
+    message_offsets, first, n, classes, weights, counts, logs, totals
+):
     """Set the class counts of each message and the logs of what it gives its replies.
 
     Parameters
@@ -119,6 +122,8 @@ def reply_logs(message_offsets, first, n, classes, weights, counts, logs):  # ty
     counts : array of float64, at least (n, K). OUT
     logs : array of float64, at least (K, n + 1). OUT
         Column ``a`` is ``log pi(a)`` of (1), column ``n`` that of the start.
+    totals : array of float64, at least (n + 1,). OUT
+        Logs of the sums of exponentials by which ``pi`` was divided.
 
     Cost O(K²) for each message.
     """
@@ -145,6 +150,7 @@ def reply_logs(message_offsets, first, n, classes, weights, counts, logs):  # ty
         for j in range(n_classes):
             total += math.exp(scores[j] - highest)
         shift = highest + math.log(total)
+        totals[a] = shift
         for j in range(n_classes):
             logs[j, a] = scores[j] - shift
 
@@ -163,6 +169,38 @@ def parent_scores(counts, logs, n_candidates, candidates, inverse, scores):  # t
             weight = counts[j] * inverse
             for i in range(n_candidates):
                 scores[i] += weight * logs[j, candidates[i]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reply_weights(logs, n, totals):  # type: ignore[no-untyped-def]
+    """Turn logs of class shares into Dirichlet weights of what each message gives its replies.
+
+    logs : at least (K, n + 1) IN-OUT, of `reply_logs`; totals : at least (n + 1,) IN-OUT, the logs
+    of the sums that were taken off, then the sums of the weights.
+    """
+    for a in range(n + 1):
+        totals[a] = math.exp(totals[a])
+        for j in range(logs.shape[0]):
+            logs[j, a] = totals[a] * math.exp(logs[j, a])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def parent_rises(  # type: ignore[no-untyped-def]
+    counts, weights, totals, n_candidates, candidates, inverse, scores
+):
+    """As `parent_scores` with Dirichlet transitions: (1) has rising factorials.
+
+    counts : (K,) IN; weights : (K, n + 1), totals : (n + 1,) IN, of `reply_weights`;
+    n_candidates, candidates, inverse : IN; scores : (n_candidates,) OUT.
+    """
+    n_units = int(counts.sum())
+    for i in range(n_candidates):
+        a = candidates[i]
+        score = -log_rising(totals[a], n_units)
+        for j in range(counts.shape[0]):
+            if counts[j] > 0.0:
+                score += log_rising(weights[j, a], int(counts[j]))
+        scores[i] = score * inverse
 
 
 @njit(cache=True, nogil=True)
@@ -214,7 +252,7 @@ def _fill_candidates(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_parents_m4(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, classes, weights, temperature,
-    is_ordered, ranks, most, key, parents,
+    is_ordered, ranks, most, key, parents, is_dirichlet,
 ):  # fmt: skip
     """Draw the parent of every message from (1), one after the other.
 
@@ -222,6 +260,7 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
     ----------
     message_offsets, conversation_offsets, first_conversation : of the shard. IN
     classes : array of int16, shape (n_tokens,). IN
+        Or of segments, with ``message_offsets`` the segments of messages.
     weights : array of float64, shape (K+2, K). IN
     temperature : float. IN
     is_ordered : bool; ranks : array of int64, shape (n_messages,). IN
@@ -229,12 +268,14 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
     key : array of uint64, shape (2,). IN
         One stream for each conversation.
     parents : array of int32, shape (n_messages,). IN-OUT
+    is_dirichlet : bool. IN
 
     Cost, for each message, O(K) for each candidate, and one step for each message below it.
     """
     n_classes = weights.shape[1]
     inverse = 1.0 / temperature
     longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    totals = np.empty(longest + 1)
     counts, logs = np.empty((longest, n_classes)), np.empty((n_classes, longest + 1))
     first_child = np.empty(longest + 1, np.int64)
     following, preceding = np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -247,7 +288,9 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
         open_stream(key, first_conversation + c, state)
         first = conversation_offsets[c]
         n = conversation_offsets[c + 1] - first
-        reply_logs(message_offsets, first, n, classes, weights, counts, logs)
+        reply_logs(message_offsets, first, n, classes, weights, counts, logs, totals)
+        if is_dirichlet:
+            reply_weights(logs, n, totals)
         _link(parents, first, n, first_child, following, preceding)
         for b in range(n):
             sequence[ranks[first + b] if is_ordered else b] = b
@@ -265,7 +308,10 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
             )
             for i in range(n_below):
                 is_below[below[i]] = False
-            parent_scores(counts[b], logs, n_candidates, candidates, inverse, scores)
+            if is_dirichlet:
+                parent_rises(counts[b], logs, totals, n_candidates, candidates, inverse, scores)
+            else:
+                parent_scores(counts[b], logs, n_candidates, candidates, inverse, scores)
             new = candidates[_draw_by_logs(scores, n_candidates, uniform(state))]
             if new != old:
                 _detach(b, old, first_child, following, preceding)

@@ -341,11 +341,10 @@ class M4(Reconstructs, ThreadModel):
         return facts
 
     def reconstruct(self, corpus: Corpus, order: str | None = None, **options: Any) -> pl.DataFrame:
-        """Return the most likely reply structure; see :class:`Reconstructs`. Of the paper's M4."""
-        if self.is_general:
+        """Return the most likely reply structure; see :class:`Reconstructs`."""
+        if self.features or self.parents == "all":
             raise ParameterError(
-                "M4: reconstruct is for the model of the paper (transition='softmax', "
-                "segment='token', no topics, features, labels or further parents)"
+                "M4: reconstruct cannot go by features or several parents; fit without them"
             )
         return super().reconstruct(corpus, order, **options)
 

@@ -7,7 +7,7 @@ further features, several parents, messages of known class: one engine, one swee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,15 @@ from palaver.kernels.heldout_m4_general import (
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.m4_general import sweep_general
 from palaver.kernels.m4_general_weights import dirichlet_step, general_weight_statistics
+from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
 from palaver.models.parts import TokenEngine, merge_histograms
+from palaver.models.reconstruct import Order
 from palaver.parallel import Arrays, Globals
 
 _NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
+_NOT_COUNTED = np.empty((0, 0), np.int32)
 _HISTOGRAMS = ("topic_histograms", "topic_lengths")
 #: Sum of a message's Dirichlet weights, and of a conversation's, where a chain starts.
 _FIRST_SUM = 5.0
@@ -303,6 +306,29 @@ class GeneralEngine(TokenEngine):
             shard.tokens, shard.message_offsets, shares, arrays["word_weights"], scores
         )
 
+    def rebuild(
+        self,
+        shared: Globals,
+        shard: Any,
+        state: Arrays,
+        key: NDArray[np.uint64],
+        temperature: float,
+        order: Order,
+    ) -> None:
+        """Resample all outcomes given the shard's parents, then the parents."""
+        self._resample(shared, _with_own_parents(shard), state, _NOT_COUNTED, key)
+        draw_parents_m4(
+            shard.unit_offsets, shard.conversation_offsets, shard.first_conversation,
+            self._units(state), shared.arrays["weights"], temperature, order.is_given,
+            order.ranks, MOST_CANDIDATES, key[::-1].copy(), shard.parents, self.is_dirichlet,
+        )  # fmt: skip
+
+    def add_rebuilt_scores(
+        self, shared: Globals, shard: Any, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add each message's log probability given its parent's classes."""
+        self.add_paper_scores(shared, _with_own_parents(shard), state, scores)
+
     def log_likelihoods(
         self, shared: Globals, shard: Any, key: NDArray[np.uint64], n_particles: int
     ) -> NDArray[np.float64]:
@@ -318,3 +344,15 @@ class GeneralEngine(TokenEngine):
             n_particles, key, result,
         )  # fmt: skip
         return result
+
+
+def _with_own_parents(shard: GeneralShard) -> GeneralShard:
+    """Return a shard whose parents have changed with all that depends on them."""
+    own = shard.parents >= 0
+    return replace(
+        shard,
+        parent_offsets=np.concatenate(([0], np.cumsum(own))).astype(np.int64),
+        parent_list=np.ascontiguousarray(shard.parents[own]),
+        base_index=(~own).astype(np.int32),
+        designs=np.array([[0.0, 1.0], [1.0, 1.0]]),  # of replies, of starts
+    )

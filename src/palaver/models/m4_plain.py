@@ -168,7 +168,7 @@ class M4Engine(TokenEngine):
         draw_parents_m4(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
             state["classes"], shared.arrays["weights"], temperature, order.is_given, order.ranks,
-            MOST_CANDIDATES, key[::-1].copy(), shard.parents,
+            MOST_CANDIDATES, key[::-1].copy(), shard.parents, False,
         )  # fmt: skip
 
     def add_rebuilt_scores(
