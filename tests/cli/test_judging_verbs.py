@@ -1,6 +1,7 @@
 """``shares``, ``evaluate`` and ``compare``."""
 
 import json
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import palaver as pv
 from palaver.cli import app
 from palaver.cli.compare import show
+from palaver.cli.evaluate import against_chance
 from palaver.cli.output import console
 from palaver.trials.compare import Comparison
 
@@ -80,7 +82,7 @@ def test_evaluate(threads, run, monkeypatch):
     assert "m4 against 13 labels (act)" in output
     assert "random words" in output
     assert "many to one" in output
-    assert "random classes" in output.splitlines()[-1]
+    assert "than random ones" in output.splitlines()[-1]
     report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
     assert report["messages"] == pv.sample(40).n_messages
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
@@ -136,3 +138,21 @@ def test_unknown_parameters_are_answered_with_those_there_are(threads, tmp_path)
     message = fails("fit", "lda", threads, "--column", "text=body", "--set", "foo=1",
                     "--out", tmp_path / "run")  # fmt: skip
     assert "there is no parameter 'foo'; there are alpha, background" in message
+
+
+@pytest.mark.parametrize(
+    ("lows", "said"),
+    [
+        ((0.3, 0.2), "beyond noise (V-measure)"),
+        ((0.3, 0.0), "by words only"),
+        ((0.0, 0.0), "no more"),
+    ],
+)
+def test_evaluate_ends_with_a_sentence_about_chance(lows, said):
+    rows = [
+        (level, measure, 0.4, low, 0.5, 0.01)
+        for level, low in zip(("words", "messages"), lows, strict=True)
+        for measure in ("vi", "v_measure")
+    ]
+    names = ["level", "measure", "value", "low", "high", "random"]
+    assert said in against_chance(SimpleNamespace(scores=pl.DataFrame(rows, names, orient="row")))

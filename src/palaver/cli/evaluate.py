@@ -97,16 +97,19 @@ def show(judgement: Judgement, summary: ModelSummary) -> None:
 
 
 def against_chance(judgement: Judgement) -> str:
-    """Say in one sentence whether the classes are better than chance."""
+    """Say in one sentence whether the classes know more of the labels than chance would.
+
+    By the V-measure: it is near zero for classes drawn at random and for one class for all.
+    """
     import polars as pl
 
-    vi = judgement.scores.filter(pl.col("measure") == "vi")
-    better = vi.filter(pl.col("high") < pl.col("random"))["level"].to_list()
-    worse = vi.filter(pl.col("low") > pl.col("random"))["level"].to_list()
-    if len(better) == vi.height:
-        return "Closer to the labels than random classes of the same sizes, beyond noise (VI)."
-    if better:
-        return f"Closer to the labels than random classes, beyond noise, by {better[0]} only (VI)."
-    if worse:
-        return "Further from the labels than random classes of the same sizes (VI)."
-    return "Not clearly closer to the labels than random classes: they may say nothing (VI)."
+    scores = judgement.scores.filter(pl.col("measure") == "v_measure")
+    beyond = scores.filter(pl.col("low") > pl.col("random"))["level"].to_list()
+    if len(beyond) == scores.height:
+        return "The classes say more about the labels than random ones, beyond noise (V-measure)."
+    if beyond:
+        return (
+            f"The classes say more about the labels than random ones, beyond noise, by {beyond[0]} "
+            "only (V-measure)."
+        )
+    return "The classes say no more about the labels than random ones would (V-measure)."

@@ -72,7 +72,9 @@ def run(
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
         "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
-    with working("reading every message with the model, and writing the page"):
+    with working(
+        "reading every message with the model, and writing the page (longer the first time)"
+    ):
         path = report(
             model, corpus, target, names=names, anonymize=anonymize, title=title,
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
