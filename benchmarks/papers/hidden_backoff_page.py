@@ -86,7 +86,7 @@ def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
             result = results.get(f"{convention}/{name}")
             cells += [_percent(result[part]) if result else "" for part in ("dev", "test")]
         time = seconds.get(f"words/{name}", 0.0)
-        lines.append(f"| {name} | {' | '.join(cells)} | {time:.0f} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {f'{time:.0f}' if time else ''} |")
     return "\n".join(lines)
 
 
@@ -129,7 +129,7 @@ def _best(results: Mapping[str, Any], convention: str) -> str:
     others = [f"{name} {_percent(results[f'{convention}/{name}']['test'])}"
               for name in ("MaxEnt", "MaxEnt with context")
               if f"{convention}/{name}" in results]  # fmt: skip
-    return told + (f" Maximum entropy on the same tokens: {', '.join(others)}." if others else "")
+    return told + (f" Maximum entropy on {convention}: {', '.join(others)}." if others else "")
 
 
 def _words_alone(results: Mapping[str, Any]) -> str:
