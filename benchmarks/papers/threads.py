@@ -23,6 +23,7 @@ from palaver import evaluate
 from palaver.kernels import thread_features as columns
 from palaver.kernels.thread_features import FEATURES
 from palaver.threads import ThreadRebuilder, components, learn_defaults
+from palaver.threads.places import CHANNEL_PAUSE
 from palaver.threads.rebuilder import Found
 
 __all__ = ["cells", "page"]
@@ -43,7 +44,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     return [
         Cell(
             name,
-            {"corpus": name, "sizes": sizes, "version": _VERSION},
+            {"corpus": name, "sizes": sizes, "version": _VERSION}
+            | ({"pause": CHANNEL_PAUSE} if name == CHANNEL else {}),
             lambda folder, name=name: _judge(options, name),  # type: ignore[misc]
             cost=3.0 if "ubuntu" in name or name == "4forums" else 1.0,
         )

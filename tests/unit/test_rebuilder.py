@@ -177,3 +177,13 @@ def test_small_and_empty_corpora():
     assert ThreadRebuilder.default().rebuild(empty).n_messages == 0
     wordless = pv.Corpus.from_polars(pl.DataFrame({"text": ["", "", "hi"]}))
     assert ThreadRebuilder.default().predict(wordless).height == 3
+
+
+def test_a_long_pause_starts_a_conversation_in_a_channel():
+    minutes = [0, 1, 2, 4, 5, 700, 701]
+    speakers = ["ann", "bob", "ann", "bob", "ann", "bob", "ann"]
+    texts = ["soup or stew", "soup", "fine", "at six", "yes", "who took my bike", "not me"]
+    table = pl.DataFrame({"speaker": speakers, "text": texts, "time": [60 * m for m in minutes]})
+    rebuilt = ThreadRebuilder.default(channel=True).rebuild(pv.Corpus.from_polars(table))
+    assert rebuilt.conversation_offsets.tolist() == [0, 5, 7]
+    assert ThreadRebuilder.default().rebuild(rebuilt).n_conversations == 2

@@ -42,6 +42,9 @@ CONTENT = ("similarity", "rare words", "quoted")
 #: Share of messages that start a conversation in a channel, by kind of speaker; set by hand.
 CHANNEL_STARTS = np.array([0.1, 0.03, 0.4, 0.03])
 
+#: Usual gaps between messages beyond which a pause speaks for a start in a channel; set by hand.
+CHANNEL_PAUSE = 3.0
+
 _FILE = Path(__file__).with_name("defaults.json")
 _COLUMNS = np.array(
     [
@@ -183,4 +186,7 @@ def place_scores(
     found = sort_places(pairs, is_channel)
     kinds = np.repeat(found.kinds, np.diff(pairs.offsets))
     scores = log_shares[kinds, found.places] + np.log(found.spread)
+    if is_channel:
+        pauses = pairs.features[:, columns.START_TIME] - np.log1p(CHANNEL_PAUSE)
+        scores += np.maximum(pauses, 0.0)
     return np.asarray((scores + scores_of(pairs, defaults.weights)) / defaults.temperature)

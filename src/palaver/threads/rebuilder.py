@@ -170,15 +170,15 @@ class ThreadRebuilder(Manners):
         if not (corpus.parents >= 0).any():
             raise CorpusError(
                 f"{corpus.source}: no message answers another, so there is nothing to learn "
-                "from; ThreadRebuilder.default() needs no replies"
+                "from; without training (no --train, ThreadRebuilder.default()) none are needed"
             )
         if self.channel and (corpus.parents < 0).sum() <= 1.1 * corpus.n_conversations:
             corpus = interleaved(corpus)
         gathered = self._gather(corpus)
         old = np.asarray(corpus.parents)[gathered.rows]
         parents = np.where(old < 0, -1, gathered.places[np.maximum(old, 0)])
-        self.leanings_, scores = learn_leanings(gathered, parents)
-        gathered = gathered.leaning(scores)
+        self.leanings_, leans = learn_leanings(gathered, parents)
+        gathered = gathered.leaning(leans)
         pairs, right = self._known(gathered, parents, progress)
         folds = _folds(gathered, pairs)
         zero, precision = np.zeros(len(FEATURES)), np.full(len(FEATURES), self.penalty)
@@ -355,7 +355,7 @@ class ThreadRebuilder(Manners):
         params = self.get_params()
         model = params.pop("model")
         content: dict[str, Any] = {"params": params, "has_model": model is not None}
-        arrays = {}
+        arrays: dict[str, NDArray[Any]] = {}
         if self.defaults_ is not None:
             content["defaults"] = self.defaults_.to_json()
         else:
