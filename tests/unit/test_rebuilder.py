@@ -10,7 +10,12 @@ import palaver as pv
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
 from palaver.kernels.thread_features import FEATURES
-from palaver.threads import ThreadRebuilder, components, interleaved, relinked
+from palaver.models.reconstruct import order_of
+from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked
+from palaver.threads.evidence import gather
+from palaver.threads.pairs import pairs_of
+from palaver.threads.places import infer_tilt, tilted
+from palaver.threads.ranker import scores_of
 from palaver.threads.transitions import unlinked
 
 TOPICS = {
@@ -187,3 +192,18 @@ def test_a_long_pause_starts_a_conversation_in_a_channel():
     rebuilt = ThreadRebuilder.default(channel=True).rebuild(pv.Corpus.from_polars(table))
     assert rebuilt.conversation_offsets.tolist() == [0, 5, 7]
     assert ThreadRebuilder.default().rebuild(rebuilt).n_conversations == 2
+
+
+def test_the_tilt_is_inferred_from_content(star, chain):
+    defaults = Defaults.load()
+    tilts = []
+    for corpus in (star, chain):
+        (pairs,) = pairs_of(gather(corpus, order_of(corpus, "time")), 100, True)
+        tilts.append(infer_tilt(pairs, scores_of(pairs, defaults.weights)))
+    assert tilts == [4.0, 0.25]  # all answer the first, all answer the one before: at its limits
+    shares = [np.exp(tilted(defaults, tilt)) for tilt in tilts]
+    newcomer = 2
+    assert shares[0][newcomer, 1] > shares[0][newcomer, 0]
+    assert shares[1][newcomer, 0] > shares[1][newcomer, 1]
+    np.testing.assert_allclose([table.sum(axis=1) for table in shares], 1.0)
+    np.testing.assert_allclose(np.exp(tilted(defaults, None)).sum(axis=1), 1.0)

@@ -84,7 +84,9 @@ class Defaults:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
         """Return what :meth:`to_json` wrote."""
-        return cls(content["content"], np.array(content["shares"]), content["temperature"])
+        shares = np.array(content["shares"])  # rounded
+        shares /= shares.sum(axis=1, keepdims=True)
+        return cls(content["content"], shares, content["temperature"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
