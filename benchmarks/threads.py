@@ -67,7 +67,12 @@ def write_defaults(data: Path) -> None:
     """Learn the default numbers from the training parts of all corpora and write them."""
     defaults = learn_defaults([parts(data, name)[0] for name in FILES])
     path = Path(places.__file__).with_name("defaults.json")
-    path.write_text(json.dumps(defaults.to_json(), indent=1) + "\n", "utf-8")
+    rounded = Defaults(
+        {name: round(weight, 4) for name, weight in defaults.content.items()},
+        defaults.shares.round(4),
+        round(defaults.temperature, 4),
+    )
+    path.write_text(json.dumps(rounded.to_json(), indent=1) + "\n", "utf-8")
     print(path.read_text("utf-8"))
     assert Defaults.load().content
 

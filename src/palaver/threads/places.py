@@ -14,7 +14,7 @@ quotations and names most likely.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -79,20 +79,19 @@ class Defaults:
     @classmethod
     def load(cls) -> Self:
         """Return the numbers that come with Palaver."""
-        return cls.from_json(json.loads(_FILE.read_text("utf-8")))
+        found = cls.from_json(json.loads(_FILE.read_text("utf-8")))
+        shares = found.shares / found.shares.sum(axis=1, keepdims=True)  # the file's are rounded
+        return replace(found, shares=shares)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
         """Return what :meth:`to_json` wrote."""
-        shares = np.array(content["shares"])  # rounded
-        shares /= shares.sum(axis=1, keepdims=True)
-        return cls(content["content"], shares, content["temperature"])
+        return cls(content["content"], np.array(content["shares"]), content["temperature"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
-        shares = self.shares.round(4).tolist()
-        content = {name: round(weight, 4) for name, weight in self.content.items()}
-        return {"content": content, "shares": shares, "temperature": round(self.temperature, 4)}
+        shares = self.shares.tolist()
+        return {"content": self.content, "shares": shares, "temperature": self.temperature}
 
     @property
     def weights(self) -> NDArray[np.float64]:
