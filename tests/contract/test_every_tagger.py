@@ -70,7 +70,7 @@ def test_probabilities_and_tags(name, corpus):
 def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
     import palaver.models.hidden_backoff as module
 
-    monkeypatch.setattr(module, "_SHARD_TOKENS", 300)
+    monkeypatch.setattr(module, "SHARD_TOKENS", 300)
     many = [estimates(make(name, n_jobs=n_jobs).fit(corpus)) for n_jobs in (1, 3)]
     assert many[0] == many[1]
 
