@@ -66,8 +66,8 @@ def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
     for value in np.arange(bottom, top + step / 2, step):
         parts.append(tag("line", x1=_LEFT, x2=WIDTH - 12, y1=y(value), y2=y(value), stroke="#ddd"))
         parts.append(_text(f"{value:g}", _LEFT - 6, y(value) + 4, "end"))
-    for place in np.linspace(0, last, 6):
-        parts.append(_text(f"{place:g}", x(place), HEIGHT - 20, "middle"))
+    for place in np.arange(0, last + 1e-9, _round_step(last / 5)):
+        parts.append(_text(f"{place:,g}", x(place), HEIGHT - 20, "middle"))
     parts.append(_text(axis, (WIDTH + _LEFT) / 2, HEIGHT - 5, "middle"))
     for number, (name, points) in enumerate(lines.items()):
         drawn = " ".join(f"{x(place):.1f},{y(value):.1f}" for place, value in points.tolist())
