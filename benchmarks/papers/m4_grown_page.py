@@ -75,7 +75,8 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
             if f"{name}/{variant}" in results
         }
         if rows:
-            used = "" if source.n_conversations is None else f", {source.n_conversations} of it"
+            n = source.n_conversations
+            used = "" if n is None else f", the first {n} conversations"
             parts.append(f"## {name}{used}\n\n{_table(rows)}\n")
     return "\n".join([*parts, _NOTES])
 

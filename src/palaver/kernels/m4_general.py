@@ -56,18 +56,15 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
     if n_groups > 0:
         current = family_log(n_groups, n_classes, n_classes, n_units, sums, layout, family)
     for i in range(first, last):
-        old = take_out(i, words)
-        was_class = old < n_classes
-        n_others = n_units - was_class
-        topic_total -= old > n_classes
+        old = np.int64(words.classes[i])
+        n_others = n_units - (old < n_classes)
+        own_old = own[min(old, n_classes - 1)]
         own_total = own_sum
         if is_dirichlet:
+            own_old -= 1.0
             own_total += n_others
-            if was_class:
-                own[old] -= 1.0
-        new = propose(i, own, own_total, topic_total, words, state, recorded)
-        if new > layout.n_classes + words.topics.shape[0]:
-            new = old  # by rounding, which is as likely as a draw of exactly one
+        others_total = topic_total - (old > n_classes)
+        new = propose(i, old, own, own_old, own_total, others_total, words, state, recorded)
         if n_groups > 0:
             old_row = min(old, n_classes)
             if i < recorded.shape[0]:
@@ -88,11 +85,15 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
                     )  # fmt: skip
                 else:
                     new = old
-        put_in(i, new, words)
-        n_units = n_others + (new < n_classes)
-        topic_total += new > n_classes
-        if is_dirichlet and new < n_classes:
-            own[new] += 1.0
+        if new != old:
+            take_out(i, words)
+            put_in(i, new, words)
+            n_units = n_others + (new < n_classes)
+            topic_total = others_total + (new > n_classes)
+            if is_dirichlet and old < n_classes:
+                own[old] -= 1.0
+            if is_dirichlet and new < n_classes:
+                own[new] += 1.0
     return topic_total
 
 
@@ -195,13 +196,13 @@ def _sample_segments(  # type: ignore[no-untyped-def]
             weights[k] = 0.0
         weights[new] = 1.0
         for i in range(first, last):
-            outcome = take_out(i, words)
+            outcome = np.int64(words.classes[i])
             topic_total -= outcome > n_classes
-            drawn = propose(i, weights, 1.0, topic_total, words, state, recorded)
-            if drawn <= n_classes + words.topics.shape[0]:
-                outcome = drawn
-            put_in(i, outcome, words)
-            topic_total += outcome > n_classes
+            drawn = propose(i, outcome, weights, 1.0, 1.0, topic_total, words, state, recorded)
+            if drawn != outcome:
+                take_out(i, words)
+                put_in(i, drawn, words)
+            topic_total += drawn > n_classes
     return topic_total
 
 

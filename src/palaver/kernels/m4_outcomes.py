@@ -89,55 +89,67 @@ def put_in(i, outcome, words):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
 def propose(  # type: ignore[no-untyped-def]
-    i, own, own_total, topic_total, words, state, recorded
+    i, old, own, own_old, own_total, topic_total, words, state, recorded
 ):
-    """Draw an outcome for a token that is out of all counts from (1). O(K + T).
+    """Draw an outcome for a token from (1). O(K + T).
 
-    own : (n_classes,) IN, its sum may be anything; own_total : what it is to be divided by;
-    topic_total : ``n_d. + sum(alpha)`` without the token; recorded: OUT, see the sweep.
+    The token is still counted everywhere, which is cheaper than to take it out of all counts: its
+    old outcome gets a weight of its own.
+
+    own : (n_classes,) IN, its sum may be anything; own_old : that of the old class without the
+    token; own_total : what own is to be divided by, without the token; topic_total : ``n_d. +
+    sum(alpha)`` without it; recorded: OUT, see the sweep.
     """
     n_classes, n_columns, factors = words.n_classes, words.n_columns, words.factors
     start = np.int64(words.tokens[i]) * n_columns
-    prior = words.switch_prior
+    prior, kind = words.switch_prior, kind_of(old, n_classes)
+    for_background, for_class, for_topic = words.switches
     if words.is_message_switch:
-        for_background = words.message_switches[0] + prior[0]
-        for_class = words.message_switches[1] + prior[1]
-        for_topic = words.message_switches[2] + prior[2]
-    else:
-        for_background, for_class, for_topic = words.switches
-        if words.is_collapsed:
-            for_background += prior[0]
-            for_class += prior[1]
-            for_topic += prior[2]
+        for_background, for_class, for_topic = words.message_switches
+    if words.is_message_switch or words.is_collapsed:
+        for_background += prior[0] - (kind == 0)
+        for_class += prior[1] - (kind == 1)
+        for_topic += prior[2] - (kind == 2)
     inverses = words.inverses
     scale = for_class / own_total
     for k in range(n_classes):
         factors[k] = own[k] * scale * inverses[k]
     factors[n_classes] = for_background * inverses[n_classes]
-    scale = for_topic / topic_total
     topics, targets = words.topics, factors[n_classes + 1 : n_columns]
     of_topics = inverses[n_classes + 1 : n_columns]  # from zero on, loops run by vectors
+    topic_scale = for_topic / topic_total
     for t in range(topics.shape[0]):
-        targets[t] = topics[t] * scale * of_topics[t]
+        targets[t] = topics[t] * topic_scale * of_topics[t]
+    if kind == 1:
+        old_weight = own_old * scale
+    elif kind == 0:
+        old_weight = for_background
+    else:
+        old_weight = (topics[old - n_classes - 1] - 1.0) * topic_scale
     size = LANES * words.n_blocks
     if words.is_collapsed:
+        old_weight *= words.counts[start + old] - 1 + words.omega
+        old_weight /= words.denominators[old] - 1.0
         if start + size > words.counts.size:
             for column in range(n_columns):
                 words.spare_counts[column] = words.counts[start + column]
         rank = choose_outcome(
-            words.counts, start, words.spare_counts, words.omega, factors, size, words.running,
-            words.n_blocks, 0.0, 0.0, uniform(state),
+            words.counts, start, words.spare_counts, words.omega, factors, old, words.running,
+            words.n_blocks, 0.0, old_weight, uniform(state),
         )  # fmt: skip
     else:
+        old_weight *= words.frozen[start + old]
         if start + size > words.frozen.size:
             for column in range(n_columns):
                 words.spare_frozen[column] = words.frozen[start + column]
         rank = choose_outcome(
-            words.frozen, start, words.spare_frozen, 0.0, factors, size, words.running,
-            words.n_blocks, 0.0, 0.0, uniform(state),
+            words.frozen, start, words.spare_frozen, 0.0, factors, old, words.running,
+            words.n_blocks, 0.0, old_weight, uniform(state),
         )  # fmt: skip
     if i < recorded.shape[0]:
         for column in range(n_columns):
             before = words.running[column - LANES] if column >= LANES else 0.0
             recorded[i, 0, column] = words.running[column] - before
-    return np.int64(words.order[rank])
+        recorded[i, 0, old] = old_weight
+    outcome = np.int64(words.order[rank])
+    return outcome if outcome < n_columns else old

@@ -191,12 +191,17 @@ class GeneralEngine(TokenEngine):
         if not self.n_topics:
             return {}
         offsets = shard.message_offsets[shard.conversation_offsets]
-        topics = np.where(classes > self.n_classes, classes - self.n_classes - 1, self.n_topics)
         longest = int(np.diff(offsets).max(initial=0))
         histograms = np.zeros((self.n_topics, longest + 1), np.int64)
         lengths = np.zeros(longest + 1, np.int64)
-        largest = message_histograms(offsets, topics.astype(np.int16), histograms, lengths)
+        largest = message_histograms(offsets, self._topics(classes), histograms, lengths)
         return {"topic_histograms": histograms[:, : largest + 1], "topic_lengths": lengths}
+
+    def _topics(self, classes: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Return the topic of each token, ``n_topics`` for those of none."""
+        topics = classes - np.int16(self.n_classes + 1)
+        topics[topics < 0] = self.n_topics
+        return topics
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; histograms into the wider one."""
@@ -297,8 +302,7 @@ class GeneralEngine(TokenEngine):
         if self.n_topics:
             offsets = shard.message_offsets[shard.conversation_offsets]
             topics = np.tile(arrays["alpha"], (len(offsets) - 1, 1))
-            own = np.where(classes > k, classes - k - 1, self.n_topics).astype(np.int16)
-            add_message_counts(offsets, own, topics)
+            add_message_counts(offsets, self._topics(classes), topics)
             topics /= topics.sum(axis=1, keepdims=True)
             of_message = np.repeat(topics, np.diff(shard.conversation_offsets), axis=0)
             shares[:, k + 1 :] = of_message * kinds[:, 2:]
