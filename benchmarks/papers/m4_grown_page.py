@@ -47,8 +47,9 @@ R-hat of two chains is as far from one as for the other thread models: the bette
 and small differences between rows are not to be trusted.
 
 The default stays the paper's model: `M4()` is what was published and what [its results](m4.md)
-measure, and its sweep is about twice as fast. These results advise `M4(transition="dirichlet",
-topics=20)`, and `M4(segment="sentence", topics=20)` for acts of sentences.
+measure, and its sweep is [faster](../performance.md#m4-beyond-the-paper). These results advise
+`M4(transition="dirichlet", topics=20)`, and `M4(segment="sentence", topics=20)` for acts of
+sentences.
 """
 
 
