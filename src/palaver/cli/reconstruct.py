@@ -134,12 +134,8 @@ def _bare(model: Path | None, corpus: Corpus) -> Corpus:
             "fit M4 or block-hmm"
         )
     links = learned.reconstruct(corpus, order="time")
-    rows = np.arange(corpus.n_messages)
-    keys = corpus.table.select("conversation", "id").with_row_index("row")
-    wanted = corpus.table.select("conversation", id=links["parent"])
-    found = wanted.join(keys, on=("conversation", "id"), how="left", maintain_order="left")
-    parents = found["row"].cast(int).fill_null(-1).to_numpy()
-    return relinked(corpus, rows, parents.astype(np.int64))
+    parents = links["parent_row"].to_numpy().astype(np.int64)
+    return relinked(corpus, np.arange(corpus.n_messages), parents)
 
 
 def _facts(corpus: Corpus, rebuilt: Corpus) -> dict[str, Any]:

@@ -15,8 +15,4 @@ if TYPE_CHECKING:
 
 def rebuilt_parents(rebuilder: ThreadRebuilder, corpus: Corpus) -> NDArray[np.int64]:
     """Return the row that each message answers as rebuilt, -1 for a start."""
-    found = rebuilder.links(corpus)
-    parents = np.full(corpus.n_messages, -1, np.int64)
-    known = found.parents >= 0
-    parents[found.rows[known]] = found.rows[found.parents[known]]
-    return parents
+    return rebuilder.predict(corpus)["parent_row"].to_numpy()

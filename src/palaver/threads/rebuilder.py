@@ -95,8 +95,8 @@ class ThreadRebuilder(Manners):
     >>> import palaver as pv
     >>> chat = pv.sample()
     >>> links = pv.ThreadRebuilder.default().predict(chat)
-    >>> links.columns
-    ['conversation', 'id', 'parent', 'probability', 'runner_up', 'runner_up_probability']
+    >>> links.columns[:5]
+    ['conversation', 'id', 'parent', 'parent_row', 'probability']
     """
 
     limits: ClassVar[Mapping[str, Limit]] = {
@@ -224,20 +224,19 @@ class ThreadRebuilder(Manners):
         Returns
         -------
         polars.DataFrame
-            Columns conversation, id, parent (null for a start), probability, runner_up (the
-            next likely parent, null for a start) and runner_up_probability (null where there
-            is no other candidate); one row a message, in the corpus' order. There is never
-            a cycle.
+            Columns conversation, id, parent (null for a start), parent_row (of the corpus, -1
+            for a start), probability, runner_up (the next likely parent, null for a start) and
+            runner_up_probability (null where there is no other candidate); one row a message,
+            in the corpus' order. There is never a cycle.
         """
         found = self.links(corpus, progress=progress)
         back = np.argsort(found.rows)
         ids = corpus.table["id"]
 
         def names(places: NDArray[np.int64]) -> pl.Series:
-            known = np.maximum(places, 0)
-            rows = found.rows[known] if len(ids) else known
-            return ids.gather(rows[back]).zip_with(
-                pl.Series(places[back] >= 0), pl.Series([None], dtype=pl.String)
+            rows = _rows(found, places)[back]
+            return ids.gather(np.maximum(rows, 0)).zip_with(
+                pl.Series(rows >= 0), pl.Series([None], dtype=pl.String)
             )
 
         second = pl.Series(found.runner_up_probabilities[back])
@@ -246,6 +245,7 @@ class ThreadRebuilder(Manners):
                 "conversation": corpus.table["conversation"],
                 "id": ids,
                 "parent": names(found.parents),
+                "parent_row": _rows(found, found.parents)[back],
                 "probability": found.probabilities[back],
                 "runner_up": names(found.runners_up),
                 "runner_up_probability": second.set(pl.Series(found.runners_up[back] == -2), None),
@@ -388,6 +388,13 @@ class ThreadRebuilder(Manners):
         if "words" in content:
             rebuilder.leanings_ = Leanings(content["words"], stored.arrays["odds"])
         return rebuilder
+
+
+def _rows(found: Found, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return rows of the corpus in place of places; negative numbers stay."""
+    if not len(places):
+        return places
+    return np.where(places < 0, places, found.rows[np.maximum(places, 0)])
 
 
 def _targets(right: NDArray[np.bool_]) -> NDArray[np.float64]:
