@@ -130,7 +130,9 @@ def test_seed_words_and_labels_name_classes(corpus):
     names = [*guided.class_names_, *[""] * 14]
     silent = corpus.table["some"].is_null().to_numpy()
     right = np.array([names[k] == act for k, act in zip(found, acts, strict=True)])
-    assert right[silent].mean() > 0.5  # messages whose label it was not told
+    # messages whose label it was not told, against always saying the most frequent one
+    _, counts = np.unique(np.array(acts)[silent], return_counts=True)
+    assert right[silent].mean() > 1.5 * counts.max() / counts.sum()
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "parallel"])

@@ -19,10 +19,12 @@ from palaver.kernels.dirichlet import (
     draw_word_weights,
     log_classes,
     log_concentration,
+    log_counts,
     log_dirichlet_multinomial,
     log_gamma_draw,
     mean_word_weights,
     sample_concentration,
+    seeded_histogram,
     update_alpha,
 )
 from palaver.kernels.random import open_stream
@@ -344,3 +346,25 @@ def test_mean_word_weights():
     counts = np.array([[3, 0], [1, 0]], np.int32)
     expected = np.array([[3.5 / 5, 0.5], [1.5 / 5, 0.5]])
     np.testing.assert_allclose(mean_word_weights(counts, 0.5), expected, rtol=1e-14)
+
+
+def test_seeds_are_a_prior_of_the_tokens_alone():
+    """Counts with seeds, the seeds taken off, are tokens under an asymmetric prior."""
+    generator = np.random.default_rng(6)
+    tokens = generator.poisson(0.8, (7, 3)).astype(np.int32)
+    seeds = (generator.random((7, 3)) < 0.2).astype(np.int32) * 4
+    *facts, signs = seeded_histogram(tokens + seeds, seeds)
+    for c in (0.03, 0.5, 2.0):
+        expected = -c
+        for n, s in zip(tokens.T, seeds.T, strict=True):
+            prior = c + s
+            expected += (gammaln(n + prior) - gammaln(prior)).sum()
+            expected -= gammaln(n.sum() + prior.sum()) - gammaln(prior.sum())
+        assert log_concentration(c, *facts, 7, signs=signs) == pytest.approx(expected, abs=1e-10)
+
+
+def test_log_counts():
+    prior = np.array([0.5, 2.0, 1.0])
+    counts = np.array([[0, 0, 0], [2, 0, 1]])
+    expected = [0.0, math.log(0.5 / 3.5) + math.log(1.5 / 4.5) + math.log(1.0 / 5.5)]
+    np.testing.assert_allclose(log_counts(counts, prior), expected, atol=1e-12)
