@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+import palaver as pv
 from benchmarks.papers import Options, threads
 from benchmarks.papers.cells import Cells
 from benchmarks.papers.threads_data import in_order, thinned
-
-import palaver as pv
 
 ROOT = Path(__file__).parents[2]
 
