@@ -4,10 +4,10 @@ Run: python -m benchmarks.infinite_hmm --data ../shared/data
 
 conll2000 and wsj-sample together (353,188 words, 14,862 sentences), seed 0. A sweep is a whole
 round of the loop: slices, states, counts, merging, all parameter draws, log joint. Chains start
-from the given part-of-speech tags, so that rows are as sparse as those of a fitted model; other
-numbers of states split or join them evenly. One thread by processor time, medians; threads by wall
-time. bayesian-hmm (PyPI) runs on the first sentences, its rate is in words a second as well. Memory
-is the peak of the process before and after many sweeps.
+from the given part-of-speech tags, so that rows are as sparse as those of a fitted model: as they
+are (47), joined by twos, or each split in two at random. One thread by processor time, medians;
+threads by wall time. bayesian-hmm (PyPI) runs on the first sentences, its rate is in words a second
+as well. Memory is the peak of the process before and after many sweeps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from palaver.models.infinite_tags import Tags
 from palaver.parallel import LocalExecutor
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "wsj-sample/wsj-sample.txt.gz")
-SIZES, ROUNDS, MANY, PEER_SENTENCES = (25, 50, 100, 200), 5, 60, 60
+SPLITS, ROUNDS, MANY, PEER_SENTENCES = (0.5, 1, 2), 3, 60, 60
 
 
 def newspaper(data: Path) -> tuple[list[list[str]], list[str]]:
@@ -72,13 +72,14 @@ class Sweeps:
         self.shared, self.trace = self.engine.update(self.shared, merged, generator)
 
 
-def first_states(tags: list[str], n_states: int) -> np.ndarray:
-    """Give the tags numbers; split them at random, or join them, to have so many states."""
+def first_states(tags: list[str], split: float = 1) -> np.ndarray:
+    """Give the tags numbers, joining two neighbours (0.5) or splitting each at random (2)."""
     names = {tag: number for number, tag in enumerate(sorted(set(tags)))}
     numbers = np.array([names[tag] for tag in tags])
-    pieces = -(-n_states // len(names))
-    split = numbers * pieces + np.random.default_rng(0).integers(0, pieces, len(numbers))
-    return (split % n_states).astype(np.int16)
+    if split < 1:
+        return (numbers // 2).astype(np.int16)
+    pieces = np.random.default_rng(0).integers(0, int(split), len(numbers))
+    return (numbers * int(split) + pieces).astype(np.int16)
 
 
 def seconds(action: Any, clock: Any) -> float:
@@ -89,8 +90,8 @@ def seconds(action: Any, clock: Any) -> float:
 
 def rate_rows(data: Encoded, tags: list[str]) -> list[dict[str, Any]]:
     rows = []
-    for size in SIZES:
-        states = first_states(tags, size)
+    for split in SPLITS:
+        states = first_states(tags, split)
         pair = {"beam": Sweeps(data, states), "dense": Sweeps(data, states, dense=True)}
         times: dict[str, list[float]] = {name: [] for name in pair}
         for sweeps in pair.values():
@@ -99,13 +100,19 @@ def rate_rows(data: Encoded, tags: list[str]) -> list[dict[str, Any]]:
             for name, sweeps in pair.items():
                 times[name].append(seconds(sweeps, time.process_time))
         rates = {n: data.n_tokens / statistics.median(t) / 1e6 for n, t in times.items()}
-        rows.append({"states": size, "states after": int(pair["beam"].trace["states"]), **rates})
+        rows.append(
+            {
+                "states": int(states.max()) + 1,
+                "states after": int(pair["beam"].trace["states"]),
+                **rates,
+            }
+        )
     return rows
 
 
 def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
     """Return wall times of one and of two threads, in turn."""
-    pair = [Sweeps(data, first_states(tags, 50), n_jobs=n_jobs) for n_jobs in (1, 2)]
+    pair = [Sweeps(data, first_states(tags), n_jobs=n_jobs) for n_jobs in (1, 2)]
     times: list[list[float]] = [[], []]
     for _ in range(2 * ROUNDS):
         for which, sweeps in enumerate(pair):
@@ -116,7 +123,7 @@ def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
 
 def memory_row(data: Encoded, tags: list[str]) -> dict[str, float]:
     """Return the peak memory of the process before and after many sweeps."""
-    sweeps = Sweeps(data, first_states(tags, 50))
+    sweeps = Sweeps(data, first_states(tags))
     for _ in range(5):
         sweeps()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -140,27 +147,34 @@ def peer_row(sentences: list[list[str]]) -> dict[str, Any] | None:
     return {"words": n_words, "million words/s": 3 * n_words / spent / 1e6}
 
 
+def show_rates(rows: list[dict[str, Any]]) -> None:
+    print("| states | states after | beam, million words/s | dense |\n|---|---|---|---|")
+    for row in rows:
+        cells = (row["states"], row["states after"], f"{row['beam']:.2f}", f"{row['dense']:.2f}")
+        print("| " + " | ".join(map(str, cells)) + " |")
+
+
 def main() -> None:
     """Print the tables; write them as JSON where asked."""
+    parts = {"rates": rate_rows, "threads": thread_row, "memory": memory_row, "peer": peer_row}
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", choices=parts)
     arguments = parser.parse_args()
     sentences, tags = newspaper(arguments.data)
     data = encode_sentences(sentences)
     types = len(data.vocabulary)
     print(f"{data.n_tokens:,} words, {data.n_messages:,} sentences, {types:,} types\n")
-    rates = rate_rows(data, tags)
-    print("| states | states after | beam, million words/s | dense |\n|---|---|---|---|")
-    for row in rates:
-        cells = (row["states"], row["states after"], f"{row['beam']:.2f}", f"{row['dense']:.2f}")
-        print("| " + " | ".join(map(str, cells)) + " |")
-    found = {"rates": rates, "threads": thread_row(data, tags), "memory": memory_row(data, tags),
-             "peer": peer_row(sentences)}  # fmt: skip
-    for name in ("threads", "memory", "peer"):
-        told = found[name]
-        print(f"\n{name}: " + ("not installed" if told is None else ", ".join(
-            f"{key} {value:,.4g}" for key, value in told.items())))  # fmt: skip
+    found: dict[str, Any] = {}
+    for name in [arguments.only] if arguments.only else parts:
+        found[name] = told = peer_row(sentences) if name == "peer" else parts[name](data, tags)
+        if name == "rates":
+            show_rates(found[name])
+        elif told is None:
+            print(f"\n{name}: not installed")
+        else:
+            print(f"\n{name}: " + ", ".join(f"{k} {v:,.4g}" for k, v in told.items()))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1))
 

@@ -22,6 +22,7 @@ from palaver.kernels.random import open_stream, uniform
 _SMALLEST_MASS = 1e-290
 # From this share of all states on, transitions above a slice are many (2 to 12 of 47 measured).
 _MANY = 8
+_LANES = 8  # numbers a vector: rows that end within one are slow
 
 
 @njit(cache=True, nogil=True)
@@ -102,14 +103,16 @@ def filter_beam(  # type: ignore[no-untyped-def]
     ----------
     symbols : array of int, shape (T,). IN
     slices : array of float64, shape (T,). IN
-    rows : array of float64, shape (n_states + 1, n_states). IN
+    rows : array of float64, shape (n_states + 1, at least n_states). IN
+        Further columns, of zeros, fill up vectors.
     values, targets : of :func:`sort_rows`. IN
     emissions : array of float, shape (n_symbols, n_known). IN
     extra : array of float, shape (n_symbols, n_states - n_known). IN
     groups : array of int, shape (T,) or (0,). IN
         Which row of ``allowed`` holds for each position; every state everywhere if empty.
     allowed : array of uint8, shape (n_groups, n_states). IN
-    belief, wide, shares : arrays of float64, int64, float64, shape (n_states,). Scratch.
+    belief : array of float64, as long as a row. Scratch.
+    wide, shares : arrays of int64 and float64, shape (n_states,). Scratch.
     active : array of int16, shape (at least T, n_states). OUT
         Possible states of each position, in order.
     masses : array of float64, shape (at least T, n_states). OUT
@@ -119,8 +122,9 @@ def filter_beam(  # type: ignore[no-untyped-def]
     Cost: one addition for each transition above the slice out of a possible state; where these are
     many, whole rows are compared with the slice instead, four rows at a time in vectors.
     """
-    n_states, n_known = rows.shape[1], emissions.shape[1]
+    n_states, n_known = targets.shape[1], emissions.shape[1]
     many = n_states // _MANY
+    restricted = len(groups) > 0
     scale = 1.0
     for t in range(len(symbols)):
         u = slices[t]
@@ -144,21 +148,28 @@ def filter_beam(  # type: ignore[no-untyped-def]
                     belief[targets[source, at]] += share
                     at += 1
             _add_wide(rows, u, wide, shares, n_wide, belief)
-        symbol = symbols[t]
+        if restricted:
+            for k in range(n_states):
+                if not allowed[groups[t], k]:
+                    belief[k] = 0.0
         total = 0.0
         size = 0
-        for k in range(n_states):
-            if belief[k] == 0.0 or (len(groups) and not allowed[groups[t], k]):
-                continue
-            if k < n_known:
-                mass = belief[k] * emissions[symbol, k]
-            else:
-                mass = belief[k] * extra[symbol, k - n_known]
-            mass = max(mass, _SMALLEST_MASS)
-            active[t, size] = k
-            masses[t, size] = mass
-            total += mass
-            size += 1
+        here, weights = active[t], masses[t]
+        emission, other = emissions[symbols[t]], extra[symbols[t]]
+        for k in range(n_known):
+            if belief[k] > 0.0:
+                mass = max(belief[k] * emission[k], _SMALLEST_MASS)
+                here[size] = k
+                weights[size] = mass
+                total += mass
+                size += 1
+        for k in range(n_known, n_states):
+            if belief[k] > 0.0:
+                mass = max(belief[k] * other[k - n_known], _SMALLEST_MASS)
+                here[size] = k
+                weights[size] = mass
+                total += mass
+                size += 1
         sizes[t] = size
         scale = 1.0 / total
 
@@ -249,7 +260,10 @@ def beam_sweep(  # type: ignore[no-untyped-def]
     active = np.empty((longest, n_states), np.int16)
     masses = np.empty((longest, n_states))
     sizes = np.empty(longest, np.int64)
-    belief, shares = np.empty(n_states), np.empty(n_states)
+    room = -(-n_states // _LANES) * _LANES
+    filled = np.zeros((n_states + 1, room))
+    filled[:, :n_states] = rows
+    belief, shares = np.empty(room), np.empty(n_states)
     wide = np.empty(n_states, np.int64)
     columns = rows.T.copy()
     stream = np.empty(4, np.uint64)
@@ -260,8 +274,8 @@ def beam_sweep(  # type: ignore[no-untyped-def]
         open_stream(key, first_sequence + sequence, stream)
         part = groups[first:last] if len(groups) else groups
         filter_beam(
-            symbols[first:last], slices[first:last], rows, values, targets, emissions, extra, part,
-            allowed, belief, wide, shares, active, masses, sizes,
+            symbols[first:last], slices[first:last], filled, values, targets, emissions, extra,
+            part, allowed, belief, wide, shares, active, masses, sizes,
         )  # fmt: skip
         sample_beam(active, masses, sizes, slices[first:last], columns, stream, states[first:last])
 
