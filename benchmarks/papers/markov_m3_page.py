@@ -67,9 +67,10 @@ def _perplexities(results: Mapping[str, Any]) -> list[str]:
     if live:
         said = ", ".join(f"{number} on {corpus}" for corpus, number in live.items())
         lines += ["", f"HDP starts from the first K and finds its own number of topics: {said}. It "
-                  "and CTM have tomotopy's settings and as many sweeps as LDA by Gibbs sampling; "
-                  "that they are far behind LDA tells of these samplers after so few sweeps, not "
-                  "of the models."]  # fmt: skip
+                  "and CTM have tomotopy's settings and as many sweeps as LDA by Gibbs sampling. "
+                  "Why both are so far behind LDA was not looked into (too few sweeps, or how "
+                  "shares of new documents are found): do not take it for a verdict on the "
+                  "models."]  # fmt: skip
     return lines
 
 
@@ -89,8 +90,8 @@ def _findings(results: Mapping[str, Any]) -> list[str]:
     if not lines:
         return []
     lines = ["", "## M3 beside the others", "", "Perplexity of M3 less that of another model, in "
-             "per cent of it; below zero, M3 is better. Runs from other random topics differ by a "
-             "per cent or two, so smaller differences mean nothing.", "", *lines]  # fmt: skip
+             "per cent of it; below zero, M3 is better. One run each, so a per cent or two may "
+             "be chance.", "", *lines]  # fmt: skip
     return lines + _bounds(results) + _swaps(results)
 
 
@@ -109,10 +110,10 @@ def _bounds(results: Mapping[str, Any]) -> list[str]:
         "",
         f"On ap the bound is highest with {tightest} positions ({rows[tightest]['elbo']:,.0f} "
         f"nats, perplexity {rows[tightest]['perplexity']:,.0f}), the perplexity is lowest with "
-        f"{best} ({rows[best]['elbo']:,.0f} nats, {rows[best]['perplexity']:,.0f}). The walk and "
-        "the allocation of words are independent in the posterior that is fitted; what that loses "
-        "grows with the number of positions. So the bound of M3 is not one to choose the "
-        "truncation by, and learning by it draws documents to fewer topics than foretell best.",
+        f"{best} ({rows[best]['elbo']:,.0f} nats, {rows[best]['perplexity']:,.0f}). So the bound "
+        "of M3 is not one to choose the truncation by. A likely reason, not tested: the walk and "
+        "the allocation of words are independent in the posterior that is fitted, and what that "
+        "loses grows with the number of positions.",
     ]  # fmt: skip
 
 
