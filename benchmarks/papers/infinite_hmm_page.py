@@ -33,6 +33,7 @@ _SWEEPS = {
     "full": "and 2,000 sweeps",
     "paper": "with the paper's 9,000 sweeps",
 }
+_NOT_YET = "The runs have not been computed yet: the command above does what is missing."
 _MEASURES = {
     "vi": "VI", "v_measure": "V", "v_beta": "V-beta", "homogeneity": "homogeneity",
     "completeness": "completeness", "one_to_one_greedy": "1-1 greedy", "one_to_one": "1-1 optimal",
@@ -44,7 +45,8 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
     """Return the page; what was not computed is left out."""
     sweeps = _SWEEPS[size]
     flag = "" if size == "full" else f" --{size}"
-    parts = [_INTRO.format(flag=flag, sweeps=sweeps), _table(results, seconds, "wsj"), _PAPER]
+    table = _table(results, seconds, "wsj") or _NOT_YET
+    parts = [_INTRO.format(flag=flag, sweeps=sweeps), table, _PAPER]
     parts += [_picture(results, size), _chunks(results), _words(results)]
     other = _table(results, seconds, "ud")
     if other:
