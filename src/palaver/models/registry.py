@@ -93,9 +93,14 @@ def _check_stored(stored: store.Stored) -> None:
         raise ValueError("the trace is not whole")
     if len({array.shape for array in trace.values()}) > 1:
         raise ValueError("the columns of the trace have different lengths")
-    n_chains = content.get("n_chains", 1)
-    if not isinstance(n_chains, int) or not 0 < n_chains <= len(arrays):
-        raise ValueError("there are not so many chains")
+    limits = {"n_chains": len(arrays), "best_chain": content["n_chains"] - 1,
+              "n_sweeps": 2**62, "burn_in": 2**62, "seed": 2**128}  # fmt: skip
+    for name, most in limits.items():
+        value = content[name]
+        if not isinstance(value, int) or not 0 <= value <= most:
+            raise ValueError(f"{name} is {value!r}")
+    if not isinstance(content["sampler"], str) or not isinstance(content["fingerprint"], str):
+        raise ValueError("sampler or fingerprint is not text")
 
 
 def _how_to_go_on(folder: Path) -> str:
