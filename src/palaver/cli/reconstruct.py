@@ -126,7 +126,8 @@ def _bare(model: Path | None, corpus: Corpus) -> Corpus:
     from palaver.models import load
     from palaver.threads import relinked
 
-    assert model is not None
+    if model is None:
+        raise ParameterError("--bare needs --model RUN, a run of m4 or block-hmm")
     learned: Any = load(model)
     if not hasattr(learned, "reconstruct"):
         raise ParameterError(
