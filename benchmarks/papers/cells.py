@@ -77,7 +77,7 @@ class Cells:
         return self.root / f"{re.sub('[^A-Za-z0-9.=-]+', '-', cell.name)}-{cell.key}"
 
     def stored(self, cell: Cell) -> dict[str, Any] | None:
-        """Return what is kept of a cell: settings, result, seconds; None if it was not done."""
+        """Return what is kept of a cell: settings, result, times; None if it was not done."""
         path = self.folder(cell) / "result.json"
         if path.exists():
             return json.loads(path.read_text("utf-8"))
@@ -110,8 +110,16 @@ class Cells:
         }
 
     def seconds(self, cells: Sequence[Cell]) -> float:
-        """Return the time that the stored results of the cells took."""
+        """Return the time by the clock that the stored results of the cells took."""
         return sum((self.stored(cell) or {"seconds": 0.0})["seconds"] for cell in cells)
+
+    def processor_seconds(self, cells: Sequence[Cell]) -> float:
+        """Return the processor time of all threads that the stored results of the cells took.
+
+        Other work on the machine hardly changes it, unlike the time by the clock.
+        """
+        records = (self.stored(cell) or {} for cell in cells)
+        return sum(record.get("processor_seconds", 0.0) for record in records)
 
     def results(self, cells: Sequence[Cell]) -> dict[str, Any]:
         """Return the results of the cells that were done, by name."""
@@ -139,22 +147,30 @@ class Cells:
         """Do the work of one cell and keep its result; time of earlier attempts is added."""
         folder = self.folder(cell)
         folder.mkdir(parents=True, exist_ok=True)
-        clock = folder / "seconds"
-        before = float(clock.read_text()) if clock.exists() else 0.0
-        start = time.monotonic()
+        clock = folder / "seconds.json"
+        before = json.loads(clock.read_text("utf-8")) if clock.exists() else [0.0, 0.0]
+        start = _clocks()
         try:
             result = cell.work(folder)
         finally:
-            seconds = before + time.monotonic() - start
-            _replace(clock, f"{seconds:.3f}")
+            times = [b + t - s for b, t, s in zip(before, _clocks(), start, strict=True)]
+            _replace(clock, json.dumps(times))
         record = {
             "name": cell.name,
             "settings": dict(cell.settings),
             "result": result,
-            "seconds": round(seconds, 3),
+            "seconds": round(times[0], 3),
+            "processor_seconds": round(times[1], 3),
         }
         _replace(folder / "result.json", json.dumps(record, indent=1) + "\n")
         return json.loads(json.dumps(record))
+
+
+def _clocks() -> tuple[float, float]:
+    """Return the clock, and the processor time of this process and of its ended children."""
+    used = os.times()
+    own, children = used.user + used.system, used.children_user + used.children_system
+    return time.monotonic(), own + children
 
 
 def _key(settings: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,12 @@ from palaver.encode import Encoded, encode
 from palaver.models.registry import load
 
 SEED = 0
-MODELS = {"lda": pv.LDA, "block-hmm": pv.BlockHMM, "m4": pv.M4}
+#: The paper's models: M4 with the softmax of equation (2).
+MODELS: dict[str, Callable[..., Any]] = {
+    "lda": pv.LDA,
+    "block-hmm": pv.BlockHMM,
+    "m4": partial(pv.M4, transition="softmax"),
+}
 #: Time of a sweep relative to LDA's.
 _COST = {"lda": 1.0, "block-hmm": 1.1, "m4": 2.6}
 
@@ -80,8 +85,8 @@ PLANS: dict[Size, Plan] = {
             "sample": Source(None),
             "rumoureval2017": _RUMOURS,
             f"rumoureval2017{BARE}": _RUMOURS,
-            "r-help": Source(_MAIL, 2400),
-            "ubuntu-irc": Source(_IRC, 4000),
+            "r-help": Source(_MAIL),
+            "ubuntu-irc": Source(_IRC),
             "swda": Source(_TALK, 150, is_talk=True),
             "4forums": Source(_FORUM, 500),
         },
@@ -154,8 +159,8 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
 
 #: Rough sizes of the corpora, for the estimate of the time left.
 _SIZES = {
-    "sample": 0.05, "rumoureval2017": 0.08, f"rumoureval2017{BARE}": 0.08, "ubuntu-irc": 0.3,
-    "swda": 0.2, "r-help": 0.5,
+    "sample": 0.05, "rumoureval2017": 0.08, f"rumoureval2017{BARE}": 0.08, "ubuntu-irc": 0.4,
+    "swda": 0.12, "r-help": 1.0,
 }  # fmt: skip
 
 
@@ -208,6 +213,25 @@ def judge_cells(options: Options, kept: Cells, name: str, fit: Cell) -> list[Cel
     return found
 
 
+def acts_cells(name: str, kept: Cells, measures: list[list[Cell]]) -> list[Cell]:
+    """Return the cells that compare the models' classes with acts, one for each K."""
+
+    def cell(parts: dict[str, Cell], n_classes: str) -> Cell:
+        settings = {"against acts": 1, "of": {model: part.key for model, part in parts.items()}}
+
+        def work(_: Path) -> dict[str, Any]:
+            return judge.against_acts({m: kept.folder(part) for m, part in parts.items()})
+
+        return Cell(f"{name}/{n_classes}/acts", settings, work, 0.02)
+
+    by_size: dict[str, dict[str, Cell]] = {}
+    for part in chain.from_iterable(measures):
+        _, model, n_classes, kind = part.name.split("/")
+        if kind == "acts":
+            by_size.setdefault(n_classes, {})[model] = part
+    return [cell(parts, n_classes) for n_classes, parts in by_size.items()]
+
+
 def unigram_cell(options: Options, name: str) -> Cell:
     """Return the cell of the baseline that knows one distribution of words."""
     settings = {"unigram": 1, "source": vars(PLANS[options.size].sources[name])}
@@ -228,6 +252,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
         ]
         measures = [judge_cells(options, kept, name, fit) for fit in fits]
         result += [*fits, unigram_cell(options, name), *chain.from_iterable(measures)]
+        result += acts_cells(name, kept, measures)
     return result
 
 

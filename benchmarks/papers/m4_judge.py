@@ -5,6 +5,7 @@ Every result is stored by conversation, so that the page can resample conversati
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import polars as pl
 import palaver as pv
 from palaver.corpus.table import Corpus
 from palaver.encode import encode
-from palaver.evaluate.clustering import v_measure
+from palaver.evaluate.bootstrap import Statistic, bootstrap, of_tables, paired_bootstrap
+from palaver.evaluate.clustering import v_measure, variation_of_information
 from palaver.evaluate.labels import grouped_contingency, labelled_tokens, random_classes
 from palaver.evaluate.threads import right_parents
 from palaver.models.reconstruct import best_parents, order_of, reconstructions
@@ -118,6 +120,33 @@ def _keep(
     """Write the counts of each conversation."""
     counts, shape = grouped_contingency(found, gold, groups, n_groups)
     np.savez_compressed(path, counts=counts.toarray().astype(np.int32), shape=np.array(shape))
+
+
+def _measured(path: Path, measure: Callable[..., Any]) -> tuple[np.ndarray, Statistic]:
+    """Return the counts that :func:`clusters` kept, and a measure of their sums."""
+    with np.load(path) as stored:
+        n_found, n_gold = stored["shape"].tolist()
+        return stored["counts"].astype(float), of_tables(measure, (n_found, n_gold))
+
+
+def against_acts(folders: Mapping[str, Path]) -> dict[str, Any]:
+    """Return VI and V-measure of all models with intervals, and M4's VI against the block HMM's.
+
+    ``folders`` are those of :func:`clusters`, by the model's name.
+    """
+    vi = {m: _measured(f / "tokens.npz", variation_of_information) for m, f in folders.items()}
+    (own, statistic), (block, of_block) = vi["m4"], vi["block-hmm"]
+    random = _measured(folders["m4"] / "random.npz", variation_of_information)
+    result: dict[str, Any] = {
+        "random": bootstrap(*random),
+        "vi": {name: bootstrap(*run) for name, run in vi.items()},
+        "difference": paired_bootstrap(own, block, statistic, of_block),
+    }
+    messages = {name: folder / "messages.npz" for name, folder in folders.items()}
+    if all(path.exists() for path in messages.values()):
+        runs = {name: _measured(path, v_measure) for name, path in messages.items()}
+        result["v_measure"] = {name: bootstrap(*run) for name, run in runs.items()}
+    return result
 
 
 def labelled(name: str) -> bool:

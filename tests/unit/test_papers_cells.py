@@ -1,6 +1,7 @@
 """Cells of the papers' experiments: kept by their settings, resumable."""
 
 import json
+import time
 
 import pytest
 
@@ -108,3 +109,22 @@ def test_a_model_that_an_undone_cell_needs_is_fitted_again(tmp_path):
     elsewhere.shelve([fit, judge])
     Cells(tmp_path / "third", shelf).run([fit, judge])
     assert len(calls) == 3
+
+
+def test_processor_time_is_that_of_all_threads_and_attempts(tmp_path):
+    def work(folder):
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        if not (folder / "tried").exists():
+            (folder / "tried").touch()
+            raise KeyboardInterrupt
+
+    cells, cell = Cells(tmp_path), Cell("busy", {}, work)
+    with pytest.raises(KeyboardInterrupt):
+        cells.run([cell])
+    cells.run([cell])
+    assert 0.5 < cells.processor_seconds([cell]) < 5
+    idle = Cell("idle", {"x": 1}, lambda folder: time.sleep(0.3))
+    cells.run([idle])
+    assert cells.processor_seconds([idle]) < 0.25 < cells.seconds([idle])

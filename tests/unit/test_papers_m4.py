@@ -18,13 +18,16 @@ def tiny(monkeypatch):
 def test_every_cell_is_done_and_shown(tiny, tmp_path):
     options, kept = Options(tmp_path / "nowhere", "quick", 1), Cells(tmp_path)
     cells = m4.cells(options, kept)
-    assert len(cells) == 3 + 1 + 3 * 2 + 2
+    assert len(cells) == 3 + 1 + 3 * 2 + 2 + 1
     text = m4.page(options, kept, kept.run(cells))
     assert "not computed" not in text
     assert text.count("\n| sample | 2 |") == 5
     assert "nan" not in text
+    alone = Cells(tmp_path / "clone", tmp_path / "shelf.json")  # numbers without the models
+    Cells(tmp_path, alone.shelf).shelve(cells)
+    assert m4.page(options, alone, alone.run(m4.cells(options, alone))) == text
     early = m4.page(options, kept, kept.results(cells[:3]))
-    assert "9 of the run's cells are not computed yet" in early
+    assert "10 of the run's cells are not computed yet" in early
 
 
 def test_the_full_plan_is_the_issues():
