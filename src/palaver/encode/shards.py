@@ -60,6 +60,8 @@ def cut(
 ) -> list[Shard]:
     """Cut a corpus into shards of at least 100,000 tokens: up to 32, more above 4 M tokens each.
 
+    Beyond four, their number is a multiple of four: two or four threads have even parts.
+
     Parameters
     ----------
     encoded : Encoded
@@ -71,7 +73,7 @@ def cut(
     n_shards = max(encoded.n_tokens // (smallest or SMALLEST), 1)
     if most is not None:
         n_shards = max(min(n_shards, most), encoded.n_tokens // LARGEST)
-    n_shards = 1 if whole else n_shards
+    n_shards = 1 if whole else n_shards - (n_shards % 4 if n_shards > 4 else 0)
     ends = encoded.message_offsets[encoded.conversation_offsets]  # tokens before each conversation
     targets = np.arange(n_shards + 1) * encoded.n_tokens / n_shards
     limits = np.unique(np.searchsorted(ends, targets))

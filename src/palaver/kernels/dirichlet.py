@@ -25,7 +25,8 @@ from scipy.special import gammaln
 from palaver.kernels.random import open_stream, uniform
 
 _TABLE_SIZE = 512
-_WORDS_A_SLICE = 4096
+#: Small enough that threads end their last slices together.
+_WORDS_A_SLICE = 1024
 _LOWEST_LOG_WEIGHT = -460.0  # 1e-200
 
 FloatArray = npt.NDArray[np.float64]
@@ -370,6 +371,11 @@ def _exponentiate(maxima: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(weights.sum(axis=0))
 
 
+def word_slices(n_words: int) -> list[slice]:
+    """Cut the words into slices of a fixed size, for threads."""
+    return [slice(start, start + _WORDS_A_SLICE) for start in range(0, n_words, _WORDS_A_SLICE)]
+
+
 def draw_word_weights(
     counts: npt.NDArray[np.int32],
     concentration: float,
@@ -398,14 +404,13 @@ def draw_word_weights(
     """
     key = generator.integers(2**64, size=2, dtype=np.uint64)
     weights = np.empty(counts.shape)
-    starts = range(0, len(counts), _WORDS_A_SLICE)
-    slices = [weights[start : start + _WORDS_A_SLICE] for start in starts]
-    count_slices = [counts[start : start + _WORDS_A_SLICE] for start in starts]
+    parts = word_slices(len(counts))
+    slices = [weights[part] for part in parts]
 
-    def draw(start: int, part: Any, target: Any) -> Any:
-        return _draw_log_gammas(key, start, part, concentration, target)
+    def draw(part: slice, target: Any) -> Any:
+        return _draw_log_gammas(key, part.start, counts[part], concentration, target)
 
-    maxima = np.max(list(run(draw, starts, count_slices, slices)), axis=0)
+    maxima = np.max(list(run(draw, parts, slices)), axis=0)
     sums = np.sum(list(run(partial(_exponentiate, maxima), slices)), axis=0)
     for _ in run(lambda part: np.divide(part, sums, out=part), slices):
         pass

@@ -21,6 +21,7 @@ from palaver.encode import Encoded, Shard
 from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
+from palaver.kernels.dirichlet import word_slices
 from palaver.kernels.reconstruct import draw_block_classes, draw_parents_block
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
@@ -34,7 +35,6 @@ from palaver.params import Limit, either, one_of, real
 
 #: Gamma prior of alpha: K + 1 rows say little about it, and without one it can run away.
 _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
-_WORDS_A_SLICE = 2048
 
 
 class BlockHMM(Reconstructs, ThreadModel):
@@ -261,11 +261,10 @@ class BlockHMMEngine(ThreadEngine):
             logs = np.empty((self.n_words, self.n_classes))
             words, probability = arrays["word_weights"], float(arrays["class_probability"])
 
-            def fill(start: int) -> None:
-                part = slice(start, start + _WORDS_A_SLICE)
+            def fill(part: slice) -> None:
                 trees.fill_emission_logs(words[part], self.switch_flag, probability, logs[part])
 
-            for _ in self.run(fill, range(0, self.n_words, _WORDS_A_SLICE)):
+            for _ in self.run(fill, word_slices(self.n_words)):
                 pass
             arrays["emission_logs"] = logs
         return arrays

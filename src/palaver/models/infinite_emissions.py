@@ -18,6 +18,7 @@ from palaver import rng
 from palaver.encode.shards import Shard, VectorShard
 from palaver.kernels import gaussian, levels
 from palaver.kernels.beam_trees import message_log_densities
+from palaver.kernels.dirichlet import word_slices
 from palaver.models.gaussian_parts import GaussianEmissions, k_means, nearest
 from palaver.parallel import Arrays
 
@@ -25,7 +26,6 @@ from palaver.parallel import Arrays
 Axes = dict[str, tuple[int, ...]]
 Run = Callable[..., Iterator[Any]]
 
-_WORDS_A_SLICE = 2048
 _FIRST_LEVEL = 0.1
 
 
@@ -145,7 +145,7 @@ class WordEmissions:
         weights = np.empty(counts.shape)
         emissions = np.empty(counts.shape, np.float32)
         scales = np.empty(len(counts))
-        slices = [slice(i, i + _WORDS_A_SLICE) for i in range(0, len(counts), _WORDS_A_SLICE)]
+        slices = word_slices(len(counts))
 
         def draw(part: slice) -> NDArray[np.float64]:
             found: NDArray[np.float64] = levels.draw_log_weights(
