@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.gaussian_draws import draw_vectors, vectors_given
 from support.geweke import (
     GewekeTable,
     assert_geweke_catches,
@@ -50,41 +51,6 @@ def draw_states(generator: np.random.Generator) -> np.ndarray:
         for i in range(first, last):
             source = states[i] = generator.choice(K, p=rows[source])
     return states
-
-
-def draw_vectors(prior: GaussianEmissions, states, generator: np.random.Generator) -> np.ndarray:
-    """Means and covariances from the prior, by definition, then vectors given the states."""
-    size = prior.size
-
-    def inverse_wishart():
-        normals = generator.standard_normal((int(prior.dof), size)) / np.sqrt(prior.scale)
-        return np.linalg.inv(normals.T @ normals)
-
-    tied = inverse_wishart()
-    vectors = np.empty((len(states), size))
-    for k in range(K):
-        covariance = tied
-        if prior.covariance == "full":
-            covariance = inverse_wishart()
-        elif prior.covariance == "diag":
-            dof = prior.dof - size + 1
-            covariance = np.diag(prior.scale / 2 / generator.standard_gamma(dof / 2, size))
-        root = np.linalg.cholesky(covariance)
-        mean = prior.mean + root @ generator.standard_normal(size) / np.sqrt(prior.strength)
-        noise = generator.standard_normal(((states == k).sum(), size))
-        vectors[states == k] = mean + noise @ root.T
-    return vectors
-
-
-def vectors_given(arrays, kind: str, states, generator: np.random.Generator) -> np.ndarray:
-    """Vectors given the parameters that the blocked sampler drew."""
-    vectors = np.empty((N, SIZE))
-    for i, k in enumerate(states):
-        noise = generator.standard_normal(SIZE)
-        factor = arrays["factors"] if kind == "tied" else arrays["factors"][k]
-        spread = noise / factor if kind == "diag" else np.linalg.solve(factor.T, noise)
-        vectors[i] = arrays["means"][k] + spread
-    return vectors
 
 
 def describe(states, vectors) -> np.ndarray:

@@ -1,124 +1,232 @@
-"""Geweke tests of the infinite HMM: states, words, sparsity levels and all hyperparameters.
+"""Geweke tests of the infinite HMM: states, what they emit and all hyperparameters.
 
-alpha and gamma have Gamma(1, 1) priors, levels a Dirichlet process, discounts an even prior. False
-alarms 1e-6 for each test, seeds fixed.
+Three kinds of positions: words of sentences, messages of reply trees, vectors in sequences. alpha
+and gamma have Gamma(1, 1) priors for words and are fixed for the others, which then mix better;
+levels have a Dirichlet process, discounts an even prior. False alarms 1e-6 for each test, seeds
+fixed.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
+from support.gaussian_draws import draw_vectors, vectors_given
 from support.geweke import assert_geweke_catches, assert_geweke_passes, compare_samples
-from support.infinite_reference import draw_states
+from support.infinite_reference import chain_parents, draw_states
+from threadpoolctl import threadpool_limits
 
 from palaver import rng
-from palaver.encode.shards import Shard
+from palaver.encode.shards import Shard, VectorShard
 from palaver.models import infinite_priors as priors
-from palaver.models.infinite_emissions import WordEmissions
+from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.infinite_emissions import MessageEmissions, VectorEmissions, WordEmissions
 from palaver.models.infinite_engine import InfiniteEngine
 from palaver.models.infinite_tags import Tags
 from palaver.parallel import Globals
 
-OFFSETS = np.array([0, 3, 5])
-N, N_WORDS, LOW, HIGH = 5, 3, 0.5, 5.0  # firm priors, or the chain hardly moves
+N, N_WORDS = 5, 3  # few, and firm priors, or the chain hardly moves
 N_DRAWS = 4000
-NAMES = [
-    "alpha", "gamma", "states", "states squared", "same as before", "same at starts",
-    "words 0", "alike within a state", "alike", "levels", "log level", "level of alike",
-]  # fmt: skip
+NAMES = ["states", "states squared", "same as before", "same at starts"]
 
 
-def draw_levels(n_states: int, generator: np.random.Generator) -> np.ndarray:
-    """By the Chinese restaurant process, concentration 1."""
-    etas = np.empty(n_states)
-    for k in range(n_states):
-        at = generator.integers(k + 1)
-        etas[k] = etas[at] if at < k else LOW * (HIGH / LOW) ** generator.random()
-    return etas
+class Words:
+    """Words of two sentences: a position is a word."""
+
+    offsets = np.array([0, 3, 5])
+    parents = chain_parents(offsets)
+    starts = (0, 3)
+    lengths = np.ones(N, int)  # words of each position
+    kind: type[WordEmissions] = WordEmissions
+    fixed: tuple[float | None, float | None] = (None, None)  # alpha and gamma
+    low, high = 0.5, 5.0
+    names: tuple[str, ...] = (
+        "words 0", "alike within a state", "alike between states", "levels", "log level",
+        "level of alike",
+    )  # fmt: skip
+
+    def concentrations(self, generator) -> tuple[float, float]:
+        alpha, gamma = generator.standard_gamma(1.0, 2)
+        return self.fixed[0] or alpha, self.fixed[1] or gamma
+
+    def emissions(self) -> Any:
+        return self.kind(N_WORDS, self.low, self.high)
+
+    def first(self, n_states: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """Levels by the Chinese restaurant process, concentration 1."""
+        etas = np.empty(n_states)
+        for k in range(n_states):
+            at = generator.integers(k + 1)
+            etas[k] = (
+                etas[at] if at < k else self.low * (self.high / self.low) ** generator.random()
+            )
+        return {"etas": etas}
+
+    def draw(self, states, first, generator) -> np.ndarray:
+        """Words given states and levels, their distributions drawn."""
+        of_words = np.repeat(states, self.lengths)
+        words = np.empty(len(of_words), np.int32)
+        for k in set(states.tolist()):
+            phi = generator.dirichlet(np.full(N_WORDS, first["etas"][k]))
+            words[of_words == k] = generator.choice(N_WORDS, (of_words == k).sum(), p=phi)
+        return words
+
+    def given(self, states, arrays, generator) -> np.ndarray:
+        """Words given the distributions that the sampler drew."""
+        logs = np.log(arrays["emissions"].astype(float)) + arrays["scales"][:, None]
+        return self.words_of(states, logs, generator)
+
+    def words_of(self, states, logs, generator) -> np.ndarray:
+        phi = np.exp(logs)
+        phi /= phi.sum(axis=0)
+        of_words = np.repeat(states, self.lengths)
+        return np.array([generator.choice(N_WORDS, p=phi[:, k]) for k in of_words], np.int32)
+
+    def shard(self, words) -> Any:
+        n = len(self.offsets) - 1
+        return Shard(words, self.offsets, np.full(n, -1, np.int32), np.arange(n + 1), 0, 0, 0)
+
+    def describe(self, states, words, arrays) -> list[float]:
+        of_words, etas = np.repeat(states, self.lengths), arrays["etas"]
+        pairs = np.triu_indices(len(words), 1)
+        alike = (words[:, None] == words)[pairs]
+        within = (of_words[:, None] == of_words)[pairs]
+        used = etas[np.unique(states)]
+        return [
+            (words == 0).sum(), (alike & within).sum(), (alike & ~within).sum(),
+            len(set(used.tolist())), np.log(used).mean(),
+            (np.log(etas[of_words]) * (words == words[0])).sum(),
+        ]  # fmt: skip
 
 
-def describe(alpha, gamma, states, words, etas) -> np.ndarray:
+class Messages(Words):
+    """Messages of two reply trees: branching, an empty message, several words in others."""
+
+    parents = np.array([-1, 0, 0, 1, -1])
+    starts = (0, 4)
+    lengths = np.array([3, 2, 0, 4, 2])
+    kind = MessageEmissions
+    fixed = (2.0, 2.0)
+    low, high = 0.1, 1.0
+
+    def given(self, states, arrays, generator) -> np.ndarray:
+        return self.words_of(states, arrays["log_words"], generator)
+
+    def shard(self, words) -> Shard:
+        offsets = np.concatenate(([0], np.cumsum(self.lengths)))
+        return Shard(words, offsets, self.parents.astype(np.int32), np.array([0, 4, 5]), 0, 0, 0)
+
+
+class Vectors(Words):
+    """Vectors of two sequences."""
+
+    fixed = (2.0, 2.0)
+    names = ("x", "x squared", "x y", "apart within a state", "apart between states",
+             "alike with the one before")  # fmt: skip
+
+    def __init__(self, covariance: str) -> None:
+        mean, scale = np.array([0.3, -0.2]), np.array([2.0, 3.0])
+        self.prior = GaussianEmissions(covariance, mean, 0.25, 6.0, scale)
+
+    def emissions(self) -> VectorEmissions:
+        return VectorEmissions(self.prior, np.zeros((0, 2)))
+
+    def first(self, n_states, generator) -> dict[str, np.ndarray]:
+        return {}
+
+    def draw(self, states, first, generator) -> np.ndarray:
+        return draw_vectors(self.prior, states, generator)
+
+    def given(self, states, arrays, generator) -> np.ndarray:
+        return vectors_given(arrays, self.prior.covariance, states, generator)
+
+    def shard(self, vectors) -> VectorShard:
+        return VectorShard(vectors, self.offsets, 0, 0)
+
+    def describe(self, states, vectors, arrays) -> list[float]:
+        x = np.arctan(vectors)  # tails are heavy
+        distances = (x[:, 0, None] - x[:, 0]) ** 2
+        within = states[:, None] == states
+        before = self.parents >= 0
+        return [
+            x[:, 0].sum(), (x[:, 0] ** 2).sum(), (x[:, 0] * x[:, 1]).sum(), distances[within].sum(),
+            distances[~within].sum(),
+            (x[before, 1] * x[self.parents[before], 1]).sum(),
+        ]  # fmt: skip
+
+
+CASES: dict[str, Any] = {
+    "words": Words(), "messages": Messages(),
+    **{kind: Vectors(kind) for kind in ("full", "diag", "tied")},
+}  # fmt: skip
+
+
+def describe(case, alpha, gamma, states, data, arrays) -> np.ndarray:
     n_states = len(set(states.tolist()))
-    follows = np.ones(N, bool)
-    follows[OFFSETS[:-1]] = False
-    same = (states[1:] == states[:-1]) & follows[1:]
-    pairs = np.triu_indices(N, 1)
-    alike = (words[:, None] == words)[pairs]
-    within = (states[:, None] == states)[pairs]
-    used = etas[np.unique(states)]
-    return np.array([
-        np.log(alpha), np.log(gamma), n_states, n_states**2, same.sum(),
-        states[0] == states[3], (words == 0).sum(), (alike & within).sum(), alike.sum(),
-        len(set(used.tolist())), np.log(used).mean(),
-        (np.log(etas[states]) * (words == words[0])).sum(),
-    ])  # fmt: skip
+    follows = case.parents >= 0
+    same = states[follows] == states[case.parents[follows]]
+    first, second = (states[start] for start in case.starts)
+    learned = [] if all(case.fixed) else [np.log(alpha), np.log(gamma)]
+    found = [n_states, n_states**2, same.sum(), first == second, *learned]
+    return np.array([*found, *case.describe(states, data, arrays)], float)
 
 
 @cache
-def marginal(discount: float) -> np.ndarray:
-    generator = np.random.default_rng(1)
+def marginal(name: str, discount: float) -> np.ndarray:
+    case, generator = CASES[name], np.random.default_rng(1)
     rows = []
     for _ in range(N_DRAWS):
-        alpha, gamma = generator.standard_gamma(1.0, 2)
-        states = draw_states(OFFSETS, alpha, gamma, discount, generator)
-        etas = draw_levels(int(states.max()) + 1, generator)
-        words = np.empty(N, np.int32)
-        for k in set(states.tolist()):
-            phi = generator.dirichlet(np.full(N_WORDS, etas[k]))
-            words[states == k] = generator.choice(N_WORDS, (states == k).sum(), p=phi)
-        rows.append(describe(alpha, gamma, states, words, etas))
+        alpha, gamma = case.concentrations(generator)
+        states = draw_states(case.parents, alpha, gamma, discount, generator)
+        first = case.first(int(states.max()) + 1, generator)
+        data = case.draw(states, first, generator)
+        rows.append(describe(case, alpha, gamma, states, data, first))
     return np.array(rows)
 
 
-def shard(words) -> Shard:
-    n = len(OFFSETS) - 1
-    parents = np.full(n, -1, np.int32)
-    return Shard(words, OFFSETS, parents, np.arange(n + 1), 0, 0, 0)
-
-
-def successive(engine: InfiniteEngine, discount: float, n_draws: int = N_DRAWS) -> np.ndarray:
-    """The chain: parameters given states and words, words given both, then states anew."""
-    generator = np.random.default_rng(2)
-    alpha, gamma = generator.standard_gamma(1.0, 2)
-    states = draw_states(OFFSETS, alpha, gamma, discount, generator)
+def successive(name: str, engine: InfiniteEngine, discount: float) -> np.ndarray:
+    """The chain: parameters given states and data, data given both, then states anew."""
+    case, generator = CASES[name], np.random.default_rng(2)
+    alpha, gamma = case.concentrations(generator)
+    states = draw_states(case.parents, alpha, gamma, discount, generator)
     n_states = int(states.max()) + 1
-    shared = engine.start(generator)
     weights = generator.dirichlet(np.append(np.ones(n_states), 1.0))
-    arrays = {**shared.arrays, "alpha": np.array(alpha), "gamma": np.array(gamma),
-              "betas": weights, "relabel": np.arange(n_states, dtype=np.int16),
-              "etas": draw_levels(n_states, generator)}  # fmt: skip
+    first = case.first(n_states, generator)
+    arrays = {**engine.start(generator).arrays, "alpha": np.array(alpha),
+              "gamma": np.array(gamma), "betas": weights,
+              "relabel": np.arange(n_states, dtype=np.int16), **first}  # fmt: skip
     shared = Globals("count", arrays)
-    words = generator.integers(0, N_WORDS, N).astype(np.int32)
+    data = case.draw(states, first, generator)
     rows = []
-    for step in range(n_draws + 100):  # the first weights and words are not of the joint
-        state = {"states": states}
-        found = engine.sweep(shared, shard(words), state, rng.key(step, "sweep"))
+    for step in range(N_DRAWS + 100):  # the first weights are not of the joint
+        found = engine.sweep(shared, case.shard(data), {"states": states}, rng.key(step, "sweep"))
         shared, _ = engine.update(shared, found, generator)
         arrays = shared.arrays
         now = arrays["relabel"][states]
-        phi = np.exp(np.log(arrays["emissions"].astype(float)) + arrays["scales"][:, None])
-        phi /= phi.sum(axis=0)
-        words = np.array([generator.choice(N_WORDS, p=phi[:, k]) for k in now], np.int32)
-        rows.append(
-            describe(float(arrays["alpha"]), float(arrays["gamma"]), now, words, arrays["etas"])
-        )
+        data = case.given(now, arrays, generator)
+        alpha, gamma = float(arrays["alpha"]), float(arrays["gamma"])
+        rows.append(describe(case, alpha, gamma, now, data, arrays))
     return np.array(rows[100:])
 
 
-def engine(discount: float, **changes) -> InfiniteEngine:
-    emissions = WordEmissions(N_WORDS, LOW, HIGH)
-    made = InfiniteEngine(emissions, None, None, None, discount, 2, 20_000, False, Tags.none())
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+def table(name: str, discount: float = 0.0, kind: type[InfiniteEngine] = InfiniteEngine) -> Any:
+    case = CASES[name]
+    engine = kind(case.emissions(), None, *case.fixed, discount, 2, 20_000, False, Tags.none())
+    names = [*NAMES, *([] if all(case.fixed) else ["alpha", "gamma"]), *case.names]
+    with threadpool_limits(1):
+        found = successive(name, engine, discount)
+        return compare_samples(marginal(name, discount), found, names)
 
 
-@pytest.mark.parametrize("discount", [0.0, 0.15])
-def test_the_sampler_leaves_the_joint_alone(discount):
-    found = successive(engine(discount), discount)
-    assert_geweke_passes(compare_samples(marginal(discount), found, NAMES), 100)
+@pytest.mark.parametrize(
+    ("name", "discount"),
+    [("words", 0.0), ("words", 0.15), ("messages", 0.0), ("full", 0.0), ("diag", 0.15),
+     ("tied", 0.0)],
+)  # fmt: skip
+def test_the_sampler_leaves_the_joint_alone(name, discount):
+    assert_geweke_passes(table(name, discount), 100)
 
 
 class LazySticks(InfiniteEngine):
@@ -135,11 +243,20 @@ class DoubleCounts(InfiniteEngine):
         return super()._draw_weights(old, 2 * counts, betas, generator)
 
 
-@pytest.mark.parametrize("wrong", [LazySticks, DoubleCounts])
-def test_planted_bugs_are_caught(wrong):
-    emissions = WordEmissions(N_WORDS, LOW, HIGH)
-    made = wrong(emissions, None, None, None, 0.0, 2, 20_000, False, Tags.none())
-    assert_geweke_catches(compare_samples(marginal(0.0), successive(made, 0.0), NAMES))
+class Deaf(InfiniteEngine):
+    """A planted bug: states are drawn whatever they emit."""
+
+    def _resample(self, arrays, shard, states, key):
+        super()._resample({**arrays, "power": np.array(0.0)}, shard, states, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [(name, LazySticks) for name in ("words", "messages", "full")]
+    + [("words", DoubleCounts), ("messages", Deaf), ("full", Deaf)],
+)
+def test_planted_bugs_are_caught(name, wrong):
+    assert_geweke_catches(table(name, kind=wrong))
 
 
 def partition(gamma, discount, n: int, generator) -> np.ndarray:

@@ -107,27 +107,32 @@ def posterior(words, offsets, alpha, gamma, discount, eta, n_words) -> dict[tupl
     return {labels: float(np.exp(value - total)) for labels, value in logs.items()}
 
 
-def draw_states(offsets, alpha, gamma, discount, generator) -> np.ndarray:
-    """States from the prior, by the Chinese restaurant franchise."""
-    states = np.empty(offsets[-1], np.int16)
+def chain_parents(offsets) -> np.ndarray:
+    """The position before each in its sequence, -1 at starts."""
+    parents = np.arange(-1, offsets[-1] - 1)
+    parents[offsets[:-1]] = -1
+    return parents
+
+
+def draw_states(parents, alpha, gamma, discount, generator) -> np.ndarray:
+    """States from the prior, by the Chinese restaurant franchise; parents come first."""
+    states = np.empty(len(parents), np.int16)
     served: dict[int, list[tuple[int, int]]] = {}  # restaurant -> (dish, customers) of tables
     dishes: list[int] = []  # tables that serve each dish
-    for first, last in pairwise(offsets):
-        source = -1
-        for t in range(first, last):
-            tables = served.setdefault(source, [])
-            weights = [n for _, n in tables] + [alpha]
-            at = generator.choice(len(weights), p=np.array(weights) / sum(weights))
-            if at == len(tables):
-                sizes = np.array([m - discount for m in dishes] + [gamma + len(dishes) * discount])
-                dish = int(generator.choice(len(sizes), p=sizes / sizes.sum()))
-                if dish == len(dishes):
-                    dishes.append(0)
-                dishes[dish] += 1
-                tables.append((dish, 0))
-            dish, customers = tables[at]
-            tables[at] = (dish, customers + 1)
-            states[t] = source = dish
+    for t, parent in enumerate(parents):
+        tables = served.setdefault(-1 if parent < 0 else int(states[parent]), [])
+        weights = [n for _, n in tables] + [alpha]
+        at = generator.choice(len(weights), p=np.array(weights) / sum(weights))
+        if at == len(tables):
+            sizes = np.array([m - discount for m in dishes] + [gamma + len(dishes) * discount])
+            dish = int(generator.choice(len(sizes), p=sizes / sizes.sum()))
+            if dish == len(dishes):
+                dishes.append(0)
+            dishes[dish] += 1
+            tables.append((dish, 0))
+        dish, customers = tables[at]
+        tables[at] = (dish, customers + 1)
+        states[t] = dish
     return states
 
 
