@@ -24,9 +24,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import palaver as pv
-from palaver import rng
+from benchmarks.rounds import Rounds, seconds
 from palaver.encode import Utterances
-from palaver.parallel import LocalExecutor
 
 N_MESSAGES, LENGTH, SIZE, N_STATES = 200_000, 170, 100, 42
 PEER_MESSAGES, ROUNDS = 8_000, 3
@@ -42,29 +41,14 @@ def planted(n: int) -> tuple[np.ndarray, np.ndarray]:
     return X, lengths
 
 
-class Sweeps:
-    """A blocked chain of the loop that is swept by hand."""
-
-    def __init__(self, X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> None:
-        model = pv.GaussianHMM(N_STATES, "full", "blocked")
-        data = Utterances.of_arrays(X, lengths)
-        self.engine = model._engine(data)
-        self.executor = LocalExecutor(n_jobs)
-        self.executor.begin(self.engine, model._shards(data, self.engine))
-        self.shared = self.engine.start(rng.generator(0, "start"))
-        self.executor.open({0: self.shared}, {0: rng.key(0, "open")})
-        self.swept = 0
-        self()  # which only counts
-
-    def __call__(self) -> None:
-        """Do one whole round."""
-        self.swept += 1
-        merged: Any = None
-        key = rng.key(0, "sweep", 0, self.swept)
-        for _, found in self.executor.round({0: self.shared}, {0: key}):
-            merged = found if merged is None else self.engine.merge(merged, found)
-        generator = rng.generator(0, "update", 0, self.swept)
-        self.shared, _ = self.engine.update(self.shared, merged, generator)
+def chain_of(X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> Rounds:
+    """Return a blocked chain that is swept by hand; its first round only counts."""
+    model = pv.GaussianHMM(N_STATES, "full", "blocked")
+    data = Utterances.of_arrays(X, lengths)
+    engine = model._engine(data)
+    chain = Rounds(engine, model._shards(data, engine), n_jobs)
+    chain.sweep()
+    return chain
 
 
 def hmmlearn_iteration(X: np.ndarray, lengths: np.ndarray) -> Callable[[], Any]:
@@ -85,16 +69,10 @@ def hmmlearn_iteration(X: np.ndarray, lengths: np.ndarray) -> Callable[[], Any]:
     return iterate
 
 
-def seconds(action: Callable[[], Any], clock: Callable[[], float]) -> float:
-    start = clock()
-    action()
-    return clock() - start
-
-
 def measure() -> list[dict[str, Any]]:
     """Return the rows of the table."""
     X, lengths = planted(N_MESSAGES)
-    ours = Sweeps(X, lengths)
+    ours = chain_of(X, lengths)
     few, few_lengths = planted(PEER_MESSAGES)
     peer = hmmlearn_iteration(few, few_lengths)
     share = PEER_MESSAGES / N_MESSAGES
@@ -102,11 +80,11 @@ def measure() -> list[dict[str, Any]]:
     with threadpool_limits(1):
         for _ in range(ROUNDS):
             times["hmmlearn"].append(seconds(peer, time.process_time) / share)
-            times["palaver"].append(seconds(ours, time.process_time))
-    pair = {"one": ours, "two": Sweeps(X, lengths, 2)}
+            times["palaver"].append(seconds(ours.sweep, time.process_time))
+    pair = {"one": ours, "two": chain_of(X, lengths, 2)}
     for _ in range(ROUNDS):
-        for name, sweeps in pair.items():
-            times[name].append(seconds(sweeps, time.perf_counter))
+        for name, chain in pair.items():
+            times[name].append(seconds(chain.sweep, time.perf_counter))
     found = {name: statistics.median(values) for name, values in times.items()}
     ratio = statistics.median(
         theirs / mine for theirs, mine in zip(times["hmmlearn"], times["palaver"], strict=True)

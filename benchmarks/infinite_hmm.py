@@ -18,6 +18,7 @@ import json
 import resource
 import statistics
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,9 @@ from typing import Any
 import numpy as np
 
 import palaver as pv
-from palaver import rng
+from benchmarks.rounds import Rounds, seconds
 from palaver.encode import Encoded, encode_sentences
 from palaver.models.infinite_tags import Tags
-from palaver.parallel import LocalExecutor
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "wsj-sample/wsj-sample.txt.gz")
 SPLITS, ROUNDS, MANY, PEER_SENTENCES = (0.5, 1, 2), 3, 60, 60
@@ -41,37 +41,19 @@ def newspaper(data: Path) -> tuple[list[list[str]], list[str]]:
     return words, [tag for table in tables for row in table["pos"] for tag in row]
 
 
-class Sweeps:
-    """A chain of the loop that is swept by hand, from states that are given."""
-
-    def __init__(self, data: Encoded, states: np.ndarray, dense: bool = False,
-                 n_jobs: int = 1) -> None:  # fmt: skip
-        n_states = int(states.max()) + 1
-        model = pv.InfiniteHMM(n_states if dense else None, alpha=0.8, gamma=5.0,
-                               first_states=n_states, max_states=5000)  # fmt: skip
-        model._tags = Tags.none()
-        self.engine = model._engine(data)
-        self.executor = LocalExecutor(n_jobs)
-        shards = model._shards(data)
-        self.executor.begin(self.engine, shards)
-        self.shared = self.engine.start(rng.generator(0, "start"))
-        self.executor.open({0: self.shared}, {0: rng.key(0, "open")})
-        for number, shard in enumerate(shards):
-            part = states[shard.first_token : shard.first_token + shard.n_tokens]
-            self.executor.states()[0, number]["states"][:] = part
-        self.swept = 0
-        self.trace: dict[str, float] = {}
-        self()  # which only counts
-
-    def __call__(self) -> None:
-        """Do one whole round."""
-        self.swept += 1
-        merged: Any = None
-        key = rng.key(0, "sweep", 0, self.swept)
-        for _, found in self.executor.round({0: self.shared}, {0: key}):
-            merged = found if merged is None else self.engine.merge(merged, found)
-        generator = rng.generator(0, "update", 0, self.swept)
-        self.shared, self.trace = self.engine.update(self.shared, merged, generator)
+def chain_of(data: Encoded, states: np.ndarray, dense: bool = False, n_jobs: int = 1) -> Rounds:
+    """Return a chain that is swept by hand, from states that are given."""
+    n_states = int(states.max()) + 1
+    model = pv.InfiniteHMM(n_states if dense else None, alpha=0.8, gamma=5.0,
+                           first_states=n_states, max_states=5000)  # fmt: skip
+    model._tags = Tags.none()
+    shards = model._shards(data)
+    chain = Rounds(model._engine(data), shards, n_jobs)
+    for number, shard in enumerate(shards):
+        part = states[shard.first_token : shard.first_token + shard.n_tokens]
+        chain.executor.states()[0, number]["states"][:] = part
+    chain.sweep()  # which only counts
+    return chain
 
 
 def first_states(tags: list[str], split: float = 1) -> np.ndarray:
@@ -84,23 +66,20 @@ def first_states(tags: list[str], split: float = 1) -> np.ndarray:
     return (numbers * int(split) + pieces).astype(np.int16)
 
 
-def seconds(action: Any, clock: Any) -> float:
-    start = clock()
-    action()
-    return clock() - start
-
-
-def rate_rows(data: Encoded, tags: list[str]) -> list[dict[str, Any]]:
+def rate_rows(
+    data: Encoded, tags: list[str], splits: Sequence[float] = SPLITS
+) -> list[dict[str, Any]]:
+    """Return rates of both filters from each number of states."""
     rows = []
-    for split in SPLITS:
+    for split in splits:
         states = first_states(tags, split)
-        pair = {"beam": Sweeps(data, states), "dense": Sweeps(data, states, dense=True)}
+        pair = {"beam": chain_of(data, states), "dense": chain_of(data, states, dense=True)}
         times: dict[str, list[float]] = {name: [] for name in pair}
-        for sweeps in pair.values():
-            sweeps()
+        for chain in pair.values():
+            chain.sweep()
         for _ in range(ROUNDS):
-            for name, sweeps in pair.items():
-                times[name].append(seconds(sweeps, time.process_time))
+            for name, chain in pair.items():
+                times[name].append(seconds(chain.sweep, time.process_time))
         rates = {n: data.n_tokens / statistics.median(t) / 1e6 for n, t in times.items()}
         rows.append(
             {
@@ -114,23 +93,22 @@ def rate_rows(data: Encoded, tags: list[str]) -> list[dict[str, Any]]:
 
 def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
     """Return wall times of one and of two threads, in turn."""
-    pair = [Sweeps(data, first_states(tags), n_jobs=n_jobs) for n_jobs in (1, 2)]
+    pair = [chain_of(data, first_states(tags), n_jobs=n_jobs) for n_jobs in (1, 2)]
     times: list[list[float]] = [[], []]
-    for _ in range(2 * ROUNDS):
-        for which, sweeps in enumerate(pair):
-            times[which].append(seconds(sweeps, time.perf_counter))
+    for _ in range(5 * ROUNDS):
+        for which, chain in enumerate(pair):
+            times[which].append(seconds(chain.sweep, time.perf_counter))
     one, two = (statistics.median(values) for values in times)
-    return {"one thread, s": one, "two threads, s": two, "times as fast": one / two}
+    ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
+    return {"one thread, s": one, "two threads, s": two, "times as fast": ratio}
 
 
 def memory_row(data: Encoded, tags: list[str]) -> dict[str, float]:
     """Return the peak memory of the process before and after many sweeps."""
-    sweeps = Sweeps(data, first_states(tags))
-    for _ in range(5):
-        sweeps()
+    chain = chain_of(data, first_states(tags))
+    chain.sweep(5)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    for _ in range(MANY):
-        sweeps()
+    chain.sweep(MANY)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"sweeps": MANY, "MB before": before, "MB after": after}
 

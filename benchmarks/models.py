@@ -17,60 +17,49 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import palaver as pv
-from palaver import rng
+from benchmarks.rounds import Rounds, seconds
 from palaver.encode import Encoded, cut, encode
 from palaver.models import Model
-from palaver.parallel import Executor, LocalExecutor
+from palaver.parallel import Executor
 
 FILE = "r-help/r-help-2001-2002.jsonl.gz"
+#: M4 is that of the paper.
+MODELS: dict[str, Callable[..., Any]] = {
+    "LDA": pv.LDA,
+    "BlockHMM": pv.BlockHMM,
+    "M4": partial(pv.M4, transition="softmax"),
+}
+KINDS = {"LDA": ["collapsed"], "BlockHMM": ["collapsed"], "M4": ["collapsed", "metropolis"]}
 N_CLASSES, BURN_IN, ROUNDS, SWEEPS, TURNS = 25, 40, 5, 3, 15
 
 
-class Rounds:
-    """A chain of the loop that can be swept by hand."""
-
-    def __init__(
-        self,
-        model: Model,
-        encoded: Encoded,
-        sampler: str,
-        n_jobs: int = 1,
-        executor: Executor | None = None,
-    ) -> None:
-        self.engine = model._make_engine(len(encoded.vocabulary), sampler)
-        self.executor = executor or LocalExecutor(n_jobs)
-        self.executor.begin(self.engine, cut(encoded, whole=self.engine.collapsed))
-        self.shared = self.engine.start(rng.generator(0, "start"))
-        self.executor.open({0: self.shared}, {0: rng.key(0, "open")})
-        self.swept = 0
-
-    def sweep(self, n_sweeps: int) -> None:
-        """Do whole rounds: sweep all shards, merge, update."""
-        for _ in range(n_sweeps):
-            self.swept += 1
-            merged: Any = None
-            for _, found in self.executor.round(
-                {0: self.shared}, {0: rng.key(0, "sweep", 0, self.swept)}
-            ):
-                merged = found if merged is None else self.engine.merge(merged, found)
-            generator = rng.generator(0, "update", 0, self.swept)
-            self.shared, _ = self.engine.update(self.shared, merged, generator)
+def chain_of(
+    model: Model,
+    encoded: Encoded,
+    sampler: str,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+) -> Rounds:
+    """Return a chain of a thread model that is swept by hand."""
+    engine = model._make_engine(len(encoded.vocabulary), sampler)
+    return Rounds(engine, cut(encoded, whole=engine.collapsed), n_jobs, executor)
 
 
-def tomotopy_lda(encoded: Encoded) -> Any:
+def tomotopy_lda(encoded: Encoded, n_classes: int = N_CLASSES) -> Any:
     """Return tomotopy's LDA on the same documents and words."""
     import tomotopy
 
     model = tomotopy.LDAModel(
-        tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, k=N_CLASSES, alpha=0.1, eta=0.05, seed=1
+        tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, k=n_classes, alpha=0.1, eta=0.05, seed=1
     )
     words = encoded.vocabulary.words
     for first, last in zip(encoded.message_offsets[:-1], encoded.message_offsets[1:], strict=True):
@@ -82,27 +71,23 @@ def tomotopy_lda(encoded: Encoded) -> Any:
 
 def rates(actions: dict[str, Callable[[int], Any]], n_tokens: int, clock: Any) -> dict[str, float]:
     """Return the median rate of each, in million tokens a second, over alternating rounds."""
-    seconds: dict[str, list[float]] = {name: [] for name in actions}
+    times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(ROUNDS):
         for name, action in actions.items():
-            start = clock()
-            action(SWEEPS)
-            seconds[name].append((clock() - start) / SWEEPS)
-    return {name: n_tokens / statistics.median(s) / 1e6 for name, s in seconds.items()}
+            times[name].append(seconds(lambda a=action: a(SWEEPS), clock) / SWEEPS)
+    return {name: n_tokens / statistics.median(t) / 1e6 for name, t in times.items()}
 
 
-def against_tomotopy(encoded: Encoded) -> list[dict[str, Any]]:
-    """Compare one-thread rates of M4 and LDA with tomotopy's LDA."""
-    peer = tomotopy_lda(encoded)
+def against_tomotopy(
+    encoded: Encoded, kinds: Mapping[str, Sequence[str]] = KINDS, n_classes: int = N_CLASSES
+) -> list[dict[str, Any]]:
+    """Compare one-thread rates with tomotopy's LDA; ``kinds`` has the samplers of each model."""
+    peer = tomotopy_lda(encoded, n_classes)
     chains = {
-        f"{kind.__name__} {sampler}{' with background' if background else ''}": Rounds(
-            kind(n_classes=N_CLASSES, background=background), encoded, sampler
+        f"{kind} {sampler}{' with background' if background else ''}": chain_of(
+            MODELS[kind](n_classes=n_classes, background=background), encoded, sampler
         )
-        for kind, samplers in (
-            (pv.LDA, ("collapsed",)),
-            (pv.BlockHMM, ("collapsed",)),
-            (pv.M4, ("collapsed", "metropolis")),
-        )
+        for kind, samplers in kinds.items()
         for sampler in samplers
         for background in (False, True)
     }
@@ -116,13 +101,6 @@ def against_tomotopy(encoded: Encoded) -> list[dict[str, Any]]:
         {"what": name, "million tokens/s": rate, "ratio to tomotopy LDA": rate / base}
         for name, rate in found.items()
     ]
-
-
-def timed(action: Callable[[int], Any]) -> float:
-    """Return the seconds by the clock that some sweeps take."""
-    start = time.perf_counter()
-    action(SWEEPS)
-    return time.perf_counter() - start
 
 
 def at_once(chains: Sequence[Rounds]) -> Callable[[int], None]:
@@ -142,20 +120,20 @@ def two_threads(encoded: Encoded) -> list[dict[str, Any]]:
     side, against one alone.
     """
     rows = []
-    for kind in (pv.LDA, pv.BlockHMM, pv.M4):
-
-        def chain(n_jobs: int, kind: Any = kind) -> Rounds:
-            made = Rounds(kind(n_classes=N_CLASSES, background=True), encoded, "parallel", n_jobs)
-            made.sweep(BURN_IN)
-            return made
-
-        one, two, other = chain(1), chain(2), chain(1)
-        both = at_once([one, other])
-        turns = [(timed(one.sweep), timed(two.sweep), timed(both)) for _ in range(TURNS)]
+    for name, kind in MODELS.items():
+        model = kind(n_classes=N_CLASSES, background=True)
+        one, two, other = (chain_of(model, encoded, "parallel", n) for n in (1, 2, 1))
+        for chain in (one, two, other):
+            chain.sweep(BURN_IN)
+        actions = (one.sweep, two.sweep, at_once([one, other]))
+        turns = [
+            [seconds(lambda a=action: a(SWEEPS), time.perf_counter) for action in actions]
+            for _ in range(TURNS)
+        ]
         alone, threads, fits = np.array(turns).T
         rows.append(
             {
-                "what": f"{kind.__name__} parallel with background",
+                "what": f"{name} parallel with background",
                 "million tokens/s": encoded.n_tokens * SWEEPS / np.median(alone) / 1e6,
                 "two threads": encoded.n_tokens * SWEEPS / np.median(threads) / 1e6,
                 "ratio": np.median(alone / threads),

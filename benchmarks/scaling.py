@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import palaver as pv
-from benchmarks.models import FILE, Rounds
+from benchmarks.models import FILE, chain_of
 from palaver.encode import Encoded, encode
 from palaver.encode.tokens import Coded
 from palaver.parallel import LocalExecutor
@@ -59,7 +59,7 @@ def repeated(encoded: Encoded, n_tokens: int) -> Encoded:
 def measure(folder: Path, executor: Any) -> dict[str, float]:
     """Return seconds of a round, of its sweeping, and the bytes it moved."""
     encoded = Encoded.open(folder)
-    rounds = Rounds(pv.LDA(n_classes=N_CLASSES), encoded, "parallel", executor=executor)
+    rounds = chain_of(pv.LDA(n_classes=N_CLASSES), encoded, "parallel", executor=executor)
     rounds.sweep(WARM)
     seconds, sweeping = [], []
     for _ in range(ROUNDS):

@@ -1,0 +1,290 @@
+"""All side-by-side comparisons in one go: what was promised, and what is reached.
+
+Run: python -m benchmarks.run --data ../shared/data [--only TEXT]
+
+About ten minutes on two cores that have nothing else to do. Every part runs in a process of its
+own, peers and ours in turns within it. Figures are kept in ``benchmarks/results.json`` as they
+come, and the table at the top of ``docs/performance.md`` is made from that file; ``--page`` makes
+it without measuring. Ratios with one thread are of processor time, those of threads by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.rounds import seconds
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results.json"
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- made by benchmarks/run.py -->\n", "<!-- end -->\n"
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A figure that the product has to reach.
+
+    Attributes
+    ----------
+    what : str
+    part : str
+        The part of :data:`PARTS` that measures it, under its own name.
+    name : str
+    least, aim : float
+        In ``unit``; with ``lower`` these are limits from above.
+    unit : str
+    lower : bool
+    """
+
+    what: str
+    part: str
+    name: str
+    least: float
+    aim: float
+    unit: str = "×"
+    lower: bool = False
+
+    def kept(self, value: float) -> bool:
+        """Whether a figure is good enough."""
+        return value <= self.least if self.lower else value >= self.least
+
+
+PROMISES = [
+    Promise("LDA collapsed against tomotopy's, K = 20, r-help", "lda", "20", 1.0, 1.5),
+    Promise("LDA collapsed against tomotopy's, K = 100, r-help", "lda", "100", 1.0, 1.5),
+    Promise("M4 exact against tomotopy's LDA, K = 25, r-help", "m4", "plain", 0.3, 0.6),
+    Promise("the same with the background switch", "m4", "background", 0.2, 0.4),
+    Promise("two threads against one, LDA, r-help", "threads", "LDA", 1.7, 1.9),
+    Promise("two threads against one, block HMM, r-help", "threads", "BlockHMM", 1.7, 1.9),
+    Promise("two threads against one, M4, r-help", "threads", "M4", 1.7, 1.9),
+    Promise("two threads against one, infinite HMM, newspaper text", "infinite_hmm", "threads",
+            1.7, 1.9),
+    Promise("infinite HMM, whole sweep with 47 states, newspaper text", "infinite_hmm", "rate", 1.0,
+            3.0, "M words/s"),
+    Promise("Gaussian HMM, blocked sweep against an EM iteration of hmmlearn", "gaussian_hmm",
+            "ratio", 20, 80),
+    Promise("Markov M3 online, documents/s against scikit-learn's online LDA, kos", "markov_m3",
+            "MarkovM3", 1.0, 3.0),
+    Promise("hidden backoff, two states, whole training on MRDA", "hidden_backoff", "training", 60,
+            5, "s", lower=True),
+    Promise("hidden backoff, two states, tagging", "hidden_backoff", "tagging", 20_000, 200_000,
+            "sentences/s"),
+    Promise("GRASSHOPPER, top 100 of 100,000 items and 1 M edges, against 100 PageRanks of "
+            "networkx", "grasshopper", "ratio", 8, 40),
+    Promise("`import palaver`", "start", "import", 0.5, 0.2, "s", lower=True),
+    Promise("`palaver --help`", "start", "help", 0.5, 0.2, "s", lower=True),
+    Promise("reading and encoding JSON lines, swda, one core", "reading", "swda", 1.0, 4.0,
+            "M tokens/s"),
+    Promise("reading and encoding JSON lines, 4forums, one core", "reading", "4forums", 1.0, 4.0,
+            "M tokens/s"),
+]  # fmt: skip
+
+
+def lda(data: Path) -> Figures:
+    """Compare whole rounds of LDA with tomotopy's."""
+    import palaver as pv
+    from benchmarks.models import FILE, against_tomotopy
+    from palaver.encode import encode
+
+    encoded = encode(pv.read(data / FILE))
+    found = {}
+    for n_classes in (20, 100):
+        rows = against_tomotopy(encoded, {"LDA": ["collapsed"]}, n_classes)
+        found[str(n_classes)] = rows[1]["ratio to tomotopy LDA"]
+    return found
+
+
+def m4(data: Path) -> Figures:
+    """Compare whole rounds of M4 with tomotopy's LDA."""
+    import palaver as pv
+    from benchmarks.models import FILE, against_tomotopy
+    from palaver.encode import encode
+
+    rows = against_tomotopy(encode(pv.read(data / FILE)), {"M4": ["collapsed"]})
+    _, plain, background = (row["ratio to tomotopy LDA"] for row in rows)
+    return {"plain": plain, "background": background}
+
+
+def threads(data: Path) -> Figures:
+    """Compare two threads with one, and two separate fits with one after the other."""
+    import palaver as pv
+    from benchmarks.models import FILE, two_threads
+    from palaver.encode import encode
+
+    rows = two_threads(encode(pv.read(data / FILE)))
+    names = [row["what"].split()[0] for row in rows]
+    found = {name: row["ratio"] for name, row in zip(names, rows, strict=True)}
+    limits = {f"{name}, two fits at once": row["two fits at once"]
+              for name, row in zip(names, rows, strict=True)}  # fmt: skip
+    return found | limits
+
+
+def infinite_hmm(data: Path) -> Figures:
+    """Measure whole sweeps from the given tags."""
+    from benchmarks.infinite_hmm import newspaper, rate_rows, thread_row
+    from palaver.encode import encode_sentences
+
+    sentences, tags = newspaper(data)
+    encoded = encode_sentences(sentences)
+    rate = rate_rows(encoded, tags, splits=(1,))[0]["beam"]
+    return {"rate": rate, "threads": thread_row(encoded, tags)["times as fast"]}
+
+
+def gaussian_hmm(data: Path) -> Figures:
+    """Compare a blocked sweep with hmmlearn."""
+    from benchmarks.gaussian_hmm import measure
+
+    _, ours, two = measure()
+    return {"ratio": ours["times as fast"], "threads": two["times as fast"]}
+
+
+def markov_m3(data: Path) -> Figures:
+    """Compare online learners with scikit-learn's."""
+    from threadpoolctl import threadpool_limits
+
+    from benchmarks.markov_m3 import rates
+
+    with threadpool_limits(1):
+        rows = rates(data, 3)
+    return {name: row["ratio"] for name, row in rows.items()}
+
+
+def hidden_backoff(data: Path) -> Figures:
+    """Train and tag."""
+    from benchmarks.hidden_backoff import measure
+
+    row = measure(data, 1)["2 states"]
+    return {"training": row["train_seconds"], "tagging": row["tag_sentences_per_second"]}
+
+
+def grasshopper(data: Path) -> Figures:
+    """Rank a large graph, and let networkx do so."""
+    from benchmarks.grasshopper import run
+
+    found = run(100_000, lambda _: None)
+    return {"ratio": found["ratio"], "bytes an edge": found["sizes"][-1]["peak_bytes_an_edge"]}
+
+
+def start(data: Path) -> Figures:
+    """Measure how long a process takes to begin, the best of five by the clock."""
+
+    def best(*command: str) -> float:
+        def call() -> None:
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
+
+        call()
+        return min(seconds(call, time.perf_counter) for _ in range(5))
+
+    bare = best("-c", "pass")
+    return {
+        "import": best("-c", "import palaver") - bare,
+        "help": best("-m", "palaver", "--help"),
+        "python alone": bare,
+    }
+
+
+def reading(data: Path) -> Figures:
+    """Read and encode real corpora."""
+    from benchmarks.reading import run
+
+    return {row["corpus"]: row["million_tokens_per_second"] for row in run(data)}
+
+
+PARTS: dict[str, Callable[[Path], Figures]] = {
+    part.__name__: part
+    for part in (
+        lda, m4, threads, infinite_hmm, gaussian_hmm, markov_m3, hidden_backoff, grasshopper,
+        start, reading,
+    )
+}  # fmt: skip
+
+
+def measured(part: str, data: Path) -> Figures:
+    """Return the figures of a part, from a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.run", "--data", str(data), "--part", part]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def shown(value: float, unit: str) -> str:
+    """Write a figure as people do."""
+    number = f"{value:,.0f}" if value >= 20 else f"{value:.2f}"
+    return number + unit if unit == "×" else f"{number} {unit}"
+
+
+def table(results: dict[str, dict[str, float | str]]) -> str:
+    """Return the table as Markdown; rows under their promise are marked."""
+    lines = ["| what | at least | aim | reached | |", "|---|---|---|---|---|"]
+    for promise in PROMISES:
+        found = results.get(promise.part, {}).get(promise.name)
+        limits = [shown(limit, promise.unit) for limit in (promise.least, promise.aim)]
+        if promise.lower:
+            limits = [f"under {limit}" for limit in limits]
+        if not isinstance(found, float):
+            lines.append(f"| {promise.what} | {' | '.join(limits)} | not measured | |")
+            continue
+        mark = "" if promise.kept(found) else "short of it"
+        lines.append(f"| {promise.what} | {' | '.join(limits)} | "
+                     f"{shown(found, promise.unit)} | {mark} |")  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def section(results: dict[str, dict[str, float | str]]) -> str:
+    """Return the part of the page that is made here."""
+    dates = sorted({str(part["date"]) for part in results.values()})
+    parts = [results["threads"]] if "threads" in results else []
+    limits = [
+        f"{name} {part[f'{name}, two fits at once']:.2f}"
+        for part in parts
+        for name in ("LDA", "BlockHMM", "M4")
+    ]
+    note = (
+        "\nTwo separate fits side by side, which share nothing but the machine, are this many "
+        f"times as fast as one after the other: {', '.join(limits)}.\n"
+        if limits
+        else ""
+    )
+    when = f"`python -m benchmarks.run --data ../shared/data` ({', '.join(dates)}), seed 0:\n\n"
+    return when + table(results) + note
+
+
+def write_page(results: dict[str, dict[str, float | str]]) -> None:
+    """Put the table between its marks."""
+    before, rest = PAGE.read_text("utf-8").split(BEGIN)
+    PAGE.write_text(before + BEGIN + section(results) + END + rest.split(END)[1], "utf-8")
+
+
+def main() -> None:
+    """Measure, keep, show."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--only", metavar="TEXT", default="", help="parts with TEXT in their names")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.part:
+        print(json.dumps(PARTS[arguments.part](arguments.data.resolve())))
+        return
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    for number, part in enumerate([] if arguments.page else PARTS, 1):
+        if arguments.only in part:
+            print(f"[{number}/{len(PARTS)}] {part}", file=sys.stderr, flush=True)
+            date = f"{datetime.now(UTC):%Y-%m-%d}"
+            results[part] = {**measured(part, arguments.data.resolve()), "date": date}
+            RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
+    write_page(results)
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
