@@ -101,3 +101,9 @@ def test_bar_of_fold_ins_is_shown_once_and_only_to_those_who_look(capsys):
             map_heard_shards(lambda shard: None, [SimpleNamespace(n_tokens=1)], 1)
     assert capsys.readouterr().err
     assert not is_heard()
+
+
+def test_an_excerpt_is_one_line_and_says_that_more_follows():
+    assert output.excerpt("Hello,\n\n  how are\tyou?") == "Hello, how are you?"
+    assert output.excerpt("word " * 40, 20) == "word word word word…"
+    assert output.excerpt("a" + " " * 500 + "b", 20) == "a…"

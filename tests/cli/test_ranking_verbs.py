@@ -40,6 +40,22 @@ def test_summarize_one_conversation(threads):
     assert "there is no conversation 'nope'" in str(result.exception)
 
 
+def test_summarize_the_longest_conversations(threads):
+    corpus = pv.read(threads)
+    lengths = corpus.table["conversation"].value_counts(sort=True)["count"].to_list()
+    shown = call("summarize", threads, "--longest", 2, "--sentences", 2)
+    assert f": {lengths[0]} messages of " in shown
+    assert len(shown.split("\n\n")) == 3
+    found = json.loads(call("summarize", threads, "--longest", 2, "--sentences", 2, "--json"))
+    row = found[0]["summary"][0]
+    assert f"{row['speaker']}: {row['text']}" in shown
+    assert [len({row["conversation"] for row in part["summary"]}) for part in found] == [1, 1]
+    result = CliRunner().invoke(
+        app, ["summarize", str(threads), "--longest", "2", "--conversation", "t001"]
+    )
+    assert "give one of --conversation and --longest" in str(result.exception)
+
+
 def test_summarize_a_plain_text(tmp_path):
     path = tmp_path / "note.txt"
     path.write_text("Cats sleep all day. [b]Cats sleep[/b] and eat. Dogs bark at the moon.")

@@ -63,6 +63,15 @@ def test_columns_can_be_named(tmp_path):
     call("check", path, "--column", "what", code=2)
 
 
+def test_check_points_to_rebuilding_and_to_empty_columns(tmp_path):
+    path = tmp_path / "flat.jsonl"
+    rows = [{"conversation": "a", "text": text, "act": None} for text in ("hello", "good day")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = call("check", path)
+    assert "palaver reconstruct" in shown
+    assert "act (empty)" in shown
+
+
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet", "out.csv", "out"])
 def test_convert_round_trip(threads, tmp_path, name):
     report = json.loads(call("convert", threads, tmp_path / name, "--json"))

@@ -58,14 +58,17 @@ def show(facts: dict[str, Any]) -> None:
         shown["time"] = f"{facts['first_time'][:16]} to {facts['last_time'][:16]}"
     shown |= {key.replace("_", " "): value for key, value in facts["shape"].items()}
     if facts["labels"]:
-        labels = [f"{name} ({count:,})" for name, count in facts["labels"].items()]
-        shown["other columns (values)"] = labels
+        shown["other columns (values)"] = [
+            f"{name} ({count:,})" if count else f"{name} (empty)"
+            for name, count in facts["labels"].items()
+        ]
     print_facts(shown)
     shape = facts["shape"]
     if shape and not shape["replies"] and shape["longest_conversation"] > 1:
         console.print(
-            "\nNobody is said to answer anybody here. If messages follow each other as in talk: "
-            "with --chain, `palaver convert` and `palaver fit` let each answer the one before."
+            "\nNobody is said to answer anybody here. `palaver reconstruct` finds out who does. If "
+            "messages follow each other as in talk: with --chain, `palaver convert` and "
+            "`palaver fit` let each answer the one before."
         )
     if facts["notes"]:
         console.print()

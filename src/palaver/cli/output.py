@@ -137,6 +137,14 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
         yield lambda n_bytes: bar.advance(task, n_bytes)
 
 
+def excerpt(text: str, length: int = 60) -> str:
+    """Return the beginning of a text on one line, with an ellipsis where it goes on."""
+    line = " ".join(text[: 4 * length].split())
+    if len(line) <= length and len(text) <= 4 * length:
+        return line
+    return line[: length - 1].rstrip() + "…"
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, in the plural where it must be."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

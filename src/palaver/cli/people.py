@@ -38,7 +38,7 @@ def run(
     Example: `palaver people meeting.vtt --chain --json`
     """
     from palaver.cli.options import read_corpus
-    from palaver.cli.output import print_json, print_table, working
+    from palaver.cli.output import console, print_json, print_table, working
     from palaver.ranking.people import people
 
     corpus = read_corpus(file, format, column)
@@ -52,3 +52,7 @@ def run(
         short = {"conversations": "threads", "replies_received": "answered",
                  "replies_given": "answers"}  # fmt: skip
         print_table(table.drop("score").rename(short))
+        console.print(
+            "[dim]answered: replies got; answers: replies written; around: people nearer to this "
+            "one than to any other listed.[/]"
+        )

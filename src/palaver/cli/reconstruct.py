@@ -170,7 +170,7 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
     """Print a summary line, examples of sure and unsure replies, and what to do next."""
     import polars as pl
 
-    from palaver.cli.output import console, counted, print_table
+    from palaver.cli.output import console, counted, excerpt, print_table
 
     previous = facts["answer_the_one_before"] / max(facts["replies"], 1)
     console.print(
@@ -188,14 +188,12 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
         table = rebuilt.table.with_row_index("row").filter(pl.Series(rebuilt.parents >= 0))
         unsure = table.sort("reply_probability", maintain_order=True).head(3)
         if unsure.height:
-            texts = rebuilt.table["text"]
+            answered = rebuilt.table["text"].gather(rebuilt.parents[unsure["row"].to_numpy()])
             shown = pl.DataFrame(
                 {
                     "probability": unsure["reply_probability"].round(2),
-                    "message": unsure["text"].str.slice(0, 60),
-                    "answers": texts.gather(rebuilt.parents[unsure["row"].to_numpy()]).str.slice(
-                        0, 60
-                    ),
+                    "message": [excerpt(text) for text in unsure["text"]],
+                    "answers": [excerpt(text) for text in answered],
                 }
             )
             print_table(shown, title="The least sure replies")

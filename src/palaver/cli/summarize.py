@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from palaver.cli.options import Column, Format, Json
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
+    from palaver.ranking.summarize import Summary
 
 NAME = "summarize"
 
@@ -30,6 +31,10 @@ def run(
     conversation: Annotated[
         str | None, typer.Option(help="Summarize this conversation only.")
     ] = None,
+    longest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Summarize each of so many conversations, the longest first."),
+    ] = None,
     position_decay: Annotated[
         float, typer.Option(min=0.0, help="How much earlier sentences are preferred; 0 not at all.")
     ] = 0.25,
@@ -48,26 +53,34 @@ def run(
     Example: `palaver summarize threads.jsonl --sentences 5`
 
     Example: `palaver summarize threads.jsonl --conversation t17 --words 100 --json`
+
+    Example: `palaver summarize threads.jsonl --longest 3`
     """
     from palaver.cli.output import console, print_json, working
+    from palaver.errors import ParameterError
     from palaver.ranking.summarize import summarize
 
-    corpus = _read(file, format, column)
-    names = None
-    if not isinstance(corpus, str):
-        corpus = _part(corpus, conversation)
-        names = corpus.table["conversation"]
+    if longest is not None and conversation is not None:
+        raise ParameterError("give one of --conversation and --longest")
+    source = _read(file, format, column)
+    parts: list[Corpus | str] = [source]
+    if not isinstance(source, str):
+        parts = _longest(source, longest) if longest else [_part(source, conversation)]
     with working("ranking sentences"):
-        summary = summarize(
-            corpus, sentences, position_decay, weight, words=words, bytes=bytes, method=method
-        )
+        summaries = [
+            summarize(
+                part, sentences, position_decay, weight, words=words, bytes=bytes, method=method
+            )
+            for part in parts
+        ]
     if json:
-        rows = summary.table.to_dicts()
-        if names is not None:
-            rows = [{**row, "conversation": names[row["message"]]} for row in rows]
-        print_json({"n_sentences": summary.n_sentences, "summary": rows})
+        values = [_as_json(part, found) for part, found in zip(parts, summaries, strict=True)]
+        print_json(values if longest else values[0])
+    elif longest:
+        for part, summary in zip(parts, summaries, strict=True):
+            _show_conversation(part, summary)
     else:
-        console.print(summary.text, markup=False, soft_wrap=True)
+        console.print(summaries[0].text, markup=False, soft_wrap=True)
 
 
 def _read(file: Path, format: str | None, column: list[str] | None) -> Corpus | str:
@@ -81,6 +94,50 @@ def _read(file: Path, format: str | None, column: list[str] | None) -> Corpus | 
         if format is None and file.suffix.lower() in _PLAIN and file.is_file():
             return file.read_text("utf-8", errors="replace")
         raise
+
+
+def _as_json(part: Corpus | str, summary: Summary) -> dict[str, Any]:
+    """Return a summary for JSON; of conversations, with who said a sentence and where."""
+    rows = summary.table.to_dicts()
+    if not isinstance(part, str):
+        names, speakers = part.table["conversation"], part.table["speaker"]
+        rows = [
+            {**row, "conversation": names[row["message"]], "speaker": speakers[row["message"]]}
+            for row in rows
+        ]
+    return {"n_sentences": summary.n_sentences, "summary": rows}
+
+
+def _longest(corpus: Corpus, number: int) -> list[Corpus | str]:
+    """Return the longest conversations, one a corpus."""
+    import numpy as np
+
+    order = np.argsort(-np.diff(corpus.conversation_offsets), kind="stable")[:number]
+    return [corpus.take([row]) for row in order]
+
+
+def _show_conversation(part: Corpus | str, summary: Summary) -> None:
+    """Print a heading about a conversation, and its sentences with their speakers."""
+    from rich.text import Text
+
+    from palaver.cli.output import console, counted
+
+    if isinstance(part, str):
+        console.print(summary.text, markup=False, soft_wrap=True)
+        return
+    speakers = part.table["speaker"]
+    heading = f"{part.table['conversation'][0]}: {counted(part.n_messages, 'message')}"
+    if speakers.drop_nulls().len():
+        heading += f" of {counted(speakers.drop_nulls().n_unique(), 'speaker')}"
+    times = part.table["time"].drop_nulls()
+    if times.len():
+        heading += f", from {times.min():%Y-%m-%d} to {times.max():%Y-%m-%d}"
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    for row in summary.table.sort("document", "position").iter_rows(named=True):
+        who = speakers[row["message"]]
+        console.print(Text(f"{who}: " if who else "", style="dim"), end="")
+        console.print(row["text"], markup=False, soft_wrap=True)
+    console.print()
 
 
 def _part(corpus: Corpus, conversation: str | None) -> Corpus:
