@@ -1,6 +1,7 @@
 """What notebooks show: compact, escaped, and with a clear word where an extra is missing."""
 
 import sys
+import types
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.pages import small_model
 
 import palaver as pv
 from palaver.errors import MissingExtraError, ParameterError
+from palaver.fit import progress
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +84,41 @@ def test_charts_without_altair_say_what_to_install(model, monkeypatch):
         model.plot_trace()
     with pytest.raises(MissingExtraError, match=r"palaver\[notebook\]"):
         model.plot_words()
+
+
+class Display:
+    """Stands for IPython's display and its handle."""
+
+    def __init__(self):
+        self.drawn = []
+
+    def display(self, shown, display_id):
+        self.drawn.append(shown)
+        return self
+
+    def update(self, shown):
+        self.drawn.append(shown)
+
+
+def test_progress_in_notebooks_is_one_bar_that_is_gone_at_the_end(corpus, monkeypatch):
+    display = Display()
+    fake = types.ModuleType("IPython.display")
+    fake.HTML, fake.display = str, display.display
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython.display", fake)
+    monkeypatch.setattr(progress, "_PAUSE", -1.0)
+    pv.LDA(n_classes=2, n_sweeps=5).fit(corpus)
+    first, *steps, last = display.drawn
+    assert "compiling" in first
+    assert len(steps) == 5
+    assert all(f'value="{n}" max="5"' in step for n, step in enumerate(steps, 1))
+    assert "log joint" in steps[0]
+    assert last == ""
+    display.drawn.clear()
+    with progress.fold_progress("a < b", 2), progress.listening(lambda share: None):
+        pass
+    assert "a &lt; b" in display.drawn[0]
+    with progress.share_bar("reading", None, 2.0) as advance:
+        for _ in range(3):
+            advance(1.0)
+    assert ['value="1"' in step for step in display.drawn[-4:]] == [True, False, True, False]

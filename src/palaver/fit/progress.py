@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
 
+from palaver.draw.svg import tag, words
 from palaver.fit.fold import is_heard, listening
 from palaver.fit.loop import Callback, Chain
 
@@ -21,8 +24,12 @@ Show = Literal["auto"] | bool
 def _wanted(show: Show) -> bool:
     """Whether to show a bar: on a terminal or in a notebook, unless told otherwise."""
     if show == "auto":
-        return sys.stderr.isatty() or "ipykernel" in sys.modules
+        return sys.stderr.isatty() or _in_notebook()
     return show
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules and not sys.stderr.isatty()
 
 
 @contextmanager
@@ -30,6 +37,10 @@ def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Cal
     """Give the callbacks that draw a bar; none where nobody looks."""
     if not _wanted(show):
         yield []
+        return
+    if _in_notebook():
+        with _notebook_bar(f"{what}: compiling, once", n_sweeps) as draw:
+            yield [lambda sweep, chains: draw(sweep, f"{what}, {_best(chains)}")]
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -40,16 +51,49 @@ def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Cal
 
         def advance(sweep: int, chains: Sequence[Chain]) -> None:
             speed = bar.tasks[task].speed
-            score = max(chain.trace[-1]["log_joint"] for chain in chains)
             bar.update(
                 task,
                 description=what,
                 completed=sweep,
                 speed=f"{speed:.1f} sweeps/s" if speed else "",
-                score=f"log joint {score:,.0f}",
+                score=_best(chains),
             )
 
         yield [advance]
+
+
+def _best(chains: Sequence[Chain]) -> str:
+    return f"log joint {max(chain.trace[-1]['log_joint'] for chain in chains):,.0f}"
+
+
+@contextmanager
+def _notebook_bar(what: str, total: float) -> Iterator[Callable[[float, str], None]]:
+    """Show a bar below a cell, one that is drawn over and gone at the end.
+
+    The bars of rich need ipywidgets there, and warn at every step without.
+    """
+    screen: Any = import_module("IPython.display")
+
+    def line(done: float, told: str) -> Any:
+        share = tag("progress", value=done, max=total, style="width:40%")
+        return screen.HTML(tag("div", share, words(f" {done / total:.0%} {told}")))
+
+    shown = screen.display(line(0, what), display_id=True)
+    drawn = monotonic()
+
+    def draw(done: float, told: str) -> None:
+        nonlocal drawn
+        if monotonic() - drawn > _PAUSE:
+            shown.update(line(done, told))
+            drawn = monotonic()
+
+    try:
+        yield draw
+    finally:
+        shown.update(screen.HTML(""))
+
+
+_PAUSE = 0.25  # seconds between drawings
 
 
 @contextmanager
@@ -69,6 +113,10 @@ def share_bar(
     what: str, console: Console, total: float = 1.0, *, disable: bool = False
 ) -> Iterator[Callable[[float], None]]:
     """Show a bar with the time left; give what to call with shares that sum to the total."""
+    if _in_notebook() and not disable:
+        with _notebook_bar(what, total) as draw:
+            yield _adding(draw, what, total)
+        return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
@@ -83,6 +131,17 @@ def share_bar(
             bar.advance(task, share)
 
         yield advance
+
+
+def _adding(draw: Callable[[float, str], None], what: str, total: float) -> Callable[[float], None]:
+    done = 0.0
+
+    def advance(share: float) -> None:
+        nonlocal done
+        done = done + share if done < total else share  # there is more than was known
+        draw(min(done, total), what)
+
+    return advance
 
 
 def columns(width: int) -> list[ProgressColumn]:
