@@ -24,12 +24,12 @@ from palaver.encode import Encoded, encode
 FILE = "r-help/r-help-2001-2002.jsonl.gz"
 N_THREADS, BURN_IN, N_ROUNDS = 900, 10, 15
 VARIANTS: dict[str, dict[str, Any]] = {
-    "M4": {},
-    "topics=15": {"topics": 15},
-    "topics=50": {"topics": 50},
+    "M4": {"transition": "softmax"},
+    "topics=15": {"transition": "softmax", "topics": 15},
+    "topics=50": {"transition": "softmax", "topics": 50},
     "transition='dirichlet'": {"transition": "dirichlet"},
     "transition='dirichlet', topics=15": {"transition": "dirichlet", "topics": 15},
-    "segment='sentence'": {"segment": "sentence"},
+    "segment='sentence'": {"transition": "softmax", "segment": "sentence"},
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -210,7 +210,7 @@ def _centres(
 def _word_states(
     recipe: Recipe, options: Options, train: Corpus, others: list[Corpus], n_sweeps: int, seed: int
 ) -> list[np.ndarray]:
-    kind = {"m4": pv.M4, "block-hmm": pv.BlockHMM}[recipe.model]
+    kind = {"m4": partial(pv.M4, transition="softmax"), "block-hmm": pv.BlockHMM}[recipe.model]
     encoded: Encoded = encode(train)
     model = kind(
         recipe.n_states, sampler="parallel", n_sweeps=n_sweeps, random_state=seed,

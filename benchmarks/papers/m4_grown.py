@@ -26,7 +26,7 @@ from palaver.evaluate.labels import labelled_tokens, message_labels
 
 N_PARTICLES = 300
 _FEATURES = ["same_speaker", "position"]
-#: What is compared: the model and what is set beyond sizes and seeds.
+#: What is compared: the model and what is set beyond sizes, seeds and the paper's transitions.
 VARIANTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "LDA": (pv.LDA, {"background": True}),
     "block HMM": (pv.BlockHMM, {}),
@@ -81,11 +81,12 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
         corpus = corpus_of(options.data, source)
         train, test = corpus.split(test=0.25, seed=SEED)
         start = time.process_time()
-        model = kind(**params, n_jobs=options.n_jobs).fit(train, show_progress=False)
+        whole = {**kind.older_params, **params, "n_jobs": options.n_jobs}
+        model = kind(**whole).fit(train, show_progress=False)
         seconds = time.process_time() - start
         return {"cpu_seconds": round(seconds, 2), **judge(model, corpus, test)}
 
-    settings = {"grown": 1, "model": kind.__name__, "source": vars(source), **params}
+    settings = {"grown": 2, "model": kind.__name__, "source": vars(source), **params}
     settings["n_particles"] = N_PARTICLES
     return Cell(f"{name}/{variant}", settings, work)
 

@@ -162,7 +162,7 @@ def _models(options: Options, train: pv.Corpus, is_channel: bool) -> dict[str, A
         return {}
     settings = {"n_classes": 10, "n_sweeps": _SWEEPS[options.size], "n_jobs": options.n_jobs}
     return {
-        "M4": pv.M4(**settings).fit(part, show_progress=False),
+        "M4": pv.M4(transition="softmax", **settings).fit(part, show_progress=False),
         "block HMM": pv.BlockHMM(**settings).fit(part, show_progress=False),
     }
 

@@ -35,6 +35,12 @@ def ways(name):
     """How a model can be fitted, as parameters."""
     if name in OF_DOCUMENTS:
         return [{}]
+    if name == "m4":  # of the paper, and the default
+        return [
+            {"sampler": sampler, "transition": transition}
+            for sampler, transition in (("collapsed", "softmax"), ("parallel", "softmax"),
+                                        ("metropolis", "dirichlet"), ("parallel", "dirichlet"))
+        ]  # fmt: skip
     return [{"sampler": sampler} for sampler in model_class(name).limits["sampler"].options[1:]]
 
 

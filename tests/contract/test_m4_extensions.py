@@ -1,5 +1,7 @@
 """What every extension of M4 must do beside what every model must."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,13 @@ from palaver.fit import Interrupted
 SMALL = {"n_classes": 3, "n_sweeps": 8, "random_state": 1}
 EXTENSIONS = {
     "dirichlet": {"transition": "dirichlet"},
-    "topics": {"topics": 4, "background": "message"},
+    "topics": {"topics": 4, "background": "message", "transition": "softmax"},
     "sentences": {"segment": "sentence", "topics": 2, "transition": "dirichlet"},
-    "messages": {"segment": "message", "background": False},
-    "features": {"features": ["same_speaker", "position", "time_gap", "topic"]},
+    "messages": {"segment": "message", "background": False, "transition": "softmax"},
+    "features": {
+        "features": ["same_speaker", "position", "time_gap", "topic"],
+        "weights": "sample",
+    },
     "parents": {"parents": "all"},
     "labels": {"segment": "message", "labels": "some", "n_classes": 14},
     "seeds": {"seed_words": {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}},
@@ -184,7 +189,6 @@ def test_features_have_readable_weights(corpus):
         ({"labels": "act"}, ParameterError, "segment='sentence'"),
         ({"labels": "nothing", "segment": "message"}, CorpusError, "no column 'nothing'"),
         ({"labels": "act", "segment": "message"}, ParameterError, "n_classes is 3"),
-        ({"weights": "sample", "topics": 3}, ParameterError, "weights='bound'"),
         ({"seed_words": {"x": ["zzzz"]}}, ParameterError, "no seed word"),
         ({"topics": -1}, ParameterError, "topics must be a whole number"),
     ],
@@ -203,3 +207,16 @@ def test_replies_are_not_rebuilt_by_features(corpus):
 def test_sentences_need_their_limits(corpus):
     with pytest.raises(CorpusError, match="sentences=True"):
         pv.M4(**SMALL, segment="sentence").fit(encode(corpus))
+
+
+def test_models_stored_before_there_was_a_choice_are_those_of_the_paper(corpus, tmp_path):
+    model = pv.M4(**SMALL, transition="softmax").fit(corpus)
+    model.save(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    content = json.loads(manifest.read_text("utf-8"))
+    del content["content"]["params"]["transition"]
+    manifest.write_text(json.dumps(content), "utf-8")
+    old = pv.load(tmp_path)
+    assert old.transition == "softmax"
+    assert pv.M4().transition == "dirichlet"
+    np.testing.assert_array_equal(old.transform(corpus, 6), model.transform(corpus, 6))

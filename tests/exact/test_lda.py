@@ -370,7 +370,7 @@ def test_histograms_counts_and_log_joint(switch, forest, n_classes):
 
     class_histograms = np.full((n_classes, longest + 1), 3, np.int64)  # it must add
     length_histogram = np.full(longest + 1, 5, np.int64)
-    message_histograms(forest.message_offsets, classes, class_histograms, length_histogram)
+    message_histograms(forest.message_offsets, classes, 0, class_histograms, length_histogram)
     class_histograms -= 3
     length_histogram -= 5
     for k in range(n_classes):

@@ -13,6 +13,7 @@ from scipy.special import gammaln, log_softmax, softmax
 from palaver import rng
 from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
+from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
 from palaver.parallel import Globals
 
@@ -85,7 +86,7 @@ def engine_of(sampler, switch):
     collapsed = sampler != "parallel"
     return M4Engine(
         N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, collapsed,
-        metropolis=sampler == "metropolis", learning="bound", variance=10.0, step=0.1,
+        metropolis=sampler == "metropolis", learner=WeightLearner("bound", 10.0, 0.1),
     )  # fmt: skip
 
 

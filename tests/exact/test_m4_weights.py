@@ -12,6 +12,7 @@ from palaver.kernels.m4_weights import (
     log_posterior,
     paper_step,
     propose_weights,
+    softmax_precision,
     weight_statistics,
 )
 
@@ -107,16 +108,18 @@ def chain(n_draws, seed, offsets, parents, classes):
     """Run the Metropolis-Hastings sampler of the weights alone, given classes."""
     generator = np.random.default_rng(seed)
     weights = np.zeros((4, 2))
-    objective, gradient, curvature = weight_statistics(offsets, parents, classes, weights)
+
+    def facts_of(weights):
+        objective, gradient, curvature = weight_statistics(offsets, parents, classes, weights)
+        return objective, gradient, softmax_precision(curvature, VARIANCE)
+
+    facts = facts_of(weights)
     draws, accepted = [], 0
     for _ in range(n_draws):
-        proposal = propose_weights(weights, gradient, curvature, VARIANCE, generator)
-        new_objective, new_gradient, _ = weight_statistics(offsets, parents, classes, proposal)
-        if accept_weights(
-            weights, (objective, gradient), proposal, (new_objective, new_gradient), curvature,
-            VARIANCE, generator,
-        ):  # fmt: skip
-            weights, objective, gradient = proposal, new_objective, new_gradient
+        proposal = propose_weights(weights, *facts[1:], VARIANCE, generator)
+        proposed = facts_of(proposal)
+        if accept_weights(weights, facts, proposal, proposed, VARIANCE, generator):
+            weights, facts = proposal, proposed
             accepted += 1
         draws.append(weights)
     return np.array(draws), accepted / n_draws

@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 from scipy.special import psi
 
-from palaver.kernels import vectors
-from palaver.kernels.lanes import LANES, aligned
+from palaver.kernels import lane_parts, vectors
+from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
 from palaver.kernels.vectors import EXPONENT_LIMIT
 
 BLOCKS = pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 5, 7, 13])
@@ -32,6 +32,26 @@ def moved_exponential_sum(factors, scores, rows, added, removed, inverse, centre
     return vectors.moved_exponential_sum(
         factors, scores, rows, added, removed, inverse, centre, shift, n_blocks
     )
+
+
+@njit
+def moved_exponentials(
+    rests, first, scores, rows, added, removed, scale, factors, n_blocks, values, out
+):
+    return vectors.moved_exponentials(
+        rests, first, scores, rows, added, removed, scale, factors, n_blocks, values, out
+    )
+
+
+@njit
+def choose_of_parts(
+    rows, start, spare, offset, masses, inverses, n_class_blocks, column, n_blocks, scale, skipped,
+    running, background, old, draw,
+):  # fmt: skip
+    return lane_parts.choose_of_parts(
+        rows, start, spare, offset, masses, inverses, n_class_blocks, column, n_blocks, scale,
+        skipped, running, background, old, draw,
+    )  # fmt: skip
 
 
 @njit
@@ -135,3 +155,54 @@ def test_lines(n_blocks):
     np.testing.assert_allclose(dot(left, right, n_blocks), left @ right, **close)
     assert largest(left, 1.0, n_blocks) == left.max()
     assert largest(left, -1.0, n_blocks) == -left.min()
+
+
+@BLOCKS
+def test_moved_exponentials(n_blocks):
+    rng = np.random.default_rng(n_blocks)
+    n = LANES * n_blocks
+    rests, scores, rows = rng.normal(0, 2, 2 * n), rng.normal(0, 2, n), rng.normal(0, 2, 3 * n)
+    factors, values, out = (rng.random(n) < 0.8).astype(float), np.empty(n), np.empty(n)
+    total = moved_exponentials(
+        rests, n, scores, rows, 2 * n, 0, 0.25, factors, n_blocks, values, out
+    )
+    expected = rests[n:] + (scores + rows[2 * n :] - rows[:n]) * 0.25
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-14)  # of sums of size ten
+    np.testing.assert_allclose(out, factors * np.exp(values), rtol=1e-14)
+    assert math.isclose(total, out.sum(), rel_tol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_choose_of_parts_is_its_numpy_line(seed):
+    rng = np.random.default_rng(seed)
+    n_classes, n_topics = int(rng.integers(1, 20)), int(rng.integers(0, 20))
+    n_class_blocks = n_lane_blocks(n_classes)
+    n_blocks = n_class_blocks + n_lane_blocks(n_topics)
+    row_length, first_topic, n = n_classes + 1 + n_topics, LANES * n_class_blocks, LANES * n_blocks
+    masses, inverses, padded = aligned(n), aligned(n), np.zeros(n)
+    inverses[:] = rng.random(n)
+    for slots in (slice(0, n_classes), slice(first_topic, first_topic + n_topics)):
+        masses[slots] = rng.random(len(masses[slots]))
+    counts = rng.integers(0, 5, (3, row_length)).astype(np.int32)
+    word, skipped = int(rng.integers(0, 3)), int(rng.integers(0, n + 1))
+    padded[:n_classes] = counts[word, :n_classes]
+    padded[first_topic : first_topic + n_topics] = counts[word, n_classes + 1 :]
+    background, old, draw = rng.random(3) * [rng.random() < 0.5, 1, 1]
+    weights = (padded + 0.3) * masses * inverses
+    weights[first_topic:] *= 0.7
+    weights[skipped : skipped + 1] = 0.0
+    lane_by_lane = weights.reshape(n_blocks, LANES).T.ravel()
+    cumulative = np.cumsum([*lane_by_lane, background, old])
+    for rows in (counts, counts.astype(np.float64)):
+        spare = np.zeros(n + 2 * LANES, rows.dtype)
+        spare[:row_length] = rows[word]
+        running = aligned(n)
+        rank = choose_of_parts(
+            rows.ravel(), word * row_length, spare, 0.3, masses, inverses, n_class_blocks,
+            n_classes + 1, n_blocks, 0.7, skipped, running, background, old, draw,
+        )  # fmt: skip
+        found = np.diff(running.reshape(n_blocks, LANES), axis=0, prepend=0.0).ravel()
+        np.testing.assert_allclose(found, weights, rtol=0, atol=1e-13)
+        assert rank == np.searchsorted(cumulative, draw * cumulative[-1], side="right")
+    order = lane_parts.parts_order(n_classes, n_topics)
+    assert sorted(order[order < row_length]) == list(range(row_length))

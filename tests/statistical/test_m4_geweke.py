@@ -2,7 +2,8 @@
 
 ``learning="sample"`` makes M4 fully Bayesian, so every update that a fit makes is in the chain:
 sweep, proposal of weights, decision, and for the parallel sampler the draws of word weights and of
-the switch probability. Omega is held fixed (its step has its own test). False alarms 1e-6 a test.
+the switch probability. Omega is held fixed (its step has its own test). Both transitions: softmax
+on the plain engine, Dirichlet on the general one. False alarms 1e-6 a test.
 """
 
 import numpy as np
@@ -12,6 +13,8 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 from palaver import rng
 from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
+from palaver.models.m4_general import GeneralEngine, GeneralShard
+from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
 from palaver.parallel import Globals
 
@@ -30,7 +33,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def draw_classes(weights, class_probability, generator, switch):
+def draw_classes(weights, class_probability, generator, switch, is_dirichlet):
     """Classes by the generative story; the background is class K."""
     z = np.full(N_TOKENS, N_CLASSES)
     histograms = np.zeros((5, N_CLASSES))
@@ -42,6 +45,8 @@ def draw_classes(weights, class_probability, generator, switch):
             scores += histograms[parent] / histograms[parent].sum() @ weights[:N_CLASSES]
         shares = np.exp(scores - scores.max())
         shares /= shares.sum()
+        if is_dirichlet:
+            shares = generator.dirichlet(np.exp(scores))
         p = class_probability
         if switch == "message":
             p = generator.beta(PRIOR[1], PRIOR[0])
@@ -79,10 +84,11 @@ def statistics(tokens, z, weights):
     ])  # fmt: skip
 
 
-def marginal_draws(switch, generator):
+def marginal_draws(switch, is_dirichlet, generator):
     while True:
         weights = generator.normal(0, np.sqrt(VARIANCE), (N_CLASSES + 2, N_CLASSES))
-        z = draw_classes(weights, generator.beta(PRIOR[1], PRIOR[0]), generator, switch)
+        probability = generator.beta(PRIOR[1], PRIOR[0])
+        z = draw_classes(weights, probability, generator, switch, is_dirichlet)
         yield statistics(draw_words(z, prior_words(generator), generator), z, weights)
 
 
@@ -90,16 +96,20 @@ def successive_draws(engine, switch, generator):
     """Alternate the engine's rounds with new words given classes."""
     weights = generator.normal(0, np.sqrt(VARIANCE), (N_CLASSES + 2, N_CLASSES))
     probability = generator.beta(PRIOR[1], PRIOR[0])
-    z = draw_classes(weights, probability, generator, switch)
+    is_dirichlet = engine.learner.is_dirichlet
+    z = draw_classes(weights, probability, generator, switch, is_dirichlet)
     word_weights = prior_words(generator)
     tokens = draw_words(z, word_weights, generator)
     shared = Globals("sweep", {
         "weights": weights, "omega": np.array(OMEGA), "sweep": np.array(0),
         "word_weights": np.ascontiguousarray(word_weights),
-        "class_probability": np.array(probability),
+        "class_probability": np.array(probability), "alpha": np.empty(0),
+        "switch_probabilities": np.array([1 - probability, probability, 0.0]),
     })  # fmt: skip
-    state = {"classes": z.astype(np.int16)}
+    state = {"classes": z.astype(np.int16), "segment_classes": np.empty(0, np.int16)}
     shard = Shard(tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0)
+    if is_dirichlet:
+        shard = general(shard)
     while True:
         for _ in range(2):  # sweep and propose, weigh and decide
             if engine.collapsed:
@@ -115,13 +125,26 @@ def successive_draws(engine, switch, generator):
         yield statistics(tokens, state["classes"].astype(int), shared.arrays["weights"])
 
 
-def table_of(sampler, switch, **changes):
-    settings = {"metropolis": sampler == "metropolis", "learning": "sample",
-                "variance": VARIANCE, "step": 0.1, **changes}  # fmt: skip
-    omega = settings.pop("omega", OMEGA)
-    prior = settings.pop("prior", PRIOR)
-    engine = M4Engine(N_WORDS, N_CLASSES, switch, prior, omega, sampler != "parallel", **settings)
-    marginal = marginal_draws(switch, rng.generator(1, "marginal"))
+def general(shard):
+    """The same shard for the general engine, without anything beyond parents."""
+    has_parent = PARENTS >= 0
+    return GeneralShard(
+        **vars(shard), parent_offsets=np.concatenate(([0], np.cumsum(has_parent))),
+        parent_list=PARENTS[has_parent], base_index=(~has_parent).astype(np.int32),
+        designs=np.array([[0.0, 1.0], [1.0, 1.0]]), fixed_classes=np.full(5, -1, np.int16),
+        segment_offsets=np.zeros(1, np.int64), unit_offsets=OFFSETS,
+    )  # fmt: skip
+
+
+def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
+    learner = WeightLearner("sample", variance, 0.1, is_dirichlet)
+    common = (N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler != "parallel")
+    if is_dirichlet:
+        engine = GeneralEngine(*common, learner=learner, n_topics=0, is_segmented=False,
+                               n_features=2)  # fmt: skip
+    else:
+        engine = M4Engine(*common, metropolis=sampler == "metropolis", learner=learner)
+    marginal = marginal_draws(switch, is_dirichlet, rng.generator(1, "marginal"))
     successive = successive_draws(engine, switch, rng.generator(2, "successive"))
     names = NAMES
     keep = np.arange(len(NAMES))
@@ -137,8 +160,15 @@ def test_geweke(sampler, switch):
     assert_geweke_passes(table_of(sampler, switch))
 
 
+@pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
+def test_geweke_of_dirichlet_transitions(sampler):
+    assert_geweke_passes(table_of(sampler, "corpus", is_dirichlet=True))
+
+
 @pytest.mark.parametrize(
-    "bug", [{"variance": 3.0}, {"prior": np.array([2.5, 1.5])}], ids=["variance", "switch prior"]
+    "bug",
+    [{"variance": 3.0}, {"prior": PRIOR[::-1].copy()}, {"variance": 3.0, "is_dirichlet": True}],
+    ids=["variance", "switch prior", "variance, dirichlet"],
 )
 def test_a_wrong_prior_is_caught(bug):
     assert_geweke_catches(table_of("collapsed", "corpus", **bug))

@@ -1,5 +1,7 @@
 """Models with parameters planted by hand, and how well a fit finds them again."""
 
+from functools import partial
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -10,7 +12,10 @@ N_CLASSES, N_WORDS = 4, 60
 
 
 def plant(name: str, generator: np.random.Generator, background: float = 0.3):
-    """Return a 'fitted' model with distinct classes, strong transitions and a background."""
+    """Return a 'fitted' model with distinct classes, strong transitions and a background.
+
+    M4 is that of the paper; "m4 dirichlet" is the default one.
+    """
     words = generator.dirichlet(np.full(N_WORDS, 0.1), N_CLASSES + 1).T
     cycle = np.roll(np.eye(N_CLASSES), 1, axis=1)  # class k is mostly followed by k + 1
     start = np.eye(N_CLASSES)[0]
@@ -22,16 +27,28 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
     }
     if name == "m4":
         chain["transitions"] = np.vstack((4 * cycle, 4 * start, np.zeros(N_CLASSES)))
+    elif name == "m4 dirichlet":
+        chain["transitions"] = np.vstack((3 * cycle, 3 * start, np.full(N_CLASSES, -0.5)))
+        chain |= {"alpha": np.empty(0), "topic_shares": np.empty(0),
+                  "switch_probabilities": np.array([background, 1 - background, 0.0])}  # fmt: skip
     elif name == "block-hmm":
         rows = np.vstack((0.85 * cycle, 0.85 * start)) + 0.15 / N_CLASSES
         chain |= {"transitions": rows, "alpha": np.ones(N_CLASSES)}
     else:
         chain["alpha"] = np.full(N_CLASSES, 0.3)
-    model = model_class(name)(n_classes=N_CLASSES)
+    model = planted_class(name)(n_classes=N_CLASSES)
     model.vocabulary_ = Vocabulary([f"w{i}" for i in range(N_WORDS)], np.ones(N_WORDS, np.int64))
     model.chains_, model.best_chain_ = [chain], 0
+    model._set_extras({})
     model._set_estimates()
     return model
+
+
+def planted_class(name: str):
+    """Return what makes a model of the planted kind."""
+    if name == "m4":
+        return partial(model_class("m4"), transition="softmax")
+    return model_class(name.split()[0])
 
 
 def match(planted, found) -> np.ndarray:

@@ -12,21 +12,26 @@ def corpus():
 
 
 @pytest.mark.parametrize(
-    ("model", "background", "chosen"),
+    ("model", "params", "chosen"),
     [
-        (pv.M4, True, "metropolis"),
-        (pv.M4, "message", "metropolis"),
-        (pv.M4, False, "collapsed"),
-        (pv.BlockHMM, True, "collapsed"),
-        (pv.LDA, True, "collapsed"),
+        (pv.M4, {}, "metropolis"),
+        (pv.M4, {"background": False}, "metropolis"),
+        (pv.M4, {"background": "message", "transition": "softmax"}, "metropolis"),
+        (pv.M4, {"background": False, "transition": "softmax"}, "collapsed"),
+        (pv.BlockHMM, {}, "collapsed"),
+        (pv.LDA, {}, "collapsed"),
     ],
 )
-def test_small_and_large_corpora(corpus, monkeypatch, model, background, chosen):
-    model = model(n_classes=2, n_sweeps=2, background=background, random_state=0)
+def test_small_and_large_corpora(corpus, monkeypatch, model, params, chosen):
+    model = model(n_classes=2, n_sweeps=2, random_state=0, **params)
     assert model.fit(corpus).sampler_ == chosen
     monkeypatch.setattr(thread_model, "COLLAPSED_TOKENS", 10)
     assert model.fit(corpus).sampler_ == "parallel"
 
 
-def test_a_chosen_sampler_is_kept(corpus):
-    assert pv.M4(n_classes=2, n_sweeps=2, sampler="collapsed").fit(corpus).sampler_ == "collapsed"
+@pytest.mark.parametrize("sampler", ["collapsed", "parallel", "metropolis"])
+@pytest.mark.parametrize("weights", ["bound", "paper", "sample"])
+def test_every_sampler_goes_with_every_way_to_learn(corpus, sampler, weights):
+    model = pv.M4(n_classes=2, n_sweeps=4, sampler=sampler, weights=weights).fit(corpus)
+    assert model.sampler_ == sampler
+    assert model.trace_["log_joint"].is_finite().all()

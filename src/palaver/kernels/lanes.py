@@ -25,32 +25,38 @@ TOKENS_AHEAD = 6
 # untyped in numba; ``Any`` lets typed code call it
 cgutils: Any = _untyped_cgutils
 
-_INT32 = ir.IntType(32)
-_INT64 = ir.IntType(64)
-_INT32S = ir.VectorType(_INT32, LANES)
-_INT64S = ir.VectorType(_INT64, LANES)
-_DOUBLE = ir.DoubleType()
-_DOUBLES = ir.VectorType(_DOUBLE, LANES)
-_ZEROS = ir.Constant(_DOUBLES, [0.0] * LANES)
+INT32 = ir.IntType(32)
+INT64 = ir.IntType(64)
+INT32S = ir.VectorType(INT32, LANES)
+INT64S = ir.VectorType(INT64, LANES)
+DOUBLE = ir.DoubleType()
+POINTER = DOUBLE.as_pointer()
+DOUBLES = ir.VectorType(DOUBLE, LANES)
+ZEROS = ir.Constant(DOUBLES, [0.0] * LANES)
 
 
-def _whole(number: int) -> Any:
-    return ir.Constant(_INT64, number)
+def whole(number: int) -> Any:
+    """Return a number as LLVM has it."""
+    return ir.Constant(INT64, number)
 
 
-class _Draw:
+class Draw:
     """Writes the LLVM function behind :func:`choose_outcome` for one type of rows."""
 
+    name = "choose_outcome"
+
     def __init__(self, module: Any, row_type: Any) -> None:
-        self.is_count = row_type == _INT32
-        pointer = _DOUBLE.as_pointer()
-        arguments = [row_type.as_pointer(), _DOUBLE, pointer, _INT64, pointer, _INT64]
-        kind = ir.FunctionType(_INT64, [*arguments, _DOUBLE, _DOUBLE, _DOUBLE])
+        self.is_count = row_type == INT32
+        kind = ir.FunctionType(INT64, self._arguments(row_type.as_pointer()))
         # a function of its own keeps its loops out of the caller, where they would stop numba
         # from removing the reference counting of arrays (which costs three times the draw)
         self.function = cgutils.get_or_insert_function(
-            module, kind, f"palaver_choose_outcome_{row_type.intrinsic_name}"
+            module, kind, f"palaver_{self.name}_{row_type.intrinsic_name}"
         )
+
+    def _arguments(self, row: Any) -> list[Any]:
+        """Return the types of the function's arguments."""
+        return [row, DOUBLE, POINTER, INT64, POINTER, INT64, DOUBLE, DOUBLE, DOUBLE]
 
     def write(self) -> Any:
         """Return the function, written now if this module has not got it yet."""
@@ -59,23 +65,28 @@ class _Draw:
         self.function.linkage = "internal"
         self.function.attributes.add("alwaysinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block())
-        row, offset, factors, skipped, running, n_blocks, *weights = self.function.args
+        self.builder.ret(self._draw(*self.function.args))
+        return self.function
+
+    def _draw(
+        self, row: Any, offset: Any, factors: Any, skipped: Any, running: Any, n_blocks: Any,
+        *weights: Any,
+    ) -> Any:  # fmt: skip
+        """Write the draw; return its rank."""
         self._row, self._factors, self._running = row, factors, running
         self._offsets = self._repeated(offset)
         self._skipped = self._repeated(skipped)
-        lane_sums = self._add_blocks(n_blocks)
-        self.builder.ret(self._rank(lane_sums, n_blocks, *weights))
-        return self.function
+        return self._rank(self._add_blocks(n_blocks), n_blocks, *weights)
 
     def _repeated(self, value: Any) -> Any:
         """Return a vector with ``value`` in every lane."""
         empty = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
-        first = self.builder.insert_element(empty, value, ir.Constant(_INT32, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(_INT32S, [0] * LANES))
+        first = self.builder.insert_element(empty, value, ir.Constant(INT32, 0))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(INT32S, [0] * LANES))
 
     def _shuffled(self, vector: Any, lanes: list[int]) -> Any:
         """Return ``np.append(vector, np.zeros(8))[lanes]``."""
-        return self.builder.shuffle_vector(vector, _ZEROS, ir.Constant(_INT32S, lanes))
+        return self.builder.shuffle_vector(vector, ZEROS, ir.Constant(INT32S, lanes))
 
     def _block(self, data: Any, first: Any, vector_type: Any) -> Any:
         """Return a pointer to the vector that starts at ``data[first]``."""
@@ -83,28 +94,31 @@ class _Draw:
 
     def _add_blocks(self, n_blocks: Any) -> Any:
         builder = self.builder
-        lane_sums = cgutils.alloca_once_value(builder, self._add_block(_whole(0), _ZEROS))
-        with cgutils.for_range(builder, builder.sub(n_blocks, _whole(1))) as loop:
-            first = builder.mul(builder.add(loop.index, _whole(1)), _whole(LANES))
+        lane_sums = cgutils.alloca_once_value(builder, self._add_block(whole(0), ZEROS))
+        with cgutils.for_range(builder, builder.sub(n_blocks, whole(1))) as loop:
+            first = builder.mul(builder.add(loop.index, whole(1)), whole(LANES))
             builder.store(self._add_block(first, builder.load(lane_sums)), lane_sums)
         return builder.load(lane_sums)
+
+    def _factor(self, first: Any) -> Any:
+        """Return what outcomes first .. first+7 of the row are multiplied by."""
+        return self.builder.load(self._block(self._factors, first, DOUBLES), align=8)
 
     def _add_block(self, first: Any, sums: Any) -> Any:
         """Add the weights of outcomes first .. first+7 to the lanes' sums, and store these."""
         builder = self.builder
         if self.is_count:
-            row = builder.load(self._block(self._row, first, _INT32S), align=4)
-            row = builder.sitofp(row, _DOUBLES)
+            row = builder.load(self._block(self._row, first, INT32S), align=4)
+            row = builder.sitofp(row, DOUBLES)
         else:
-            row = builder.load(self._block(self._row, first, _DOUBLES), align=8)
-        outcomes = builder.add(ir.Constant(_INT64S, list(range(LANES))), self._repeated(first))
+            row = builder.load(self._block(self._row, first, DOUBLES), align=8)
+        outcomes = builder.add(ir.Constant(INT64S, list(range(LANES))), self._repeated(first))
         is_skipped = builder.icmp_signed("==", outcomes, self._skipped)
-        row = builder.select(is_skipped, _ZEROS, builder.fadd(row, self._offsets))
-        factor = builder.load(self._block(self._factors, first, _DOUBLES), align=8)
+        row = builder.select(is_skipped, ZEROS, builder.fadd(row, self._offsets))
         # "contract": a fused multiply-add where the processor has one
-        weight = builder.fmul(row, factor, flags=("contract",))
+        weight = builder.fmul(row, self._factor(first), flags=("contract",))
         sums = builder.fadd(weight, sums, flags=("contract",))
-        builder.store(sums, self._block(self._running, first, _DOUBLES), align=8)
+        builder.store(sums, self._block(self._running, first, DOUBLES), align=8)
         return sums
 
     def _rank(
@@ -122,17 +136,17 @@ class _Draw:
         aim = builder.fmul(self._repeated(uniform), total)
         # count what lies below the aim instead of searching: no branch to mispredict
         past_background = builder.fcmp_ordered("<=", self._first(with_background), self._first(aim))
-        rank = cgutils.alloca_once_value(builder, builder.zext(past_background, _INT64))
+        rank = cgutils.alloca_once_value(builder, builder.zext(past_background, INT64))
         with cgutils.for_range(builder, n_blocks) as loop:
-            first = builder.mul(loop.index, _whole(LANES))
-            sums = builder.load(self._block(self._running, first, _DOUBLES), align=8)
+            first = builder.mul(loop.index, whole(LANES))
+            sums = builder.load(self._block(self._running, first, DOUBLES), align=8)
             below = builder.fcmp_ordered("<=", builder.fadd(sums, begins), aim)
             count = builder.ctpop(builder.bitcast(below, ir.IntType(LANES)))
-            builder.store(builder.add(builder.load(rank), builder.zext(count, _INT64)), rank)
+            builder.store(builder.add(builder.load(rank), builder.zext(count, INT64)), rank)
         return builder.load(rank)
 
     def _first(self, vector: Any) -> Any:
-        return self.builder.extract_element(vector, ir.Constant(_INT32, 0))
+        return self.builder.extract_element(vector, ir.Constant(INT32, 0))
 
 
 def _choose_outcome(  # type: ignore[no-untyped-def]
@@ -181,10 +195,10 @@ def _choose_outcome(  # type: ignore[no-untyped-def]
             target.make_array(signature.args[i])(target, builder, arguments[i])
             for i in (0, 2, 4, 6)
         )
-        end = builder.add(start, builder.mul(n_blocks, _whole(LANES)))
+        end = builder.add(start, builder.mul(n_blocks, whole(LANES)))
         fits = builder.icmp_signed("<=", end, rows.nitems)
         row = builder.select(fits, builder.gep(rows.data, [start]), spare.data)
-        draw = _Draw(builder.module, target.get_data_type(signature.args[0].dtype)).write()
+        draw = Draw(builder.module, target.get_data_type(signature.args[0].dtype)).write()
         return builder.call(
             draw,
             [row, offset, factors.data, skipped, running.data, n_blocks, *weights, uniform],
@@ -203,11 +217,11 @@ def _prefetch_line(context, rows, index):  # type: ignore[no-untyped-def]
     def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
         rows = target.make_array(signature.args[0])(target, builder, arguments[0])
         byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32])
+        kind = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
         prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         address = builder.bitcast(builder.gep(rows.data, [arguments[1]]), byte)
         # to read, keep close, data
-        builder.call(prefetch, [address, *(ir.Constant(_INT32, flag) for flag in (0, 3, 1))])
+        builder.call(prefetch, [address, *(ir.Constant(INT32, flag) for flag in (0, 3, 1))])
         return target.get_dummy_value()
 
     return signature, codegen

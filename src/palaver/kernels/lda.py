@@ -308,7 +308,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def message_histograms(  # type: ignore[no-untyped-def]
-    message_offsets, classes, class_histograms, length_histogram
+    message_offsets, classes, first_class, class_histograms, length_histogram
 ):
     """Add up how many messages have ``n`` tokens of a class, and ``n`` class-bearing tokens.
 
@@ -320,6 +320,8 @@ def message_histograms(  # type: ignore[no-untyped-def]
     ----------
     message_offsets : array of int64, shape (n_messages + 1,). IN
     classes : array of int16, shape (n_tokens,). IN
+    first_class : int. IN
+        What the first class is called; what lies below and beyond the classes is none.
     class_histograms : array of int64, shape (n_classes, longest + 1). IN-OUT
     length_histogram : array of int64, shape (longest + 1,). IN-OUT
         ``longest`` is the length of the longest message, or more.
@@ -333,16 +335,19 @@ def message_histograms(  # type: ignore[no-untyped-def]
     """
     n_classes = class_histograms.shape[0]
     largest = 0
-    message_counts = np.zeros(n_classes + 1, np.int64)
+    message_counts = np.zeros(n_classes + 1, np.int64)  # the last: of none
     for b in range(message_offsets.shape[0] - 1):
         first, last = message_offsets[b], message_offsets[b + 1]
         for i in range(first, last):
-            message_counts[classes[i]] += 1
+            k = np.int64(classes[i]) - first_class
+            message_counts[k if 0 <= k < n_classes else n_classes] += 1
         length_histogram[last - first - message_counts[n_classes]] += 1
-        for i in range(first, last):  # each class once: its count is cleared when seen
-            k = classes[i]
-            if k < n_classes and message_counts[k] > 0:
+        message_counts[n_classes] = 0
+        is_long = last - first > n_classes
+        for i in range(n_classes if is_long else last - first):
+            k = np.int64(i) if is_long else np.int64(classes[first + i]) - first_class
+            if 0 <= k < n_classes and message_counts[k] > 0:
                 class_histograms[k, message_counts[k]] += 1
                 largest = max(largest, message_counts[k])
-            message_counts[k] = 0
+                message_counts[k] = 0  # each class once
     return largest

@@ -29,11 +29,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
-from palaver.kernels.vectors import dot, exponentials
+from palaver.kernels.vectors import dot, moved_exponentials
 
 FloatArray = NDArray[np.float64]
 
 _HUGE, _TINY = 1e100, 1e-100  # products in between stay finite for scores within 400
+_LOG_HUGE = math.log(_HUGE)
+_SHORT, _LARGE = 48, 1e20  # factors that are multiplied out, and how large these may be
 
 
 class Links(NamedTuple):
@@ -287,17 +289,14 @@ def family_log(  # type: ignore[no-untyped-def]
     n_blocks, stride, rows = layout.n_blocks, layout.stride, layout.rows
     values, shares = family.values, family.shares
     inverse = 1.0 / max(n_units, 1)
-    # views that are indexed from zero: such loops run by vectors
-    added = rows[new * stride : new * stride + stride]
-    removed = rows[old * stride : old * stride + stride]
     result = 0.0
     for group in range(n_groups):
         scale = inverse * family.scales[group]
         first = group * stride
-        rest = family.rests[first : first + stride]
-        for j in range(stride):
-            values[j] = rest[j] + (sums[j] + (added[j] - removed[j])) * scale
-        total = exponentials(values, 0.0, 1.0, layout.mask, n_blocks, shares)
+        total = moved_exponentials(
+            family.rests, first, sums, rows, new * stride, old * stride, scale, layout.mask,
+            n_blocks, values, shares,
+        )  # fmt: skip
         if layout.is_dirichlet:
             result += _log_entries(family.first_entry[group], total, family)
         else:
@@ -308,19 +307,36 @@ def family_log(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _log_entries(entry, total, family):  # type: ignore[no-untyped-def]
-    """Return the log of the rising factorials of one group, given ``exp`` of its scores."""
+    """Return the log of the rising factorials of one group, given ``exp`` of its scores.
+
+    Products of all entries that are not too long go together into one logarithm.
+    """
     result = 0.0
-    product = 1.0
+    above = below = 1.0
     while entry >= 0:
         k, count = family.entry_class[entry], family.entry_count[entry]
-        if count == 1:
-            product *= 1.0 / total if k < 0 else family.shares[k]
-            if product > _HUGE or product < _TINY:
-                result += math.log(product)
-                product = 1.0
-        elif k < 0:
-            result -= log_rising(total, count)
-        else:
-            result += log_rising(family.shares[k], count)
+        start = total if k < 0 else family.shares[k]
         entry = family.next_entry[entry]
-    return result + math.log(product)
+        if count > _SHORT or start > _LARGE or start < _TINY:
+            rise = log_rising(start, count)
+            result += -rise if k < 0 else rise
+            continue
+        sign = -1.0 if k < 0 else 1.0
+        product = below if k < 0 else above
+        odd = count & 3
+        for done in range(odd):
+            product *= start + done
+        for done in range(odd, count, 4):  # four at a time: multiplications wait less
+            place = start + done
+            product *= (place * (place + 1.0)) * ((place + 2.0) * (place + 3.0))
+            if product > _HUGE:
+                product *= _TINY
+                result += sign * _LOG_HUGE
+        if product > _HUGE or product < _TINY:
+            result += sign * math.log(product)
+            product = 1.0
+        if k < 0:
+            below = product
+        else:
+            above = product
+    return result + math.log(above / below)

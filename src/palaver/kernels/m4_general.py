@@ -25,7 +25,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks, outcome_order
+from palaver.kernels.lane_parts import parts_order
+from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
 from palaver.kernels.m4_family import (
     Links,
     add_parent_scores,
@@ -35,23 +36,31 @@ from palaver.kernels.m4_family import (
     make_family,
     open_family,
 )
-from palaver.kernels.m4_outcomes import Words, kind_of, propose, put_in, take_out
+from palaver.kernels.m4_outcomes import (
+    Words,
+    fetch_ahead,
+    kind_of,
+    propose,
+    put_in,
+    slot_of,
+    take_out,
+)
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.vectors import exponentials, move_row
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _sample_tokens(  # type: ignore[no-untyped-def]
-    first, last, n_groups, own, prior, own_sum, n_units, sums, layout, family, words, topic_total,
-    state, recorded,
+    first, last, n_groups, own_sum, n_units, sums, layout, family, words, topic_total, state,
+    recorded,
 ):  # fmt: skip
     """Resample the tokens of a message that bear classes themselves.
 
-    own : (stride,) IN-OUT, ``pi``, or ``n_b + a`` with Dirichlet transitions; prior : ``a``;
-    own_sum : ``A``, or one; n_units : class-bearing tokens; sums : ``h . rows`` IN-OUT.
+    The masses of classes are ``pi``, or ``n_b + a`` with Dirichlet transitions; own_sum : ``A``,
+    or one; n_units : class-bearing tokens; sums : ``h . rows`` IN-OUT.
     Returns the conversation's topic total.
     """
-    n_classes, is_dirichlet = layout.n_classes, layout.is_dirichlet
+    n_classes, is_dirichlet, own = layout.n_classes, layout.is_dirichlet, words.masses
     current = 0.0
     if n_groups > 0:
         current = family_log(n_groups, n_classes, n_classes, n_units, sums, layout, family)
@@ -64,7 +73,8 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
             own_old -= 1.0
             own_total += n_others
         others_total = topic_total - (old > n_classes)
-        new = propose(i, old, own, own_old, own_total, others_total, words, state, recorded)
+        fetch_ahead(i, words)
+        new = propose(i, old, own_old, own_total, others_total, words, state, recorded)
         if n_groups > 0:
             old_row = min(old, n_classes)
             if i < recorded.shape[0]:
@@ -193,12 +203,12 @@ def _sample_segments(  # type: ignore[no-untyped-def]
         if is_dirichlet:
             own[new] += 1.0
         for k in range(n_classes):
-            weights[k] = 0.0
-        weights[new] = 1.0
+            words.masses[k] = 0.0
+        words.masses[new] = 1.0
         for i in range(first, last):
             outcome = np.int64(words.classes[i])
             topic_total -= outcome > n_classes
-            drawn = propose(i, outcome, weights, 1.0, 1.0, topic_total, words, state, recorded)
+            drawn = propose(i, outcome, 1.0, 1.0, topic_total, words, state, recorded)
             if drawn != outcome:
                 take_out(i, words)
                 put_in(i, drawn, words)
@@ -208,9 +218,9 @@ def _sample_segments(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _open_message(  # type: ignore[no-untyped-def]
-    message, first, last, unit_classes, links, layout, fixed_class, words, prior, own, sums, spare
+    message, first, last, unit_classes, links, layout, fixed_class, words, own, sums, spare
 ):
-    """Set switches, prior, own weights and sums of a message; return (class units, own sum)."""
+    """Set switches, own weights and sums of a message; return (class units, own sum)."""
     n_classes, n_blocks, stride = layout.n_classes, layout.n_blocks, layout.stride
     for kind in range(3):
         words.message_switches[kind] = 0.0
@@ -221,13 +231,11 @@ def _open_message(  # type: ignore[no-untyped-def]
         own[j] = layout.bases[base + j]
         sums[j] = 0.0
     add_parent_scores(message, -1, unit_classes, links, layout, spare, own)
-    total = exponentials(own, 0.0, 1.0, layout.mask, n_blocks, prior)
+    total = exponentials(own, 0.0, 1.0, layout.mask, n_blocks, own)
     if not layout.is_dirichlet:
         for j in range(stride):
-            prior[j] /= total
+            own[j] /= total
         total = 1.0
-    for j in range(stride):
-        own[j] = prior[j]
     n_units = 0
     has_replies = links.child_offsets[message + 1] > links.child_offsets[message]
     for u in range(links.unit_offsets[message], links.unit_offsets[message + 1]):
@@ -295,31 +303,40 @@ def sweep_general(  # type: ignore[no-untyped-def]
     """
     n_classes, n_topics = weights.shape[1], alpha.shape[0]
     n_columns = n_classes + 1 + n_topics
-    n_blocks = n_lane_blocks(n_columns)
-    size = LANES * n_blocks
     layout = lay_out(weights, designs, is_dirichlet)
+    n_class_blocks = layout.n_blocks
+    n_blocks = n_class_blocks + n_lane_blocks(n_topics)
+    size = LANES * n_blocks
     child_offsets, child_list = link_replies(parent_offsets, parent_list)
     links = Links(unit_offsets, parent_offsets, parent_list, child_offsets, child_list, base_index)
     family = make_family(links, layout.stride)
     unit_classes = segment_classes if is_segmented else classes
-    own, prior, sums = aligned(layout.stride), aligned(layout.stride), aligned(layout.stride)
-    spare, logs = aligned(layout.stride), aligned(layout.stride)
-    single = aligned(layout.stride)
+    masses = aligned(size + 1)
+    # segments: masses say which class the tokens of one have; else they are the message's
+    own = aligned(layout.stride) if is_segmented else masses[: layout.stride]
+    sums, spare, logs = aligned(layout.stride), aligned(layout.stride), aligned(layout.stride)
+    drawn_by = aligned(layout.stride)
     seen = np.zeros(word_class_counts.shape[0] if is_collapsed else word_weights.shape[0], np.int32)
-    denominators = np.ones(n_columns)
+    denominators = np.ones(size + 1)
     switches = switch_probabilities.copy()
     if is_collapsed:
         switches[:] = 0.0
         for column in range(n_columns):
-            denominators[column] = class_totals[column] + word_class_counts.shape[0] * omega
+            slot = slot_of(column, n_classes, n_class_blocks, n_blocks)
+            denominators[slot] = class_totals[column] + word_class_counts.shape[0] * omega
         for i in range(tokens.shape[0]):  # totals may hold seeds, which are no tokens
             switches[kind_of(classes[i], n_classes)] += 1.0
+    inverses = aligned(size + 1)
+    for slot in range(size + 1):
+        inverses[slot] = 1.0 / denominators[slot]
     words = Words(
-        is_collapsed, is_message_switch, n_classes, n_columns, n_blocks, omega, tokens, classes,
-        word_class_counts.reshape(-1), word_weights.reshape(-1), np.zeros(size, np.int32),
-        np.zeros(size), denominators, 1.0 / denominators, switch_prior, switches, np.zeros(3),
-        alpha.copy(), aligned(size), aligned(size), outcome_order(n_columns, False),
+        is_collapsed, is_message_switch, n_classes, n_columns, n_class_blocks, n_blocks, omega,
+        tokens, classes, word_class_counts.reshape(-1), word_weights.reshape(-1),
+        np.zeros(size + 2 * LANES, np.int32), np.zeros(size + 2 * LANES), masses, denominators,
+        inverses, switch_prior, switches, np.zeros(3), aligned(size),
+        parts_order(n_classes, n_topics),
     )  # fmt: skip
+    first_topic = LANES * n_class_blocks
     state = np.empty(4, np.uint64)
     open_stream(key, 0, state)
     for c in range(conversation_offsets.shape[0] - 1):
@@ -329,35 +346,36 @@ def sweep_general(  # type: ignore[no-untyped-def]
         if n_topics > 0:
             first, last = conversation_offsets[c], conversation_offsets[c + 1]
             for t in range(n_topics):
-                words.topics[t] = alpha[t]
+                masses[first_topic + t] = alpha[t]
             topic_total = alpha.sum()
             for i in range(message_offsets[first], message_offsets[last]):
                 if classes[i] > n_classes:
-                    words.topics[classes[i] - n_classes - 1] += 1.0
+                    masses[first_topic + classes[i] - n_classes - 1] += 1.0
                     topic_total += 1.0
         for b in range(conversation_offsets[c], conversation_offsets[c + 1]):
             first, last = message_offsets[b], message_offsets[b + 1]
             if first == last and unit_offsets[b] == unit_offsets[b + 1]:
                 continue
             n_units, own_sum = _open_message(
-                b, first, last, unit_classes, links, layout, fixed_classes[b], words, prior, own,
-                sums, spare,
+                b, first, last, unit_classes, links, layout, fixed_classes[b], words, own, sums,
+                spare,
             )  # fmt: skip
             n_groups = open_family(b, unit_classes, links, layout, family)
             if is_segmented:
                 topic_total = _sample_segments(
                     b, segment_offsets, segment_classes, links, n_groups, own, own_sum, n_units,
-                    sums, layout, family, words, topic_total, seen, logs, single, state, recorded,
+                    sums, layout, family, words, topic_total, seen, logs, drawn_by, state, recorded,
                     recorded_segments,
                 )  # fmt: skip
             else:
                 topic_total = _sample_tokens(
-                    first, last, n_groups, own, prior, own_sum, n_units, sums, layout, family,
-                    words, topic_total, state, recorded,
+                    first, last, n_groups, own_sum, n_units, sums, layout, family, words,
+                    topic_total, state, recorded,
                 )  # fmt: skip
     if is_collapsed:
         for column in range(n_columns):
-            total = denominators[column] - word_class_counts.shape[0] * omega
+            slot = slot_of(column, n_classes, n_class_blocks, n_blocks)
+            total = denominators[slot] - word_class_counts.shape[0] * omega
             class_totals[column] = np.int64(round(total))
     elif word_class_counts.shape[0] > 0:
         for i in range(tokens.shape[0]):

@@ -25,6 +25,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from palaver.kernels.m4_family import link_replies, log_rising
+from palaver.kernels.m4_weights import dirichlet_precision
+from palaver.kernels.plain import highest_of
 from palaver.kernels.special import digamma
 
 FloatArray = NDArray[np.float64]
@@ -58,39 +60,52 @@ def _count_units(message, unit_offsets, unit_classes, counts):  # type: ignore[n
 
 
 @njit(cache=True, error_model="numpy")
+def _open_scores(is_dirichlet, features, weights, scores, masses):  # type: ignore[no-untyped-def]
+    """Set ``scores`` (K,) of these features and ``masses`` (K,), their ``exp``; return its sum.
+
+    Softmax: the highest score is taken off first. O(K^2).
+    """
+    n_features, n_classes = weights.shape
+    scores[:] = 0.0
+    for f in range(n_features):
+        if features[f] != 0.0:
+            for j in range(n_classes):
+                scores[j] += features[f] * weights[f, j]
+    if not is_dirichlet:
+        scores -= highest_of(scores)
+    total = 0.0
+    for j in range(n_classes):
+        masses[j] = math.exp(scores[j])
+        total += masses[j]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
 def _add_message(  # type: ignore[no-untyped-def]
-    is_dirichlet, counts, n_units, scores, slopes, curves
+    is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
 ):
     """Add the derivatives and curvatures of a message to ``slopes`` (K,), ``curves`` (K or 1,).
 
-    Returns its objective. scores: (K,) IN, used up. O(K).
+    Returns its objective. scores, masses: (K,), total: IN, of :func:`_open_scores`. O(K).
     """
     n_classes = counts.shape[0]
-    result = 0.0
-    if is_dirichlet:
-        total = 0.0
+    if not is_dirichlet:
+        result = -n_units * math.log(total)
+        share = n_units / total
         for j in range(n_classes):
-            scores[j] = math.exp(scores[j])
-            total += scores[j]
-        growth = _digamma_rise(total, n_units)
-        result -= log_rising(total, n_units)
-        for j in range(n_classes):
-            slopes[j] -= growth * scores[j]
-            curves[j] += growth * scores[j]
-            if counts[j] > 0.0:
-                slopes[j] += scores[j] * _digamma_rise(scores[j], int(counts[j]))
-                result += log_rising(scores[j], int(counts[j]))
+            result += counts[j] * scores[j]
+            slopes[j] += counts[j] - share * masses[j]
+        curves[0] += n_units
         return result
-    highest = scores.max()
-    total = 0.0
+    growth = _digamma_rise(total, n_units)
+    result = -log_rising(total, n_units)
     for j in range(n_classes):
-        result += counts[j] * (scores[j] - highest)
-        scores[j] = math.exp(scores[j] - highest)
-        total += scores[j]
-    for j in range(n_classes):
-        slopes[j] += counts[j] - n_units * scores[j] / total
-    curves[0] += n_units
-    return result - n_units * math.log(total)
+        slopes[j] -= growth * masses[j]
+        curves[j] += growth * masses[j]
+        if counts[j] > 0.0:
+            slopes[j] += masses[j] * _digamma_rise(masses[j], int(counts[j]))
+            result += log_rising(masses[j], int(counts[j]))
+    return result
 
 
 @njit(cache=True)
@@ -131,15 +146,16 @@ def general_weight_statistics(  # type: ignore[no-untyped-def]
     curvature : array of float64, shape (K + F, K + F, K) with Dirichlet transitions, else
         (K + F, K + F, 1)
 
-    Replies of one base to one message count once: O(n_units), O(K) for each message and O(K^2)
-    or O(K^3) for each message with replies.
+    Messages of one base without parents, or with one and the same, share their features:
+    O(n_units), O(K) for each message and O(K^2) or O(K^3) for each message with replies.
     """
     n_features, n_classes = weights.shape
     n_messages = base_index.shape[0]
     gradient = np.zeros((n_features, n_classes))
     curvature = np.zeros((n_features, n_features, n_classes if is_dirichlet else 1))
     slopes, curves = np.zeros(n_classes), np.zeros(curvature.shape[2])
-    features, scores = np.zeros(n_features), np.empty(n_classes)
+    features = np.zeros(n_features)
+    scores, masses, total = np.empty(n_classes), np.empty(n_classes), 0.0
     counts, histogram = np.empty(n_classes), np.empty(n_classes)
     child_offsets, child_list = link_replies(parent_offsets, parent_list)
     objective = 0.0
@@ -148,6 +164,8 @@ def general_weight_statistics(  # type: ignore[no-untyped-def]
             first, last = 0, n_messages
         else:
             first, last = child_offsets[parent], child_offsets[parent + 1]
+            if first == last:
+                continue
             n_units = _count_units(parent, unit_offsets, unit_classes, histogram)
             for k in range(n_classes):
                 features[k] = histogram[k] / max(n_units, 1)
@@ -160,22 +178,21 @@ def general_weight_statistics(  # type: ignore[no-untyped-def]
             n_units = _count_units(message, unit_offsets, unit_classes, counts)
             if n_units == 0:
                 continue
-            if parent < 0 or base_index[message] != open_base:
+            if n_parents > 1 or base_index[message] != open_base:
                 _add_outer(features, slopes, curves, gradient, curvature)
-                open_base = base_index[message]
-                features[n_classes:] = designs[open_base]
-            if parent < 0:
-                features[:n_classes] = 0.0
-                for p in range(parent_offsets[message], parent_offsets[message + 1]):
-                    n_own = _count_units(parent_list[p], unit_offsets, unit_classes, histogram)
-                    for k in range(n_classes):
-                        features[k] += histogram[k] / (max(n_own, 1) * n_parents)
-            scores[:] = 0.0
-            for f in range(n_features):
-                if features[f] != 0.0:
-                    for j in range(n_classes):
-                        scores[j] += features[f] * weights[f, j]
-            objective += _add_message(is_dirichlet, counts, n_units, scores, slopes, curves)
+                features[n_classes:] = designs[base_index[message]]
+                if parent < 0:
+                    features[:n_classes] = 0.0
+                    for p in range(parent_offsets[message], parent_offsets[message + 1]):
+                        n_own = _count_units(parent_list[p], unit_offsets, unit_classes, histogram)
+                        for k in range(n_classes):
+                            features[k] += histogram[k] / (max(n_own, 1) * n_parents)
+                total = _open_scores(is_dirichlet, features, weights, scores, masses)
+                # a message with several parents shares its features with no other
+                open_base = base_index[message] if n_parents < 2 else -1
+            objective += _add_message(
+                is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
+            )
         _add_outer(features, slopes, curves, gradient, curvature)
     for f in range(n_features):
         for g in range(f):
@@ -201,9 +218,9 @@ def dirichlet_step(
     variance : float
         Of the normal prior.
     """
-    n_features, n_classes = weights.shape
+    n_classes = weights.shape[1]
     ascent = (gradient - weights / variance).T[:, :, None]
-    precision = _PARABOLA * np.moveaxis(curvature, 2, 0) + np.eye(n_features) / variance
+    precision = dirichlet_precision(curvature, variance, _PARABOLA)
     step = np.linalg.solve(precision, ascent)[:, :, 0].T
     rises = np.maximum(step, 0.0)
     growth = rises[:n_classes].max(axis=0) + rises[n_classes:].sum(axis=0)

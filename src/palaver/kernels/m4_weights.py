@@ -20,7 +20,6 @@ import math
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from palaver.kernels.plain import highest_of
 
@@ -136,9 +135,17 @@ def weight_statistics(message_offsets, parents, classes, weights):  # type: igno
     return objective, gradient, curvature
 
 
-def _precision(curvature: FloatArray, variance: float) -> FloatArray:
-    """Return Böhning's bound on the precision of each target class' weights, (K + 2, K + 2)."""
-    return curvature / 2 + np.eye(len(curvature)) / variance
+def softmax_precision(curvature: FloatArray, variance: float) -> FloatArray:
+    """Return Böhning's bound on the precision of each target class' weights, (1, K + F, K + F)."""
+    return (curvature / 2 + np.eye(len(curvature)) / variance)[None]
+
+
+def dirichlet_precision(curvature: FloatArray, variance: float, scale: float = 1.0) -> FloatArray:
+    """Return the precision of the Poisson bound for each target class, (K, K + F, K + F).
+
+    curvature : (K + F, K + F, K), as :func:`palaver.kernels.m4_general_weights` has it.
+    """
+    return scale * np.moveaxis(curvature, 2, 0) + np.eye(len(curvature)) / variance
 
 
 def bound_step(
@@ -149,7 +156,7 @@ def bound_step(
     ``weights + (curvature / 2 + I / variance)^-1 (gradient - weights / variance)``.
     """
     ascent = gradient - weights / variance
-    return weights + np.linalg.solve(_precision(curvature, variance), ascent)
+    return weights + np.linalg.solve(softmax_precision(curvature, variance)[0], ascent)
 
 
 def paper_step(
@@ -167,26 +174,31 @@ def log_posterior(weights: FloatArray, objective: float, variance: float) -> flo
 def propose_weights(
     weights: FloatArray,
     gradient: FloatArray,
-    curvature: FloatArray,
+    precision: FloatArray,
     variance: float,
     generator: np.random.Generator,
 ) -> FloatArray:
-    """Draw a Langevin proposal, preconditioned by the bound on the curvature.
+    """Draw a Langevin proposal, preconditioned by a bound on the curvature.
 
-    ``Normal(weights + scale^2 / 2 P^-1 ascent, scale^2 P^-1)`` for each target class, where ``P``
-    depends on the classes of the tokens, not on the weights.
+    ``Normal(weights + scale^2 / 2 P^-1 ascent, scale^2 P^-1)`` for each target class.
+
+    Parameters
+    ----------
+    weights, gradient : arrays of float64, shape (K + F, K)
+    precision : array of float64, shape (K or 1, K + F, K + F)
+        ``P`` of each target class, or of all.
     """
-    mean, factor, scale = _langevin(weights, gradient, curvature, variance)
+    mean, factor, scale = _langevin(weights, gradient, precision, variance)
     noise = generator.standard_normal(weights.shape)
-    return np.asarray(mean + scale * solve_triangular(factor, noise, trans="T", lower=True))
+    turned = np.linalg.solve(np.swapaxes(factor, 1, 2), noise.T[:, :, None])[:, :, 0].T
+    return np.asarray(mean + scale * turned)
 
 
 def accept_weights(
     weights: FloatArray,
-    statistics: tuple[float, FloatArray],
+    statistics: tuple[float, FloatArray, FloatArray],
     proposal: FloatArray,
-    proposed: tuple[float, FloatArray],
-    curvature: FloatArray,
+    proposed: tuple[float, FloatArray, FloatArray],
     variance: float,
     generator: np.random.Generator,
 ) -> bool:
@@ -194,33 +206,35 @@ def accept_weights(
 
     Parameters
     ----------
-    weights, proposal : arrays of float64, shape (K + 2, K)
-    statistics, proposed : (objective, gradient)
-        Of the weights and of the proposal, given the same classes.
-    curvature : array of float64, shape (K + 2, K + 2)
+    weights, proposal : arrays of float64, shape (K + F, K)
+    statistics, proposed : (objective, gradient, precision)
+        Of the weights and of the proposal, given the same classes. Böhning's bound is the same
+        for both, that of Dirichlet transitions is not.
     """
-    objective, gradient = statistics
-    new_objective, new_gradient = proposed
+    objective, gradient, precision = statistics
+    new_objective, new_gradient, new_precision = proposed
     ratio = log_posterior(proposal, new_objective, variance)
     ratio -= log_posterior(weights, objective, variance)
-    ratio += _log_proposal(weights, proposal, new_gradient, curvature, variance)
-    ratio -= _log_proposal(proposal, weights, gradient, curvature, variance)
+    ratio += _log_proposal(weights, proposal, new_gradient, new_precision, variance)
+    ratio -= _log_proposal(proposal, weights, gradient, precision, variance)
     return bool(math.log(1.0 - generator.random()) < ratio)
 
 
 def _langevin(
-    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, variance: float
+    weights: FloatArray, gradient: FloatArray, precision: FloatArray, variance: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return the proposal's mean, the Cholesky factor of its precision and its scale."""
-    factor = cholesky(_precision(curvature, variance), lower=True)
+    """Return the proposal's mean, the Cholesky factors of its precision and its scale."""
     scale = _PROPOSAL_SCALE * weights.size ** (-1 / 6)
-    drift = cho_solve((factor, True), gradient - weights / variance)
-    return weights + scale**2 / 2 * drift, factor, scale
+    ascent = (gradient - weights / variance).T[:, :, None]
+    drift = np.linalg.solve(precision, ascent)[:, :, 0].T
+    return weights + scale**2 / 2 * drift, np.linalg.cholesky(precision), scale
 
 
 def _log_proposal(
-    to: FloatArray, at: FloatArray, gradient: FloatArray, curvature: FloatArray, variance: float
+    to: FloatArray, at: FloatArray, gradient: FloatArray, precision: FloatArray, variance: float
 ) -> float:
     """Return the log density of proposing ``to`` from ``at``, up to a constant."""
-    mean, factor, scale = _langevin(at, gradient, curvature, variance)
-    return -float((((factor.T @ (to - mean)) / scale) ** 2).sum()) / 2
+    mean, factor, scale = _langevin(at, gradient, precision, variance)
+    turned = np.swapaxes(factor, 1, 2) @ (to - mean).T[:, :, None] / scale
+    logs = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum() * (to.shape[1] / len(factor))
+    return float(logs - (turned**2).sum() / 2)

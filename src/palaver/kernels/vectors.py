@@ -303,6 +303,51 @@ def moved_exponential_sum(  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def moved_exponentials(  # type: ignore[no-untyped-def]
+    context, rests, first, scores, rows, added, removed, scale, factors, n_blocks, values, out
+):
+    """Set ``values = rest + (scores + row - other) * scale``, ``out = factors * exp(values)``.
+
+    ``rest`` starts at ``rests[first]``, ``row`` and ``other`` at ``rows[added]`` and
+    ``rows[removed]`` (flat matrices). Returns the sum of ``out``.
+
+    Parameters
+    ----------
+    scores, factors : array of float64, shape (>= 8 * n_blocks,). IN
+    rests, rows : array of float64, 1-d. IN
+    first, added, removed, n_blocks : int; scale : float. IN
+    values, out : array of float64, shape (>= 8 * n_blocks,). OUT
+
+    O(n_blocks).
+    """
+    signature = types.float64(
+        rests, types.int64, scores, rows, types.int64, types.int64, types.float64, factors,
+        types.int64, values, out,
+    )  # fmt: skip
+
+    def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        rests, scores, rows, factors, values, out = _data(
+            target, builder, signature, arguments, 0, 2, 3, 7, 9, 10
+        )
+        rest = builder.gep(rests, [arguments[1]])
+        added, removed = builder.gep(rows, [arguments[4]]), builder.gep(rows, [arguments[5]])
+        scales = _repeated(builder, arguments[6])
+        sums = cgutils.alloca_once_value(builder, _ZEROS)
+        with _blocks(builder, arguments[8]) as loop:
+            place = builder.mul(loop.index, _whole(LANES))
+            change = builder.fsub(_load(builder, added, place), _load(builder, removed, place))
+            moved = builder.fadd(_load(builder, scores, place), change)
+            value = _multiply_add(builder, moved, scales, _load(builder, rest, place))
+            _store(builder, value, values, place)
+            term = builder.fmul(_exponential(builder, value), _load(builder, factors, place))
+            _store(builder, term, out, place)
+            builder.store(builder.fadd(builder.load(sums), term), sums)
+        return _lanes_sum(builder, builder.load(sums))
+
+    return signature, codegen
+
+
+@intrinsic
 def move_row(context, rows, added, removed, n_blocks, sums):  # type: ignore[no-untyped-def]
     """Add ``rows[added + j] - rows[removed + j]`` to ``sums[j]`` (IN-OUT). O(n_blocks).
 

@@ -94,6 +94,8 @@ class Model(Manners, Answers, Looks):
     size_parameter: ClassVar[str] = "n_classes"
     transition_rows: ClassVar[list[str]] = []
     transition_kind: ClassVar[str] = "none"
+    #: What parameters are of models that were stored before there was a choice.
+    older_params: ClassVar[dict[str, Any]] = {}
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
     #: Where a transition leads: from a message to its "replies", or on in the same "document".
@@ -332,7 +334,7 @@ class Model(Manners, Answers, Looks):
     def _restore(cls, stored: store.Stored) -> Self:
         """Make a model from what :meth:`save` wrote."""
         content, arrays = stored.content, stored.arrays
-        model = cls(**content["params"])
+        model = cls(**{**cls.older_params, **content["params"]})
         model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
         for name in _PLAIN:
             setattr(model, f"{name}_", content[name])

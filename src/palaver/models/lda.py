@@ -163,7 +163,7 @@ class LDAEngine(TokenEngine):
         longest = int(np.diff(shard.message_offsets).max(initial=0))
         histograms = np.zeros((self.n_classes, longest + 1), np.int64)
         lengths = np.zeros(longest + 1, np.int64)
-        largest = kernels.message_histograms(shard.message_offsets, classes, histograms, lengths)
+        largest = kernels.message_histograms(shard.message_offsets, classes, 0, histograms, lengths)
         return {
             "class_histograms": histograms[:, : largest + 1],
             "length_histogram": lengths,

@@ -3,7 +3,8 @@
 Paul (2012); spec and equations in ``docs/models/m4.md``. ::
 
     lambda ~ Normal(0, variance)            weights from each class, from start, and bias
-    pi_b   = softmax(lambda . x(parent))    x: the parent's class histogram, summing to one
+    pi_b   ~ Dirichlet(exp(lambda . x))     x: the parent's class histogram, summing to one;
+                                            in the paper pi_b = softmax(lambda . x)
     z_bn   ~ pi_b,   w_bn ~ phi of z_bn, or the background
 
 The model of the paper runs on a sweep of its own (:mod:`palaver.models.m4_plain`), everything
@@ -25,6 +26,7 @@ from palaver.errors import ParameterError
 from palaver.models.guided import SEED_LIMITS, class_names, is_words, seed_counts
 from palaver.models.m4_conditions import Columns, attach, fixed_classes
 from palaver.models.m4_general import GeneralEngine
+from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
 from palaver.models.reconstruct import Reconstructs
 from palaver.models.simulate import Layout
@@ -42,9 +44,10 @@ class M4(Reconstructs, ThreadModel):
     background : bool or "message"
         Let words come from a background that all messages share; one switch probability
         for the corpus (True), or one for each message ("message").
-    transition : {"softmax", "dirichlet"}
-        A message's class shares are what its parent predicts (the paper's), or are drawn from
-        a Dirichlet distribution around it, so that the words of a message go together.
+    transition : {"dirichlet", "softmax"}
+        A message's class shares are drawn from a Dirichlet distribution around what its parent
+        predicts, so that the words of a message go together; or they are just that, as in the
+        paper.
     topics : int
         Let words come from so many topics too, of which every conversation has its own
         mixture: words of the matter go there, and classes are left to be acts.
@@ -66,8 +69,7 @@ class M4(Reconstructs, ThreadModel):
     weights : {"bound", "paper", "sample"}
         How transition weights are learned: by a bound-optimisation step a sweep, which never
         lowers the objective and needs no tuning; by the paper's gradient step; or sampled by
-        Metropolis-Hastings, where every second sweep decides on a proposal (the model of the
-        paper only).
+        Metropolis-Hastings, where every second sweep decides on a proposal.
     variance : float
         Variance of the normal prior of the weights.
     step : float
@@ -85,7 +87,8 @@ class M4(Reconstructs, ThreadModel):
         or integrated out with classes proposed in time linear in K and accepted by the
         replies' factor. "auto" is "parallel" above a million tokens, else "metropolis" with
         background and "collapsed" without (measured: ``docs/performance.md``). Beyond the
-        model of the paper classes are always proposed and accepted.
+        model of the paper classes are always proposed and accepted: there "collapsed" and
+        "metropolis" are the same.
     max_seconds : float, optional
         Stop after so long; results then depend on the machine.
     random_state : int, Generator or None
@@ -106,12 +109,14 @@ class M4(Reconstructs, ThreadModel):
     --------
     >>> import palaver as pv
     >>> model = pv.M4(n_classes=8, n_sweeps=50).fit(pv.sample())  # doctest: +SKIP
-    >>> model = pv.M4(n_classes=8, transition="dirichlet", topics=10)
+    >>> model = pv.M4(n_classes=8, transition="softmax")  # the model of the paper
+    >>> model = pv.M4(n_classes=8, topics=10)
     >>> model = pv.M4(n_classes=8, seed_words={"thanks": ["thanks", "cheers"]})
     """
 
     name = "m4"
     transition_kind: ClassVar = "weights"
+    older_params: ClassVar[dict[str, Any]] = {"transition": "softmax"}
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         **SEED_LIMITS,
@@ -131,7 +136,7 @@ class M4(Reconstructs, ThreadModel):
         self,
         n_classes: int = 15,
         background: bool | str = True,
-        transition: str = "softmax",
+        transition: str = "dirichlet",
         topics: int = 0,
         segment: str = "token",
         features: list[str] | None = None,
@@ -202,11 +207,6 @@ class M4(Reconstructs, ThreadModel):
     def check_params(self) -> None:
         """Compare the parameters with their limits and with each other."""
         super().check_params()
-        if self.weights == "sample" and self.is_general:
-            raise ParameterError(
-                "M4: weights='sample' is for the model of the paper; with transition, topics, "
-                "segment, features, parents or labels use weights='bound'"
-            )
         if self.labels is not None and self.segment == "token":
             raise ParameterError(
                 "M4: labels belong to messages, not to single words, which would all flee into "
@@ -233,14 +233,14 @@ class M4(Reconstructs, ThreadModel):
 
     def _make_engine(self, n_words: int, sampler: str) -> M4Engine | GeneralEngine:
         common = self._engine_arguments(n_words, sampler)
-        learning: dict[str, Any] = {"learning": self.weights, "variance": float(self.variance),
-                    "step": float(self.step)}  # fmt: skip
+        learner = WeightLearner(
+            self.weights, float(self.variance), float(self.step), self.transition == "dirichlet"
+        )
         if not self.is_general:
-            return M4Engine(*common, metropolis=sampler == "metropolis", **learning)
+            return M4Engine(*common, metropolis=sampler == "metropolis", learner=learner)
         return GeneralEngine(
             *common,
-            **learning,
-            is_dirichlet=self.transition == "dirichlet",
+            learner=learner,
             n_topics=int(self.topics),
             is_segmented=self.segment != "token",
             n_features=len(self.transition_rows),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.encode.shards import Shard
-from palaver.kernels import dirichlet, m4_weights
+from palaver.kernels import dirichlet
 from palaver.kernels.heldout_m4_general import (
     add_outcome_scores,
     general_log_likelihoods,
@@ -22,10 +22,11 @@ from palaver.kernels.heldout_m4_general import (
 )
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.m4_general import sweep_general
-from palaver.kernels.m4_general_weights import dirichlet_step, general_weight_statistics
+from palaver.kernels.m4_general_weights import general_weight_statistics
 from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4_learning import WeightLearner
 from palaver.models.parts import TokenEngine, merge_histograms
 from palaver.models.reconstruct import Order
 from palaver.parallel import Arrays, Globals
@@ -73,17 +74,14 @@ class GeneralEngine(TokenEngine):
     def __init__(
         self,
         *common: Any,
-        learning: str,
-        variance: float,
-        step: float,
-        is_dirichlet: bool,
+        learner: WeightLearner,
         n_topics: int,
         is_segmented: bool,
         n_features: int,
     ) -> None:
         super().__init__(*common)
-        self.learning, self.variance, self.step = learning, variance, step
-        self.is_dirichlet, self.n_topics = is_dirichlet, n_topics
+        self.learner, self.is_dirichlet = learner, learner.is_dirichlet
+        self.n_topics = n_topics
         self.is_segmented, self.n_features = is_segmented, n_features
         self.is_message_switch = self.switch_flag == SWITCH_MESSAGE
         has_outcome = [self.switch_flag != SWITCH_OFF, True, n_topics > 0]
@@ -133,13 +131,13 @@ class GeneralEngine(TokenEngine):
             count_classes(shard.tokens, state["classes"], counts)
         objective, gradient, curvature = general_weight_statistics(
             self.is_dirichlet, shard.unit_offsets, shard.parent_offsets, shard.parent_list,
-            shard.base_index, shard.designs, self._units(state), shared.arrays["weights"],
+            shard.base_index, shard.designs, self._units(state), self.learner.weights_of(shared),
         )  # fmt: skip
         return {
             "word_class_counts": counts,
             "objective": np.array(objective),
             "gradient": gradient,
-            "curvature": curvature,
+            "curvature": curvature if self.is_dirichlet else curvature[:, :, 0],
             **self._switch_statistics(shard, state["classes"]),
             **self._topic_statistics(shard, state["classes"]),
         }
@@ -194,7 +192,7 @@ class GeneralEngine(TokenEngine):
         longest = int(np.diff(offsets).max(initial=0))
         histograms = np.zeros((self.n_topics, longest + 1), np.int64)
         lengths = np.zeros(longest + 1, np.int64)
-        largest = message_histograms(offsets, self._topics(classes), histograms, lengths)
+        largest = message_histograms(offsets, classes, self.n_classes + 1, histograms, lengths)
         return {"topic_histograms": histograms[:, : largest + 1], "topic_lengths": lengths}
 
     def _topics(self, classes: NDArray[np.int16]) -> NDArray[np.int16]:
@@ -211,24 +209,18 @@ class GeneralEngine(TokenEngine):
     def update_transitions(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Move the weights, and the prior of conversations' topics by Minka's fixed point."""
-        arrays, sweep = shared.arrays, int(shared.arrays["sweep"]) + 1
-        weights, gradient = arrays["weights"], statistics["gradient"]
-        log_transitions = float(statistics["objective"])
-        if self.learning == "paper":
-            moved = m4_weights.paper_step(weights, gradient, self.variance, sweep, self.step)
-        elif self.is_dirichlet:
-            moved = dirichlet_step(weights, gradient, statistics["curvature"], self.variance)
-        else:
-            curvature = statistics["curvature"][:, :, 0]
-            moved = m4_weights.bound_step(weights, gradient, curvature, self.variance)
-        alpha = arrays["alpha"]
+        """Learn the weights, and the prior of conversations' topics by Minka's fixed point."""
+        arrays, log_transitions = self.learner.update(shared, statistics, generator)
+        arrays["alpha"] = shared.arrays["alpha"]
         if self.n_topics:
             facts = (statistics["topic_histograms"], statistics["topic_lengths"])
-            alpha = dirichlet.update_alpha(*facts, alpha, 1)
-            log_transitions += float(dirichlet.log_classes(*facts, alpha))
-        new: Arrays = {"weights": moved, "alpha": alpha, "sweep": np.array(sweep)}
-        return new, {"log_transitions": log_transitions}
+            arrays["alpha"] = dirichlet.update_alpha(*facts, arrays["alpha"], 1)
+            log_transitions += float(dirichlet.log_classes(*facts, arrays["alpha"]))
+        return arrays, {"log_transitions": log_transitions}
+
+    def next_phase(self, shared: Globals) -> str:
+        """Weigh a proposal after each sweep if weights are sampled."""
+        return self.learner.next_phase(shared.phase)
 
     def draw_switches(self, totals: NDArray[np.int64], generator: np.random.Generator) -> Arrays:
         """Draw the probabilities of background, class and topic from their posterior."""

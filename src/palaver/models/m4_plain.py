@@ -13,6 +13,7 @@ from palaver.kernels import m4_weights
 from palaver.kernels.heldout_m4 import m4_log_likelihoods
 from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import count_classes
+from palaver.models.m4_learning import WeightLearner
 from palaver.models.parts import TokenEngine
 from palaver.models.reconstruct import Order
 from palaver.parallel import Arrays, Globals
@@ -22,18 +23,11 @@ _NOT_COUNTED = np.empty((0, 0), np.int32)
 
 
 class M4Engine(TokenEngine):
-    """M4 as the loop sees it.
+    """M4 as the loop sees it."""
 
-    With ``learning="sample"`` phases alternate: after "sweep" the update proposes weights, the
-    shards "weigh" the proposal given their unchanged classes, and the next update decides.
-    """
-
-    def __init__(
-        self, *common: Any, metropolis: bool, learning: str, variance: float, step: float
-    ) -> None:
+    def __init__(self, *common: Any, metropolis: bool, learner: WeightLearner) -> None:
         super().__init__(*common)
-        self.metropolis, self.learning = metropolis, learning
-        self.variance, self.step = variance, step
+        self.metropolis, self.learner = metropolis, learner
 
     def start_transitions(self) -> Arrays:
         """Return weights of zero: every message draws from all classes evenly."""
@@ -49,9 +43,8 @@ class M4Engine(TokenEngine):
             self._resample(shared, shard, state, counts, key)
         elif not self.collapsed:
             count_classes(shard.tokens, classes, counts)
-        name = "proposal" if shared.phase == "weigh" else "weights"
         objective, gradient, curvature = m4_weights.weight_statistics(
-            shard.message_offsets, shard.parents, classes, shared.arrays[name]
+            shard.message_offsets, shard.parents, classes, self.learner.weights_of(shared)
         )
         return {
             "word_class_counts": counts,
@@ -87,41 +80,14 @@ class M4Engine(TokenEngine):
 
     def next_phase(self, shared: Globals) -> str:
         """Weigh a proposal after each sweep if weights are sampled."""
-        return "weigh" if self.learning == "sample" and shared.phase != "weigh" else "sweep"
+        return self.learner.next_phase(shared.phase)
 
     def update_transitions(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Arrays, dict[str, Any]]:
         """Move the weights, or propose or decide where they are sampled."""
-        weights, sweep = shared.arrays["weights"], int(shared.arrays["sweep"]) + 1
-        gradient, curvature = statistics["gradient"], statistics["curvature"]
-        objective = float(statistics["objective"])
-        arrays: Arrays = {"sweep": np.array(sweep)}
-        if self.learning == "bound":
-            weights = m4_weights.bound_step(weights, gradient, curvature, self.variance)
-        elif self.learning == "paper":
-            weights = m4_weights.paper_step(weights, gradient, self.variance, sweep, self.step)
-        elif shared.phase == "weigh":
-            weights, objective = self._decide(shared, statistics, generator)
-        else:
-            arrays["proposal"] = m4_weights.propose_weights(
-                weights, gradient, curvature, self.variance, generator
-            )
-            arrays |= {"objective": statistics["objective"], "gradient": gradient}
-        arrays["weights"] = weights
+        arrays, objective = self.learner.update(shared, statistics, generator)
         return arrays, {"log_transitions": objective}
-
-    def _decide(
-        self, shared: Globals, statistics: Arrays, generator: np.random.Generator
-    ) -> tuple[NDArray[np.float64], float]:
-        """Accept or reject the proposal that the shards have weighed."""
-        weights, proposal = shared.arrays["weights"], shared.arrays["proposal"]
-        before, after = float(shared.arrays["objective"]), float(statistics["objective"])
-        accepted = m4_weights.accept_weights(
-            weights, (before, shared.arrays["gradient"]), proposal,
-            (after, statistics["gradient"]), statistics["curvature"], self.variance, generator,
-        )  # fmt: skip
-        return (proposal, after) if accepted else (weights, before)
 
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the weights."""

@@ -58,8 +58,9 @@ def transitions_of(model: Any, corpus: Corpus) -> Transitions:
     shares = model.transform(encoded)
     n_classes = shares.shape[1]
     weights = np.asarray(model.transitions_)
-    if len(weights) == n_classes + 2:  # M4: rows are the source, then start, then bias
-        scores = np.vstack((shares @ weights[:n_classes], weights[n_classes])) + weights[-1]
+    if model.transition_kind == "weights":  # M4: sources, start, bias, features that say nothing
+        scores = np.vstack((shares @ weights[:n_classes], weights[n_classes]))
+        scores += weights[n_classes + 1]
         highest = scores.max(axis=1, keepdims=True)
         replies = scores - highest
         replies -= np.log(np.exp(replies).sum(axis=1, keepdims=True))
