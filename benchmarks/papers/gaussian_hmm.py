@@ -22,7 +22,7 @@ import polars as pl
 import palaver as pv
 from benchmarks.papers import Options, Size
 from benchmarks.papers.cells import Cell, Cells
-from benchmarks.papers.gaussian_hmm_page import HEADLINE, page
+from benchmarks.papers.gaussian_hmm_page import HEADLINE, INFINITE, page
 from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
@@ -48,7 +48,7 @@ class Recipe:
     """A model and how its utterances become vectors."""
 
     model: str
-    n_states: int
+    n_states: int | None
     vectors: str = "glove"
     weighting: str = "root-idf"
     pooling: str = "mean"
@@ -80,7 +80,7 @@ _PAPER = {"covariance": "full", "alpha": 50 / 42, "strength": 0.0, "extra_dof": 
 ACTS = (6, 8, 10, 11, 12, 13, 14, 16, 20)
 
 
-def hmm(n_states: int = 42, **changes: Any) -> Recipe:
+def hmm(n_states: int | None = 42, **changes: Any) -> Recipe:
     """Return the context GMM with Palaver's defaults but for some changes."""
     names = ("vectors", "weighting", "pooling", "unit", "whiten", "n_sweeps")
     shape = {name: changes.pop(name) for name in names if name in changes}
@@ -94,6 +94,7 @@ ROWS = {
     "k-means, 42": Recipe("k-means", 42),
     "context GMM, 12 states": hmm(12),
     "context GMM, 42 states, vectors from the corpus": hmm(vectors="corpus"),
+    INFINITE: hmm(None, n_sweeps=100),
     "block HMM, 42": Recipe("block-hmm", 42),
     "M4, 42": Recipe("m4", 42),
     "context GMM, 42 states, full covariance, whitened to 20": hmm(covariance="full", whiten=20),
@@ -183,7 +184,7 @@ def found_states(
     model = kind(recipe.n_states, sampler="blocked", n_sweeps=n_sweeps, random_state=seed, **params)
     model.fit(*arrays[0], show_progress=False)
     found = {}
-    for number in [None, *(n for n in acts if n < recipe.n_states)]:
+    for number in [None, *(n for n in acts if n < model.n_states_)]:
         model.set_params(n_acts=number)._set_estimates()  # the fit itself does not depend on it
         name = "fitted" if number is None else str(number)
         found[name] = [model.predict(X, lengths) for X, lengths in arrays]
@@ -347,7 +348,7 @@ def ablation_cell(options: Options, name: str, recipe: Recipe) -> Cell:
 def _cost(recipe: Recipe) -> float:
     size = (recipe.whiten or 100) / 20
     full = recipe.params.get("covariance") == "full"
-    return recipe.n_states / 10 * (size**2 if full else size) + 1
+    return (recipe.n_states or 60) / 10 * (size**2 if full else size) + 1
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:

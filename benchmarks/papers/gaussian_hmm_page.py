@@ -19,6 +19,9 @@ COLUMNS = ("AC", "PU", "CO", "F1", "HO", "CM", "V1")
 #: The row that is compared with the paper: chosen on training conversations, without test labels.
 HEADLINE = "context GMM, 42 states, the default"
 
+#: The infinite HMM: :class:`palaver.GaussianHMM` without a number of states.
+INFINITE = "infinite HMM, 100 sweeps"
+
 #: What the paper prints for its test part, in percent.
 PAPER = {
     "context GMM, 300 dimensions": {"F1": 65.7, "V1": 41.2},

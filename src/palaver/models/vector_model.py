@@ -49,6 +49,8 @@ class VectorModel(Model):
 
     Attributes
     ----------
+    n_states_ : int
+        States that there are, also where their number is found.
     acts_ : array of int64, shape (n_states,)
         The act that each state belongs to.
     states_ : array of int16, shape (n_messages,)
@@ -291,6 +293,12 @@ class VectorModel(Model):
         return join_states(self.means_, common, counts, n_acts)
 
     # using
+
+    @property
+    def n_states_(self) -> int:
+        """States that there are."""
+        self._check_fitted()
+        return len(self.means_)
 
     def _posteriors(self, data: Utterances) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the acts' probabilities (n, n_acts) and each sequence's log-likelihood."""

@@ -255,7 +255,7 @@ def test_vectors_find_their_number_of_states(covariance, tmp_path, monkeypatch):
         pv.GaussianHMM(None, covariance, n_sweeps=60, n_jobs=n).fit(X, [80] * 3) for n in (1, 2)
     ]
     model = models[0]
-    assert 4 <= len(model.means_) <= FIRST_STATES
+    assert 4 <= model.n_states_ == len(model.means_) <= FIRST_STATES
     assert homogeneity(model.states_, states) > 0.95  # from k-means, which splits but never mixes
     np.testing.assert_array_equal(models[1].means_, model.means_)
     assert model.transitions_.shape == (len(model.means_) + 1, len(model.means_))
