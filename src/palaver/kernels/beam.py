@@ -20,9 +20,11 @@ from palaver.kernels.random import open_stream, uniform
 
 # What can be reached stays reachable: below this floor nothing can be told from anything.
 _SMALLEST_MASS = 1e-290
-# From this share of all states on, transitions above a slice are many (2 to 12 of 47 measured).
-_MANY = 8
-_LANES = 8  # numbers a vector: rows that end within one are slow
+# States with less than this share of the mass are left out, and all of them if that could matter:
+# if the paths that went with them have more than a share of _MOST_LOST.
+_LEAST_SHARE, _MOST_LOST = 1e-33, 1e-12
+# From this share of all states on it is cheaper to look at all than to sort.
+_MANY = 4
 
 
 @njit(cache=True, nogil=True)
@@ -92,109 +94,120 @@ def longest_sequence(offsets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def filter_beam(  # type: ignore[no-untyped-def]
-    symbols, slices, rows, values, targets, emissions, extra, groups, allowed, belief, wide, shares,
-    active, masses, sizes,
+    symbols, slices, values, targets, emissions, extra, ceilings, least, groups, allowed, belief,
+    found, shares, active, masses, sizes,
 ):  # fmt: skip
     """Filter one sequence forwards over the transitions that its slices admit.
 
-    ``masses[t, i]`` becomes proportional to ``p(s_t = active[t, i] | x_1..x_t, u_1..u_t)``.
+    ``masses[t, i]`` becomes proportional to ``p(s_t = active[t, i] | x_1..x_t, u_1..u_t)``. Most
+    words are next to impossible in most states. States that have less than ``least`` of the mass
+    are left out, with all paths through them. What these lose is bounded: a mass grows by at most
+    the sum of all emissions of a symbol, its ceiling, at each further position.
 
     Parameters
     ----------
     symbols : array of int, shape (T,). IN
     slices : array of float64, shape (T,). IN
-    rows : array of float64, shape (n_states + 1, at least n_states). IN
-        Further columns, of zeros, fill up vectors.
     values, targets : of :func:`sort_rows`. IN
     emissions : array of float, shape (n_symbols, n_known). IN
     extra : array of float, shape (n_symbols, n_states - n_known). IN
+    ceilings : array of float64, shape (n_symbols,). IN
+        Sums of the rows of both.
+    least : float. IN
+        Zero keeps every state.
     groups : array of int, shape (T,) or (0,). IN
         Which row of ``allowed`` holds for each position; every state everywhere if empty.
     allowed : array of uint8, shape (n_groups, n_states). IN
-    belief : array of float64, as long as a row. Scratch.
-    wide, shares : arrays of int64 and float64, shape (n_states,). Scratch.
+    belief : array of float64, shape (n_states,). Scratch, zeros before and after.
+    found, shares : arrays of int64 and float64, shape (n_states,). Scratch.
     active : array of int16, shape (at least T, n_states). OUT
         Possible states of each position, in order.
     masses : array of float64, shape (at least T, n_states). OUT
     sizes : array of int64, shape (at least T,). OUT
         How many states of each position are possible.
 
-    Cost: one addition for each transition above the slice out of a possible state; where these are
-    many, whole rows are compared with the slice instead, four rows at a time in vectors.
+    Returns
+    -------
+    float
+        Upper bound of the weight of the paths that were left out, against those that were kept.
+
+    Cost: one addition for each transition above the slice out of a state that was kept.
     """
     n_states, n_known = targets.shape[1], emissions.shape[1]
-    many = n_states // _MANY
     restricted = len(groups) > 0
-    scale = 1.0
+    scale, lost = 1.0, 0.0
     for t in range(len(symbols)):
-        u = slices[t]
-        belief[:] = 0.0
-        n_wide = 0
-        if t == 0:
-            at = 0
-            while values[n_states, at] >= u:
-                belief[targets[n_states, at]] = 1.0
-                at += 1
-        else:
-            for i in range(sizes[t - 1]):
+        u, n_found = slices[t], 0
+        n_sources = 1 if t == 0 else sizes[t - 1]
+        for i in range(n_sources):
+            source, share = n_states, 1.0
+            if t > 0:
                 source, share = active[t - 1, i], masses[t - 1, i] * scale
-                if values[source, many] >= u:
-                    wide[n_wide] = source
-                    shares[n_wide] = share
-                    n_wide += 1
-                    continue
-                at = 0
-                while values[source, at] >= u:
-                    belief[targets[source, at]] += share
-                    at += 1
-            _add_wide(rows, u, wide, shares, n_wide, belief)
-        if restricted:
-            for k in range(n_states):
-                if not allowed[groups[t], k]:
-                    belief[k] = 0.0
-        total = 0.0
-        size = 0
-        here, weights = active[t], masses[t]
+            at = 0
+            while values[source, at] >= u:
+                k = targets[source, at]
+                if belief[k] == 0.0:
+                    found[n_found] = k
+                    n_found += 1
+                belief[k] += share
+                at += 1
+        if n_found > n_states // _MANY:
+            n_found = _in_order(belief, found)
         emission, other = emissions[symbols[t]], extra[symbols[t]]
-        for k in range(n_known):
-            if belief[k] > 0.0:
-                mass = max(belief[k] * emission[k], _SMALLEST_MASS)
-                here[size] = k
-                weights[size] = mass
-                total += mass
-                size += 1
-        for k in range(n_known, n_states):
-            if belief[k] > 0.0:
-                mass = max(belief[k] * other[k - n_known], _SMALLEST_MASS)
-                here[size] = k
-                weights[size] = mass
-                total += mass
-                size += 1
-        sizes[t] = size
-        scale = 1.0 / total
+        total = 0.0
+        for i in range(n_found):
+            k = found[i]
+            factor = emission[k] if k < n_known else other[k - n_known]
+            shares[i] = max(belief[k] * factor, _SMALLEST_MASS)
+            if restricted and not allowed[groups[t], k]:
+                shares[i] = 0.0
+            total += shares[i]
+            belief[k] = 0.0
+        kept = _keep(found, shares, n_found, least * total, active[t], masses[t], sizes[t : t + 1])
+        if kept <= 0.0:  # all that went on was left out
+            return np.inf
+        lost = (lost * ceilings[symbols[t]] + max(total - kept, 0.0)) / kept
+        scale = 1.0 / kept
+    return lost
 
 
 @njit(cache=True)
-def _add_wide(rows, u, wide, shares, n_wide, belief):  # type: ignore[no-untyped-def]
-    """Add the shares of some sources to all states (IN-OUT) that the slice admits after them."""
-    n_states = len(belief)
-    i = 0
-    while i + 4 <= n_wide:
-        a, b, c, d = wide[i], wide[i + 1], wide[i + 2], wide[i + 3]
-        of_a, of_b, of_c, of_d = shares[i], shares[i + 1], shares[i + 2], shares[i + 3]
-        for k in range(n_states):
-            total = belief[k]
-            total += of_a if rows[a, k] >= u else 0.0
-            total += of_b if rows[b, k] >= u else 0.0
-            total += of_c if rows[c, k] >= u else 0.0
-            total += of_d if rows[d, k] >= u else 0.0
-            belief[k] = total
-        i += 4
-    while i < n_wide:
-        a, of_a = wide[i], shares[i]
-        for k in range(n_states):
-            belief[k] += of_a if rows[a, k] >= u else 0.0
-        i += 1
+def _in_order(belief, found):  # type: ignore[no-untyped-def]
+    """Set ``found`` (OUT) to the states with some belief, in order; return how many there are."""
+    n_found = 0
+    for k in range(len(belief)):
+        if belief[k] > 0.0:
+            found[n_found] = k
+            n_found += 1
+    return n_found
+
+
+@njit(cache=True)
+def _keep(found, shares, n_found, least, here, weights, size):  # type: ignore[no-untyped-def]
+    """Insert states with more than the least share in order; return the sum of these shares.
+
+    Parameters
+    ----------
+    found, shares : arrays. IN
+        ``n_found`` states, in order if they are many, and their shares.
+    least : float. IN
+    here, weights, size : arrays. OUT
+        States, their shares, and how many there are.
+    """
+    n_kept, kept = 0, 0.0
+    for i in range(n_found):
+        if shares[i] > least:
+            at = n_kept
+            while at > 0 and here[at - 1] > found[i]:
+                here[at] = here[at - 1]
+                weights[at] = weights[at - 1]
+                at -= 1
+            here[at] = found[i]
+            weights[at] = shares[i]
+            kept += shares[i]
+            n_kept += 1
+    size[0] = n_kept
+    return kept
 
 
 @njit(cache=True, nogil=True)
@@ -238,8 +251,8 @@ def sample_beam(active, masses, sizes, slices, columns, stream, states):  # type
 
 @njit(cache=True, nogil=True)
 def beam_sweep(  # type: ignore[no-untyped-def]
-    symbols, offsets, first_sequence, slices, rows, values, targets, emissions, extra, groups,
-    allowed, key, states,
+    symbols, offsets, first_sequence, slices, rows, values, targets, emissions, extra, ceilings,
+    groups, allowed, key, states,
 ):  # fmt: skip
     """Resample all states of each sequence given its slices: :func:`filter_beam`, backwards.
 
@@ -250,7 +263,7 @@ def beam_sweep(  # type: ignore[no-untyped-def]
     first_sequence : int. IN
     rows : array of float64, shape (n_states + 1, n_states). IN
     values, targets : of :func:`sort_rows`. IN
-    emissions, extra, allowed : see :func:`filter_beam`. IN
+    emissions, extra, ceilings, allowed : see :func:`filter_beam`. IN
     key : array of uint64, shape (2,). IN
         Another one than that of the slices.
     states : array of int16, shape (n,). OUT
@@ -260,11 +273,8 @@ def beam_sweep(  # type: ignore[no-untyped-def]
     active = np.empty((longest, n_states), np.int16)
     masses = np.empty((longest, n_states))
     sizes = np.empty(longest, np.int64)
-    room = -(-n_states // _LANES) * _LANES
-    filled = np.zeros((n_states + 1, room))
-    filled[:, :n_states] = rows
-    belief, shares = np.empty(room), np.empty(n_states)
-    wide = np.empty(n_states, np.int64)
+    belief, shares = np.zeros(n_states), np.empty(n_states)
+    found = np.empty(n_states, np.int64)
     columns = rows.T.copy()
     stream = np.empty(4, np.uint64)
     for sequence in range(len(offsets) - 1):
@@ -273,10 +283,13 @@ def beam_sweep(  # type: ignore[no-untyped-def]
             continue
         open_stream(key, first_sequence + sequence, stream)
         part = groups[first:last] if len(groups) else groups
-        filter_beam(
-            symbols[first:last], slices[first:last], filled, values, targets, emissions, extra,
-            part, allowed, belief, wide, shares, active, masses, sizes,
-        )  # fmt: skip
+        for least in (_LEAST_SHARE, 0.0):
+            lost = filter_beam(
+                symbols[first:last], slices[first:last], values, targets, emissions, extra,
+                ceilings, least, part, allowed, belief, found, shares, active, masses, sizes,
+            )  # fmt: skip
+            if lost <= _MOST_LOST:
+                break
         sample_beam(active, masses, sizes, slices[first:last], columns, stream, states[first:last])
 
 

@@ -36,6 +36,7 @@ class Table:
     symbols: NDArray[Any]
     emissions: NDArray[Any]
     extra: NDArray[Any]
+    ceilings: NDArray[np.float64]
 
 
 class Emissions(Protocol):
@@ -169,7 +170,8 @@ class WordEmissions:
         emissions: NDArray[np.float32],
     ) -> Arrays:
         """Return what sweeps need of the draw."""
-        return {"emissions": emissions, "scales": scales}
+        ceilings = emissions.sum(axis=1, dtype=np.float64)
+        return {"emissions": emissions, "scales": scales, "ceilings": ceilings}
 
     def _new_words(self, arrays: Arrays, n_known: int, new: NDArray[np.bool_]) -> Any:
         """Return log word probabilities of new states, (W, n_new); zeros where out of reach."""
@@ -185,11 +187,12 @@ class WordEmissions:
 
     def table(self, arrays: Arrays, shard: Shard, n_known: int, new: NDArray[np.bool_]) -> Table:
         """Return the table of words, and what new states add to it."""
-        extra = np.zeros((self.n_words, len(new)), np.float32)
+        extra, ceilings = np.zeros((self.n_words, len(new)), np.float32), arrays["ceilings"]
         if new.any():
             logs = self._new_words(arrays, n_known, new) - arrays["scales"][:, None]
             extra = np.exp(np.clip(float(arrays["power"]) * logs, -85, 85)).astype(np.float32)
-        return Table(shard.tokens, arrays["emissions"], extra)
+            ceilings = ceilings + extra.sum(axis=1, dtype=np.float64)
+        return Table(shard.tokens, arrays["emissions"], extra, ceilings)
 
 
 class MessageEmissions(WordEmissions):
@@ -304,4 +307,5 @@ class VectorEmissions:
         logs = self.prior.log_densities(shard.vectors, parameters) * float(arrays["power"])
         logs -= logs.max(axis=1, keepdims=True)
         emissions = np.exp(np.maximum(logs, -600.0))
-        return Table(np.arange(len(logs)), emissions, np.zeros((len(logs), 0)))
+        nothing = np.zeros((len(logs), 0))
+        return Table(np.arange(len(logs)), emissions, nothing, emissions.sum(axis=1))

@@ -211,7 +211,7 @@ class InfiniteEngine:
         beam.sort_rows(rows, smallest, values, targets)
         beam.beam_sweep(
             table.symbols, offsets, first, slices, rows, values, targets, table.emissions,
-            table.extra, groups, allowed, key, states,
+            table.extra, table.ceilings, groups, allowed, key, states,
         )  # fmt: skip
 
     def _extended(self, arrays: Arrays, smallest: float, at_least: int) -> _Sticks:
