@@ -22,6 +22,7 @@ from palaver.fit import (
     trace_table,
 )
 from palaver.fit.checkpoint import Checkpoints, Snapshot
+from palaver.fit.trace import STILL_CLIMBING, late_gain
 from palaver.kernels.random import uniforms
 from palaver.parallel import Globals, LocalExecutor
 
@@ -281,6 +282,16 @@ def test_r_hat_tells_mixed_from_unmixed():
     assert r_hat(drifting) > 1.2
     assert np.isnan(r_hat([[1.0, 2.0]]))
     assert r_hat(np.ones((2, 10))) == 1.0
+
+
+def test_a_chain_that_climbs_to_its_end_is_told_from_one_that_settled():
+    sweeps = np.arange(200.0)
+    assert late_gain(sweeps) == pytest.approx(50 / 189.5)
+    assert late_gain(1 - np.exp(-sweeps / 10) + 0.01 * ar1(0.3, 200, 0)) < STILL_CLIMBING / 2
+    assert late_gain(-sweeps) == 0
+    assert np.isnan(late_gain(sweeps[:19]))
+    table = trace_table([[{"log_joint": value} for value in sweeps]] * 2)
+    assert convergence(table, burn_in=100)["late_gain"] == late_gain(sweeps)
 
 
 def test_convergence_of_a_short_trace_is_not_a_number():

@@ -48,6 +48,7 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     import polars as pl
 
     from palaver.cli.output import console, print_table
+    from palaver.fit.trace import STILL_CLIMBING
 
     facts = summary.facts
     line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
@@ -59,6 +60,13 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     if summary.params.get("n_chains", 1) > 1 and isfinite(summary.convergence["r_hat"]):
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     console.print(line, soft_wrap=False)
+    late = summary.convergence.get("late_gain", 0.0)
+    if late > STILL_CLIMBING:
+        console.print(
+            f"[yellow]The search had not settled: {late:.0%} of what it gained came in the last "
+            "quarter of its sweeps, so these classes are not the last word. Go on: "
+            f"palaver fit --resume RUN --sweeps {4 * facts['sweeps']}[/]"
+        )
     if summary.params.get("n_chains", 1) > 1 and summary.convergence["r_hat"] > 1.1:
         console.print(
             f"[dim]{summary.params['n_chains']} searches from different starts found somewhat "

@@ -34,7 +34,7 @@ def trace_chart(
     narrow : bool
         For narrow screens.
     """
-    width, height, left, bottom = (360.0 if narrow else 640.0), 220.0, 70.0, 24.0
+    width, height, left, bottom = (360.0 if narrow else 640.0), 220.0, 84.0, 24.0
     longest = max((len(chain) for chain in chains), default=0)
     values = np.concatenate(
         [chain[min(len(chain) // 20, 50) :] for chain in chains] or [np.zeros(1)]
@@ -96,12 +96,13 @@ def band_chart(
     label : str
         For those who cannot see it.
     """
-    width, height, bottom = 240.0, 74.0, 16.0
+    width, height, above, bottom = 240.0, 86.0, 14.0, 16.0
     n = len(centre)
 
     def point(i: int, value: float) -> tuple[float, float]:
         x = 4 + (width - 8) * (i / (n - 1) if n > 1 else 0.5)
-        return x, 4 + (height - bottom - 8) * (1 - min(value / max(top, 1e-9), 1.0))
+        room = height - above - bottom - 6
+        return x, above + 2 + room * (1 - min(value / max(top, 1e-9), 1.0))
 
     there = [i for i in range(n) if np.isfinite(centre[i])]
     parts = [tag("line", x1=0.0, x2=width, y1=height - bottom - 3, y2=height - bottom - 3,

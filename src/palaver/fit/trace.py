@@ -10,6 +10,9 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+#: A chain that gained more than this part of all in its last quarter was stopped too early.
+STILL_CLIMBING = 0.05
+
 
 def trace_table(traces: Sequence[Sequence[dict[str, Any]]]) -> pl.DataFrame:
     """Return one row a chain and sweep: chain, sweep, log_joint, then the other infos."""
@@ -87,12 +90,44 @@ def effective_sample_size(draws: ArrayLike) -> float:
     return float(n_chains * n / length)
 
 
+def late_gain(values: ArrayLike) -> float:
+    """Return which part of all that a chain gained it gained after three quarters of its way.
+
+    Parameters
+    ----------
+    values : array, shape (n_sweeps,)
+
+    Returns
+    -------
+    float
+        Near 0 once a chain has settled, near a quarter while it climbs evenly: then it was
+        stopped too early. NaN for fewer than twenty sweeps.
+    """
+    chain = np.asarray(values, float)
+    tenth = len(chain) // 10
+    if tenth < 2 or not np.isfinite(chain).all():
+        return float("nan")
+    middle = 3 * len(chain) // 4
+    late = chain[-tenth:].mean() - chain[middle - tenth : middle].mean()
+    gained = chain[-tenth:].mean() - chain[0]
+    return float(max(late, 0.0) / gained) if gained > 0 else 0.0
+
+
 def convergence(trace: pl.DataFrame, burn_in: int, column: str = "log_joint") -> dict[str, float]:
-    """Return R-hat and effective sample size of one column of a trace after the burn-in."""
+    """Return R-hat and effective sample size of one column of a trace after the burn-in.
+
+    ``late_gain`` is the mean of :func:`late_gain` over chains, burn-in included.
+    """
+    gains = [late_gain(part[column].to_numpy()) for part in trace.partition_by("chain")]
+    late = float(np.mean(gains)) if gains else float("nan")
     after = trace.filter(pl.col("sweep") > burn_in)
     chains = [part[column].to_numpy() for part in after.partition_by("chain")]
     shortest = min((len(chain) for chain in chains), default=0)
     if shortest < 4:
-        return {"r_hat": float("nan"), "effective_samples": float("nan")}
+        return {"r_hat": float("nan"), "effective_samples": float("nan"), "late_gain": late}
     draws = np.array([chain[:shortest] for chain in chains])
-    return {"r_hat": r_hat(draws), "effective_samples": effective_sample_size(draws)}
+    return {
+        "r_hat": r_hat(draws),
+        "effective_samples": effective_sample_size(draws),
+        "late_gain": late,
+    }

@@ -269,7 +269,7 @@ class Model(Manners, Answers, Looks):
 
     @property
     def convergence_(self) -> dict[str, float]:
-        """R-hat over chains and effective sample size of the log joint after the burn-in."""
+        """R-hat and effective sample size of the log joint, and how much of it was gained late."""
         self._check_fitted()
         return convergence(self.trace_, self.burn_in_)
 

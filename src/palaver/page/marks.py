@@ -15,6 +15,7 @@ from palaver.encode.tokenizer import split_words, word_type
 BACKGROUND, UNKNOWN = -1, -2
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _CHUNK = 5_000
+_WRAPPED = 50  # characters of a line from which on its end may be that of the paper only
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class Marks:
     starts : array of int32, shape (n_words,)
         Place in the text; where the word before ends if a word is not found.
     breaks : array of bool, shape (n_words,)
-        Whether a line or a message begins with the word.
+        Whether a line or a message begins with the word. Lines that mail programs broke go on:
+        a single end of line after fifty characters or more counts as a space.
     """
 
     runs: list[str]
@@ -145,12 +147,21 @@ def _spans(text: str, found: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _line_starts(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
-    """Say of each word whether it begins a line; the first one does."""
+    """Say of each word whether it begins a line, wrapped lines taken for one; the first does."""
     if "\n" not in text:
         return [i == 0 for i in range(len(spans))]
     ends = [0, *(end for _, end in spans[:-1])]
     gaps = zip(ends, spans, strict=True)
-    return [i == 0 or "\n" in text[end:start] for i, (end, (start, _)) in enumerate(gaps)]
+    return [i == 0 or _is_break(text, end, start) for i, (end, (start, _)) in enumerate(gaps)]
+
+
+def _is_break(text: str, end: int, start: int) -> bool:
+    """Whether a line ends between two words, and not for want of room alone."""
+    at = text.find("\n", end, start)
+    if at < 0:
+        return False
+    is_full = at - text.rfind("\n", 0, at) > _WRAPPED
+    return not is_full or "\n" in text[at + 1 : start]
 
 
 def _stretches(

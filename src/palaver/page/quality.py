@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from palaver.corpus.notes import KINDS
 from palaver.draw.lines import trace_chart
 from palaver.evaluate import message_labels, v_measure
+from palaver.fit.trace import STILL_CLIMBING
 from palaver.page.findings import Findings
 from palaver.page.groups import label_columns
 from palaver.page.text import name
@@ -115,8 +116,14 @@ def _trace(findings: Findings) -> dict[str, Any] | None:
         "n_sweeps": max(map(len, chains)),
         "burn_in": burn_in,
         "r_hat": _finite(summary.convergence.get("r_hat")),
+        "late": _late(summary.convergence.get("late_gain")),
         "effective": _finite(summary.convergence.get("effective_samples")),
     }
+
+
+def _late(gain: float | None) -> float | None:
+    """Return what was gained late, if that is too much."""
+    return gain if gain is not None and gain > STILL_CLIMBING else None
 
 
 def _finite(value: float | None) -> float | None:

@@ -12,8 +12,12 @@ from palaver.page.marks import Marks
 
 _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
 _PURE = 0.8  # of the words that bear a class
-_CANDIDATES = 200
+_CANDIDATES = 400
 _UNFIT = re.compile(r"[@<>&]|https?:|www\.")  # somebody addressed, links, torn markup
+#: What people type into a computer, or it prints: code, paths, names of files, tables.
+_CODE = re.compile(
+    r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|\d\s+\d|[;()]\s*$"
+)
 _ENDS = frozenset(".!?…。！？؟।")
 _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
 
@@ -33,13 +37,22 @@ def typical_sentences(
     the roots of ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; the root, so
     that no single word decides. Sentences with links
     or that address somebody (``@``) are left out, those that share most words with a
-    better one, and those that are not in the text as it is ``shown``.
+    better one, and those that are not in the text as it is ``shown``. Program code and
+    printed tables come last, for a class that has nothing else.
     """
     found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
     if marks.words:
         for rank, score, sentence in _candidates(texts, marks, n_classes, shown or texts):
             found[rank].append((score, sentence))
-    return [_different(sorted(own, key=lambda c: (-c[0], c[1])), n_sentences) for own in found]
+    return [_different(sorted(own, key=_prose_first), n_sentences) for own in found]
+
+
+def _prose_first(candidate: tuple[float, str]) -> tuple[bool, float, str]:
+    """Order candidates: what people say before code and tables, then by score."""
+    score, sentence = candidate
+    words = sentence.casefold().split()
+    is_printed = len(words) > 1 and len(set(words)) == 1  # as in FALSE FALSE FALSE
+    return is_printed or bool(_CODE.search(sentence)), -score, sentence
 
 
 def _candidates(

@@ -87,6 +87,14 @@ def test_lines_begin_sentences():
     assert marks.breaks.tolist() == [True, False, True, False, True]
 
 
+def test_wrapped_lines_go_on_and_paragraphs_do_not():
+    full = "word " * 11
+    for gap, breaks in (("\n", False), ("\n\n", True), ("\n \n", True)):
+        words = [*full.split(), "next"]
+        marks = mark_one(full.strip() + gap + "next", [0] * 12, words)
+        assert marks.breaks.tolist() == [True, *[False] * 10, breaks]
+
+
 def test_words_keep_their_class_where_others_were_replaced():
     texts = pl.Series(["@ann thanks ann, it works", "it works"])
     shown = pl.Series(["@p1 thanks ann, it works", "it works"])

@@ -205,6 +205,27 @@ def test_typical_sentences_are_short_pure_and_different():
     assert found[1][0] in ("Does it work now?", "Does it work at all?")
 
 
+@pytest.mark.parametrize("code", ["axis(2, labels=FALSE)", "67 81 107 NaN NaN NaN ]",
+                                  "FALSE FALSE FALSE", "run opt/gnome/bin now", "y ~ x by z",
+                                  "use msvcrt.dll then", "x[a < b] or c"])  # fmt: skip
+def test_code_and_tables_stand_for_a_class_only_if_nothing_else_does(code):
+    def found(texts):
+        words = [tokenize(text) for text in texts]
+        flat = [word for own in words for word in own]
+        marks = mark(pl.Series(texts), np.zeros(len(flat), np.int16),
+                     np.array([len(own) for own in words]), set(flat), 1000)  # fmt: skip
+        return typical_sentences(texts, marks, 1, n_sentences=1)[0]
+
+    said = [
+        "I think (as Ann does) so.",
+        "+1 for version 1.2, and/or later!",
+        "It's 10:30 right now.",
+    ]
+    for sentence in said:
+        assert found([*[code] * 5, sentence]) == [sentence]
+    assert found([code] * 2 + ["no"]) == ([] if "<" in code else [code])
+
+
 def test_sample_of_threads_is_deterministic_whole_and_holds_what_is_quoted(corpus):
     one = choose(corpus, [7, 3], 40, 10**6)
     other = choose(corpus, [7, 3], 40, 10**6)
