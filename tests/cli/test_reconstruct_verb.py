@@ -86,3 +86,19 @@ def test_bare_is_the_method_of_the_paper(files, tmp_path):
 )
 def test_wrong_options_say_what_to_give(files, arguments, said):
     assert said in call("reconstruct", files[1], *arguments, code=2).replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [("x.unknown", "must end in .jsonl"), ("test.jsonl", "is the file that is read"),
+     ("train.jsonl/x.jsonl", "is a file"), ("", "has other files in it")],
+)  # fmt: skip
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(files, out, said, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr("palaver.cli.options.read_corpus", never)
+    test = files[1]
+    result = CliRunner().invoke(app, ["reconstruct", str(test), "--out", str(test.parent / out)])
+    assert result.exit_code == 1
+    assert said in str(result.exception)

@@ -35,10 +35,11 @@ def run(
 
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
     """
-    from palaver.cli.options import read_corpus
+    from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import console, folding, print_json
     from palaver.models import load
 
+    check_out(out, file)
     model = load(folder)
     corpus = read_corpus(file, format, column)
     if chain:

@@ -37,12 +37,10 @@ def run(
 
     Example: `palaver convert export.zip chat.jsonl --anonymize`
     """
-    from palaver.cli.options import read_corpus
+    from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import console, counted, print_json, working
-    from palaver.errors import InputError
 
-    if out.exists() and out.samefile(file):
-        raise InputError(f"{out}: is the file that is read; choose another name for the output")
+    check_out(out, file)
     corpus = read_corpus(file, format, column, strict)
     if chain:
         corpus = corpus.chained()

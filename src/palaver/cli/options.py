@@ -68,6 +68,16 @@ def read_corpus(
         return read(path, format, columns or None, on_bad=on_bad, on_read=on_read)
 
 
+def check_out(out: Path, file: Path) -> None:
+    """Refuse an output that cannot be written or is what is read, before the work is done."""
+    from palaver.corpus.write import check_name
+    from palaver.errors import InputError
+
+    check_name(out)
+    if out.exists() and file.exists() and out.samefile(file):
+        raise InputError(f"{out}: is the file that is read; choose another name for the output")
+
+
 @contextmanager
 def executor_of(name: str, workers: int | None, address: str | None) -> Iterator[Executor | None]:
     """Give what the options of a cluster stand for; None for threads of this process."""

@@ -90,11 +90,11 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def folding(what: str) -> Iterator[None]:
-    """Show a bar with the time left while a model is asked about conversations."""
+def folding(what: str, n_folds: int = 1) -> Iterator[None]:
+    """Show a bar with the time left while a model is asked, so often, about conversations."""
     from palaver.fit.fold import listening
 
-    with sharing(what) as advance, listening(advance):
+    with sharing(what) as advance, listening(lambda share: advance(share / n_folds)):
         yield
 
 

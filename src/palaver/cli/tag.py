@@ -48,12 +48,14 @@ def run(
 
     Example: `palaver tag run/ test.conll --out states.conll`
     """
-    from palaver.cli.options import read_corpus
+    from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import console, print_json, working
     from palaver.errors import ParameterError
     from palaver.models import load
     from palaver.models.tagger import Tagger
 
+    if out is not None:
+        check_out(out, file)
     model = load(folder)
     if hasattr(model, "tag_words"):
         _tag_words(model, read_corpus(file, format, column), out, json)

@@ -71,18 +71,44 @@ def write(table: pl.DataFrame, path: Path) -> Path:
         The file cannot be written, or the folder holds something else.
     """
     path = Path(path)
-    if path.is_dir() or not path.suffix:
+    found = _writer(path)
+    if found is None:
         _write_convokit(table, path)
         return path
+    writer, compression = found
+    _check_types(table, path)
+    with replace_file(path) as temporary, _naming(path), _opened(temporary, compression) as stream:
+        writer(table, stream)
+    return path
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that :func:`write` would refuse, before there is anything to write.
+
+    Raises
+    ------
+    FormatError
+        The name ends in something that is not known.
+    StoreError
+        It is the name of a folder that holds something else, or stands below a file.
+    """
+    if _writer(path) is None:
+        _check_folder(path)
+    above = next((folder for folder in path.absolute().parents if folder.exists()), None)
+    if above is not None and not above.is_dir():
+        raise StoreError(f"{path}: cannot be written, for {above} is a file")
+
+
+def _writer(path: Path) -> tuple[Callable[[pl.DataFrame, IO[bytes]], None], str] | None:
+    """Return how a name is written to, and its compression; None for a ConvoKit folder."""
+    if path.is_dir() or not path.suffix:
+        return None
     compression = path.suffix.lower() if path.suffix.lower() in _COMPRESSIONS else ""
     suffix = Path(path.stem).suffix.lower() if compression else path.suffix.lower()
     writer = _WRITERS.get(suffix)
     if writer is None or (compression and suffix == ".parquet"):
         raise FormatError(f"{path}: cannot be written; the name must end in {_CHOICES}")
-    _check_types(table, path)
-    with replace_file(path) as temporary, _naming(path), _opened(temporary, compression) as stream:
-        writer(table, stream)
-    return path
+    return writer, compression
 
 
 @contextmanager

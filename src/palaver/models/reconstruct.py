@@ -7,6 +7,8 @@ well each message is foretold by its parent; for each conversation the best rest
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,9 +153,11 @@ def reconstructions(
     frozen = engine.frozen(model.chains_[model.best_chain_])
     parents = np.full((n_restarts, encoded.n_messages), -1, np.int32)
     scores = np.zeros((n_restarts, encoded.n_messages))
-    for restart in range(n_restarts):
+    n_jobs = model.get_params()["n_jobs"]
+    shards = model.cut(encoded)
 
-        def visit(shard: Shard, state: Arrays, restart: int = restart) -> None:
+    def rebuild(restart: int) -> None:
+        def visit(shard: Shard, state: Arrays) -> None:
             rows = slice(shard.first_message, shard.first_message + shard.n_messages)
             found = state["parents"]
             parents[restart, rows] = np.where(found < 0, -1, found + shard.first_message)
@@ -162,10 +166,16 @@ def reconstructions(
 
         fold_in(
             Rebuilding(engine, order, cooling, temperature),  # type: ignore[arg-type]
-            frozen, model.cut(encoded), visit, seed=model.seed_, n_sweeps=n_sweeps,
-            burn_in=max(n_sweeps - _SCORED, 0), n_jobs=model.get_params()["n_jobs"],
+            frozen, shards, visit, seed=model.seed_, n_sweeps=n_sweeps,
+            burn_in=max(n_sweeps - _SCORED, 0), n_jobs=-(-n_jobs // n_restarts),
             purpose="reconstruct", restart=restart,
         )  # fmt: skip
+
+    # side by side: a small corpus is one shard, so threads within a restart would not help
+    with ThreadPoolExecutor(min(n_jobs, n_restarts)) as pool:
+        runs = [pool.submit(copy_context().run, rebuild, restart) for restart in range(n_restarts)]
+        for run in runs:
+            run.result()
     ends = np.pad(np.cumsum(scores, axis=1), ((0, 0), (1, 0)))
     return parents, np.diff(ends[:, encoded.conversation_offsets], axis=1)
 
@@ -176,6 +186,25 @@ def best_parents(
     """Return for each conversation the parents of its best restart, (n_messages,)."""
     best = np.repeat(scores.argmax(axis=0), np.diff(offsets))
     return np.asarray(parents[best, np.arange(parents.shape[1])])
+
+
+def ids_at(corpus: Corpus, rows: NDArray[Any]) -> pl.Series:
+    """Return the ids of rows of a corpus, null for negative ones; (n_messages,)."""
+    ids = corpus.table["id"]
+    found = ids.gather(np.maximum(rows, 0)) if len(ids) else ids
+    return found.zip_with(pl.Series(rows >= 0), pl.Series([None], dtype=ids.dtype))
+
+
+def link_table(corpus: Corpus, parents: NDArray[Any]) -> pl.DataFrame:
+    """Return conversation, id, parent and parent_row of each message, from parents by row."""
+    return pl.DataFrame(
+        {
+            "conversation": corpus.table["conversation"],
+            "id": corpus.table["id"],
+            "parent": ids_at(corpus, parents),
+            "parent_row": parents,
+        }
+    )
 
 
 class Reconstructs:
@@ -237,14 +266,4 @@ class Reconstructs:
                 cooling=cooling, temperature=temperature,
             )  # fmt: skip
         found = best_parents(parents, scores, corpus.conversation_offsets)
-        ids = corpus.table["id"]
-        answered = ids.gather(np.maximum(found, 0)) if len(ids) else ids
-        nobody = pl.Series([None], dtype=ids.dtype)
-        return pl.DataFrame(
-            {
-                "conversation": corpus.table["conversation"],
-                "id": ids,
-                "parent": answered.zip_with(pl.Series(found >= 0), nobody),
-                "parent_row": found,
-            }
-        )
+        return link_table(corpus, found)
