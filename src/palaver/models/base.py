@@ -98,8 +98,9 @@ class Model(Manners, Answers, Looks):
     older_params: ClassVar[dict[str, Any]] = {}
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
-    #: Where a transition leads: from a message to its "replies", or on in the same "document".
-    transition_steps: ClassVar[str] = "replies"
+    #: Where a transition leads: from a message to its "replies", on in the same "document", or
+    #: from word to word ("words").
+    transition_steps: str = "replies"
     #: Words seen less often than this are dropped from texts unless asked otherwise.
     rarest_word: ClassVar[int | Literal["auto"]] = "auto"
 

@@ -267,6 +267,11 @@ class InfiniteHMM(InfiniteAnswers):
     def _identity(self, data: Any, seed: int) -> dict[str, Any]:
         return {**super()._identity(data, seed), "labels": self._tags.fingerprint}
 
+    @property
+    def transition_steps(self) -> str:  # type: ignore[override]
+        """Where a transition leads: to the next word, or to replies."""
+        return "words" if self.unit == "word" else "replies"
+
     def _sampler(self, data: Any) -> str:
         if self.sampler != "auto":
             return str(self.sampler)

@@ -30,8 +30,9 @@ class ModelSummary:
     transition_rows : list of str
         Names of the rows beyond the classes, such as "start".
     transition_kind : {"weights", "probabilities", "none"}
-    transition_steps : {"replies", "document"}
-        Whether transitions lead from a message to its replies, or on in the same document.
+    transition_steps : {"replies", "document", "words"}
+        Whether transitions lead from a message to its replies, on in the same document, or from
+        word to word.
     background_share : float
     trace : polars.DataFrame
     convergence : dict

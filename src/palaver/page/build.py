@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
 from palaver.page.walks import make_walks
+from palaver.page.wording import wording_of
 from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from palaver.threads import ThreadRebuilder
 
 _HERE = Path(__file__).parent
-_TITLES = {"act": "What people do here", "topic": "What people talk about here"}
 #: In the order in which they are joined.
 _SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "reader.js", "main.js")
 _STYLES = ("page.css", "rebuilt.css")
@@ -138,8 +139,9 @@ def render(
         part, findings.shown, findings.shares[rows], findings.marks, rebuilt
     )
     style, script = _style(), _script()
+    wording = wording_of(findings.summary, findings.observed)
     return _environment().get_template("page.html.j2").render(
-        title=name(title) if title else _TITLES[_noun(findings)],
+        title=name(title) if title else wording.title,
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         style=Markup(style),
         script=Markup(script),
@@ -156,9 +158,10 @@ def render(
         tagging=make_tagging(findings, acts, hidden, anonymized),
         groups=groups,
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
-        within=findings.summary.transition_steps == "document",
+        steps=findings.summary.transition_steps,
+        wording=wording,
         settings=make_settings(findings, command, anonymized),
-        noun=_noun(findings),
+        noun=wording.noun,
         taught=findings.summary.names is not None,
         data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
                             | {"rebuilt": rebuilt is not None})),
@@ -195,12 +198,6 @@ def times(effect: float) -> str:
     if effect < 1:
         return f"1/{times(1 / max(effect, 1e-9))}"
     return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
-
-
-def _noun(findings: Findings) -> str:
-    """Say topics where nothing is learned about what answers what, acts elsewhere."""
-    unlearned = findings.observed or findings.summary.transition_steps == "document"
-    return "topic" if unlearned and findings.summary.names is None else "act"
 
 
 def _style() -> str:
@@ -254,7 +251,7 @@ def _data(
     return {
         "run": run_id(findings.summary),
         "observed": findings.observed,
-        "within": findings.summary.transition_steps == "document",
+        "wording": asdict(wording_of(findings.summary, findings.observed)),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "share": percent(a.share),

@@ -1,7 +1,7 @@
 // The act graph: a slider for the weakest arrow, and everything in words.
 
-const wholes = data.within ? "Documents" : "Threads";
-const answer = data.within ? "the next step" : "the reply";
+const wholes = data.wording.whole[0].toUpperCase() + data.wording.whole.slice(1) + "s";
+const answer = data.wording.answer;
 
 // Numbers come rounded and spelled, so that they are the same wherever they are said.
 function timesAs(times) {

@@ -44,7 +44,7 @@ function showLabel(place, name) {
 }
 
 function showVerb() {
-  $("#verb").textContent = acts[0].named ? "is" : "sounds like";
+  $("#verb").textContent = acts[0].named ? "is" : data.wording.likeness;
 }
 
 function showName(rank) {
