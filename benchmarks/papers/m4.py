@@ -91,7 +91,7 @@ PLANS: dict[Size, Plan] = {
             "4forums": Source(_FORUM, 500),
         },
         classes=(5, 15, 25), n_chains=2, n_sweeps=1000, n_samples=10,
-        fold_sweeps=500, n_restarts=5,
+        fold_sweeps=500, n_restarts=2,
     ),
     "paper": Plan(
         {
