@@ -35,7 +35,7 @@ def test_every_verb_has_an_example():
 PARTS = ["In short", "The story", "Parameters that matter", "How to read it", "Cost"]
 
 
-@pytest.mark.parametrize("name", [name for name in [*MODELS, *TAGGERS] if name != "m4"])
+@pytest.mark.parametrize("name", [*MODELS, *TAGGERS])
 def test_every_model_has_a_page_of_the_same_shape_and_documents_its_parameters(name):
     kind = tagger_class(name) if name in TAGGERS else model_class(name)
     path = DOCS / "models" / f"{name.replace('-', '_')}.md"
