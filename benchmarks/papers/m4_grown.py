@@ -19,6 +19,7 @@ import palaver as pv
 from benchmarks.papers import Options, Size
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.m4 import SEED, Source, corpus_of
+from benchmarks.papers.m4_grown_replies import reply_cells
 from benchmarks.papers.m4_judge import gold_tokens
 from palaver.encode import encode
 from palaver.evaluate.clustering import v_measure, variation_of_information
@@ -119,7 +120,8 @@ def judge(model: Any, corpus: Any, test: Any) -> dict[str, Any]:
 def cells(options: Options, kept: Cells) -> list[Cell]:
     """Return all cells, corpus by corpus."""
     plan = PLANS[options.size]
-    return [variant_cell(options, name, variant) for name in plan.sources for variant in VARIANTS]
+    judged = [variant_cell(options, name, v) for name in plan.sources for v in VARIANTS]
+    return judged + (reply_cells(options) if options.size != "quick" else [])
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:

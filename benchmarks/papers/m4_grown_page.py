@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers import Options, m4_grown
+from benchmarks.papers.m4_grown_replies import replies_text
 from palaver.evaluate.bootstrap import bootstrap, paired_bootstrap, perplexity
 
 _HEAD = """# M4 beyond the paper
@@ -88,7 +89,8 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
             n = source.n_conversations
             used = "" if n is None else f", the first {n} conversations"
             parts.append(f"## {name}{used}\n\n{_table(rows)}\n")
-    return "\n".join([*parts, _NOTES])
+    found = replies_text(results)
+    return "\n".join([*parts, *[found] * bool(found), _NOTES])
 
 
 def _table(rows: Mapping[str, Any]) -> str:

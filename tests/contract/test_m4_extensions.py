@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import palaver as pv
@@ -39,8 +40,6 @@ def corpus():
 
 
 def pl_list(values):
-    import polars as pl
-
     return pl.Series(values, dtype=pl.List(pl.String))
 
 
@@ -93,8 +92,6 @@ def test_fit_use_and_load(name, corpus, tmp_path):
 
 
 def pl_n_unique():
-    import polars as pl
-
     return pl.col("class").n_unique()
 
 
@@ -152,7 +149,7 @@ def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
     assert 0.05 < model.class_probability_ < 0.95  # the switch counts tokens, not seeds
 
 
-@pytest.mark.parametrize("name", ["dirichlet", "sentences"])
+@pytest.mark.parametrize("name", ["dirichlet", "sentences", "features", "parents"])
 def test_replies_are_rebuilt(name, corpus):
     part = corpus.take(range(12))
     model = pv.M4(**{**SMALL, **EXTENSIONS[name]}).fit(corpus)
@@ -198,10 +195,21 @@ def test_what_cannot_be_says_so(params, error, words, corpus):
         pv.M4(**{**SMALL, **params}).fit(corpus)
 
 
-def test_replies_are_not_rebuilt_by_features(corpus):
-    model = pv.M4(**SMALL, features=["position"]).fit(corpus)
-    with pytest.raises(ParameterError, match="fit without them"):
-        model.reconstruct(corpus)
+def test_simulated_classes_go_by_features_and_all_parents(corpus):
+    rows = [("1", None, "ann", []), ("2", "1", "bob", []), ("3", "2", "bob", []),
+            ("4", "3", "cid", ["2"]), ("5", "3", "cid", [])]  # fmt: skip
+    table = pl.DataFrame(rows, ["id", "reply_to", "speaker", "other_parents"], orient="row")
+    table = table.with_columns(conversation=pl.lit("c"), text=pl.lit("one two three"))
+    model = pv.M4(2, transition="softmax", parents="all", features=["same_speaker"], n_sweeps=2)
+    model.fit(pv.Corpus.from_polars(table))
+    model.background, model.class_probability_ = False, 1.0
+    # from class 0, from class 1, start, bias, same speaker: nothing is left to chance
+    model.transitions_ = np.array([[90.0, 0], [0, 200], [0, 90], [0, 0], [300, 0]])
+    drawn = model.simulate(pv.Corpus.from_polars(table)).table["token_classes"].to_list()
+    # 3 is of the same speaker; 4 answers 3 (class 0) and 2 (class 1), which weighs more
+    assert [set(classes) for classes in drawn] == [{1}, {1}, {0}, {1}, {0}]
+    with pytest.raises(ParameterError, match=r"model.simulate\(corpus\)"):
+        model.simulate((2, 3, 4))
 
 
 def test_sentences_need_their_limits(corpus):

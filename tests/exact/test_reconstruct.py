@@ -18,7 +18,9 @@ from palaver.encode import cut, encode
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.kernels import reconstruct as kernels
+from palaver.kernels.parent_pairs import NO_PAIRS, Pairs, pair_scores
 from palaver.models.reconstruct import Rebuilding, best_parents, order_of
+from palaver.threads.transitions import unlinked
 
 N_SWEEPS = 20_000
 
@@ -126,10 +128,70 @@ def test_parents_of_m4_are_drawn_from_their_distribution(ranks, most, is_dirichl
     def draw(parents, key):
         kernels.draw_parents_m4(
             offsets, np.array([0, 4]), 0, classes, weights, temperature, ranks is not None, given,
-            most, key, parents, is_dirichlet,
+            most, key, parents, is_dirichlet, NO_PAIRS,
         )  # fmt: skip
 
     assert_near(frequencies(draw, forests), exact)
+
+
+@pytest.mark.parametrize("is_dirichlet", [False, True])
+def test_parents_are_drawn_by_features_that_depend_on_both(is_dirichlet):
+    generator = np.random.default_rng(4)
+    weights = generator.normal(0, 1.5, (7, 2))  # classes, start, bias, speaker, gap, other
+    classes = np.array([0, 1, 1, 0, 0, 1, 2], np.int16)
+    offsets = np.array([0, 1, 3, 5, 7])
+    counts = np.array([[1, 0], [0, 2], [2, 0], [0, 1.0]])
+    speakers, times = np.array([3, 4, 3, -1], np.int32), np.array([0.0, 60.0, np.nan, 9e9])
+    other = generator.random(4)
+
+    def log_message(b, p):
+        same = p >= 0 and speakers[b] >= 0 and speakers[b] == speakers[p]
+        seconds = times[b] - times[p] if p >= 0 else 0.0
+        seconds = max(seconds, 0.0) if np.isfinite(seconds) else 0.0
+        gap = min(math.log1p(seconds) / math.log1p(30 * 86_400), 1.0)
+        shares = counts[p] / max(counts[p].sum(), 1) if p >= 0 else np.zeros(2)
+        scores = np.array([*shares, p < 0, 1.0, same, gap, other[b]]) @ weights
+        return log_units(counts[b], np.exp(scores), scores - logsumexp(scores), is_dirichlet)
+
+    forests = list(all_forests(4))
+    exact = np.array([sum(log_message(b, p) for b, p in enumerate(f)) for f in forests]) / 0.8
+    own = weights[3] + other[:, None] * weights[6]
+    pairs = Pairs(True, own, speakers, times, weights[4].copy(), weights[5].copy())
+
+    def draw(parents, key):
+        kernels.draw_parents_m4(
+            offsets, np.array([0, 4]), 0, classes, weights, 0.8, False, np.arange(4), 512, key,
+            parents, is_dirichlet, pairs,
+        )  # fmt: skip
+
+    assert_near(frequencies(draw, forests), np.exp(exact - logsumexp(exact)))
+
+
+def test_features_of_found_parents_are_those_of_given_ones():
+    table = pv.sample(30).table
+    minutes = pl.int_range(pl.len(), dtype=pl.Int64) * 60_000_000
+    corpus = pv.Corpus.from_polars(table.with_columns(time=minutes.cast(pl.Datetime("us"))))
+    features = ["position", "time_gap", "topic", "same_speaker"]
+    model = pv.M4(n_classes=2, n_sweeps=2, features=features).fit(corpus)
+    data = model._encode(corpus)
+    for given, found in zip(model.cut(data), model.unlinked(data), strict=True):
+        linked = found.linked()
+        np.testing.assert_array_equal(
+            linked.designs[linked.base_index], given.designs[given.base_index]
+        )
+        pairs = found.pairs(model.transitions_)
+        b = int(np.flatnonzero(given.parents >= 0)[0])
+        scores = np.empty(1)
+        counts, parts = np.array([1.0, 0.0]), np.zeros((2, given.n_messages + 1))
+        pair_scores(
+            b, 0, given.n_messages, counts, parts, pairs, False, 1,
+            np.array([given.parents[b]]), 1.0, scores,
+        )  # fmt: skip
+        expected = given.designs[given.base_index[b]] @ model.transitions_[2:]
+        np.testing.assert_allclose(scores[0], expected[0] - logsumexp(expected), atol=1e-12)
+    # what is found does not depend on the replies that are given
+    bare = model.reconstruct(unlinked(corpus), n_sweeps=4, n_restarts=1)
+    assert model.reconstruct(corpus, n_sweeps=4, n_restarts=1).equals(bare)
 
 
 @pytest.mark.parametrize("ranks", ORDERS)

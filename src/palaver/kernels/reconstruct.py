@@ -23,6 +23,7 @@ from numba import njit
 from palaver.kernels.block_hmm import draw_class
 from palaver.kernels.block_hmm_trees import filter_beliefs, floored_columns, tree_class_weights
 from palaver.kernels.m4_family import log_rising
+from palaver.kernels.parent_pairs import pair_scores
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.trees import parents_first
 
@@ -110,6 +111,31 @@ def _list_below(b, first_child, following, below):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def reply_parts(message_offsets, first, n, classes, weights, counts, parts):  # type: ignore[no-untyped-def]
+    """Set the class counts of each message and what these add to the scores of its replies.
+
+    As :func:`reply_logs` with ``parts``, at least (K, n + 1) OUT, of scores without bias; the
+    start's column has its weights.
+    """
+    n_classes = weights.shape[1]
+    for a in range(n):
+        counts[a, :] = 0.0
+        total = 0.0
+        for i in range(message_offsets[first + a], message_offsets[first + a + 1]):
+            if classes[i] < n_classes:
+                counts[a, classes[i]] += 1.0
+                total += 1.0
+        parts[:, a] = 0.0
+        for k in range(n_classes):
+            if counts[a, k] > 0.0:
+                share = counts[a, k] / total
+                for j in range(n_classes):
+                    parts[j, a] += share * weights[k, j]
+    for j in range(n_classes):
+        parts[j, n] = weights[n_classes, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def reply_logs(  # type: ignore[no-untyped-def]
     message_offsets, first, n, classes, weights, counts, logs, totals
 ):
@@ -129,22 +155,10 @@ def reply_logs(  # type: ignore[no-untyped-def]
     """
     n_classes = weights.shape[1]
     scores = np.empty(n_classes)
+    reply_parts(message_offsets, first, n, classes, weights, counts, logs)
     for a in range(n + 1):
-        scores[:] = weights[n_classes + 1]
-        if a == n:
-            scores += weights[n_classes]
-        else:
-            counts[a, :] = 0.0
-            total = 0.0
-            for i in range(message_offsets[first + a], message_offsets[first + a + 1]):
-                if classes[i] < n_classes:
-                    counts[a, classes[i]] += 1.0
-                    total += 1.0
-            for k in range(n_classes):
-                if counts[a, k] > 0.0:
-                    share = counts[a, k] / total
-                    for j in range(n_classes):
-                        scores[j] += share * weights[k, j]
+        for j in range(n_classes):
+            scores[j] = weights[n_classes + 1, j] + logs[j, a]
         highest = scores.max()
         total = 0.0
         for j in range(n_classes):
@@ -252,7 +266,7 @@ def _fill_candidates(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_parents_m4(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, classes, weights, temperature,
-    is_ordered, ranks, most, key, parents, is_dirichlet,
+    is_ordered, ranks, most, key, parents, is_dirichlet, pairs,
 ):  # fmt: skip
     """Draw the parent of every message from (1), one after the other.
 
@@ -261,14 +275,14 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation : of the shard. IN
     classes : array of int16, shape (n_tokens,). IN
         Or of segments, with ``message_offsets`` the segments of messages.
-    weights : array of float64, shape (K+2, K). IN
+    weights : array of float64, shape (K+2, K) or more rows. IN
     temperature : float. IN
     is_ordered : bool; ranks : array of int64, shape (n_messages,). IN
     most : int, candidates to weigh for a message. IN
     key : array of uint64, shape (2,). IN
         One stream for each conversation.
     parents : array of int32, shape (n_messages,). IN-OUT
-    is_dirichlet : bool. IN
+    is_dirichlet : bool; pairs : Pairs, what else a message and its parent are told by. IN
 
     Cost, for each message, O(K) for each candidate, and one step for each message below it.
     """
@@ -288,9 +302,12 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
         open_stream(key, first_conversation + c, state)
         first = conversation_offsets[c]
         n = conversation_offsets[c + 1] - first
-        reply_logs(message_offsets, first, n, classes, weights, counts, logs, totals)
-        if is_dirichlet:
-            reply_weights(logs, n, totals)
+        if pairs.is_used:
+            reply_parts(message_offsets, first, n, classes, weights, counts, logs)
+        else:
+            reply_logs(message_offsets, first, n, classes, weights, counts, logs, totals)
+            if is_dirichlet:
+                reply_weights(logs, n, totals)
         _link(parents, first, n, first_child, following, preceding)
         for b in range(n):
             sequence[ranks[first + b] if is_ordered else b] = b
@@ -308,7 +325,12 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
             )
             for i in range(n_below):
                 is_below[below[i]] = False
-            if is_dirichlet:
+            if pairs.is_used:
+                pair_scores(
+                    b, first, n, counts[b], logs, pairs, is_dirichlet, n_candidates, candidates,
+                    inverse, scores,
+                )  # fmt: skip
+            elif is_dirichlet:
                 parent_rises(counts[b], logs, totals, n_candidates, candidates, inverse, scores)
             else:
                 parent_scores(counts[b], logs, n_candidates, candidates, inverse, scores)

@@ -20,11 +20,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
 from palaver.models.guided import SEED_LIMITS, class_names, is_words, seed_counts
-from palaver.models.m4_conditions import Columns, attach, fixed_classes
+from palaver.models.m4_conditions import Columns, attach, fixed_classes, unlink
 from palaver.models.m4_general import GeneralEngine
 from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
@@ -255,6 +254,11 @@ class M4(Reconstructs, ThreadModel):
         free = fixed_classes(None, (), data)
         return self._attached(cut(data, whole=whole), data, free)
 
+    def unlinked(self, data: Encoded) -> list[Shard]:
+        """Cut data whose parents are to be found, with features as far as these are known."""
+        shards = self.cut(data)
+        return [unlink(shard, data, self.columns_) for shard in shards] if self.features else shards
+
     def _attached(
         self, shards: list[Shard], data: Encoded, fixed: NDArray[np.int16]
     ) -> list[Shard]:
@@ -340,14 +344,6 @@ class M4(Reconstructs, ThreadModel):
             facts["class_names"] = self.class_names_
         return facts
 
-    def reconstruct(self, corpus: Corpus, order: str | None = None, **options: Any) -> pl.DataFrame:
-        """Return the most likely reply structure; see :class:`Reconstructs`."""
-        if self.features or self.parents == "all":
-            raise ParameterError(
-                "M4: reconstruct cannot go by features or several parents; fit without them"
-            )
-        return super().reconstruct(corpus, order, **options)
-
     # simulating
 
     def draw_classes(
@@ -355,16 +351,14 @@ class M4(Reconstructs, ThreadModel):
     ) -> NDArray[np.int64]:
         """Draw the classes of each message's tokens given its parent's."""
         n_classes = self.transitions_.shape[1]
-        if self.features or self.parents == "all":
-            raise ParameterError("M4: simulate knows nothing of features and further parents")
-        start, bias = self.transitions_[n_classes : n_classes + 2]
+        bases, answered = self._conditions(layout)
         counts = np.zeros((len(n_classed), n_classes), np.int64)
         found = []
-        for b, parent in enumerate(layout.parents):
-            scores = start + bias
-            if parent >= 0:
+        for b, parents in enumerate(answered):
+            scores = bases[b]
+            for parent in parents:
                 shares = counts[parent] / max(counts[parent].sum(), 1)
-                scores = shares @ self.transitions_[:n_classes] + bias
+                scores = scores + shares @ self.transitions_[:n_classes] / len(parents)
             shares = np.exp(scores - scores.max())
             shares /= shares.sum()
             if self.transition == "dirichlet":
@@ -375,6 +369,23 @@ class M4(Reconstructs, ThreadModel):
             counts[b] = np.bincount(units, minlength=n_classes)
             found.append(np.repeat(units, lengths))
         return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def _conditions(self, layout: Layout) -> tuple[NDArray[np.float64], list[list[int]]]:
+        """Return what features add to each message's scores, (n_messages, K), and its parents."""
+        answered = [[int(parent)] if parent >= 0 else [] for parent in layout.parents]
+        features = [layout.parents < 0, np.ones(len(layout.parents))]
+        if self.features or self.parents == "all":
+            if layout.data is None:
+                raise ParameterError(
+                    "M4: features and several parents are those of a corpus; simulate one in its "
+                    "shape: model.simulate(corpus)"
+                )
+            features.append(self.columns_.matrix(layout.data))
+        if self.parents == "all" and layout.data is not None:
+            for b, parent in layout.data.other_parents.tolist():
+                answered[b].append(parent)
+        n_classes = self.transitions_.shape[1]
+        return np.column_stack(features) @ self.transitions_[n_classes:], answered
 
     def _unit_lengths(self, n_tokens: int) -> NDArray[np.int64]:
         """Return tokens of what bears a class in a simulated message; sentences of ten."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError
+from palaver.kernels.parent_pairs import LONG_GAP, Pairs
 from palaver.models.m4_general import GeneralShard
 
 #: Values of a column of names that get a weight each; the others count as none.
 MOST_VALUES = 30
-#: Scales of the built-in features, which grow by the logarithm up to one.
-_LONG_THREAD, _LONG_GAP = 100.0, 30 * 86_400.0
+#: Scale of the position, which grows by its logarithm up to one.
+_LONG_THREAD = 100.0
 BUILT_IN = ("same_speaker", "position", "time_gap")
 
 
@@ -71,6 +72,11 @@ class Columns:
             result[:, column] = _values(source, data)
         return result
 
+    def place(self, feature: str) -> int:
+        """Return where a built-in feature stands among the columns, -1 if it does not."""
+        found = [source.get("of") for source in self.sources]
+        return found.index(feature) if feature in found else -1
+
     def packed(self) -> NDArray[np.uint8]:
         """Return all of it as bytes of JSON, for the store."""
         return np.frombuffer(json.dumps(self.sources).encode(), np.uint8).copy()
@@ -85,15 +91,12 @@ def _values(source: Mapping[str, Any], data: Encoded) -> NDArray[np.float64]:
     """Return one column, from 0 to 1."""
     feature, parents = source["of"], data.parents
     if feature == "same_speaker":
-        codes = data.speakers.codes
-        return np.asarray((parents >= 0) & (codes >= 0) & (codes == codes[parents]), float)
+        return _same_speakers(parents, data.speakers.codes)
     if feature == "position":
         starts = np.repeat(data.conversation_offsets[:-1], np.diff(data.conversation_offsets))
         return _grown(np.arange(data.n_messages) - starts, _LONG_THREAD)
     if feature == "time_gap":
-        times = data.numbers.get("time", np.full(data.n_messages, np.nan))
-        gaps = np.where(parents >= 0, times - times[parents], 0.0)
-        return _grown(np.nan_to_num(gaps), _LONG_GAP)
+        return _time_gaps(parents, _times(data))
     if "value" in source:
         coded = data.labels.get(feature)
         if coded is None or source["value"] not in coded.names:
@@ -102,6 +105,20 @@ def _values(source: Mapping[str, Any], data: Encoded) -> NDArray[np.float64]:
     values = data.numbers.get(feature, np.full(data.n_messages, source["low"]))
     scaled = (values - source["low"]) / max(source["high"] - source["low"], 1e-300)
     return np.asarray(np.clip(np.nan_to_num(scaled), 0.0, 1.0))
+
+
+def _same_speakers(parents: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.asarray((parents >= 0) & (codes >= 0) & (codes == codes[parents]), float)
+
+
+def _times(data: Encoded) -> NDArray[np.float64]:
+    """Return seconds, not-a-number where there are none."""
+    return data.numbers.get("time", np.full(data.n_messages, np.nan))
+
+
+def _time_gaps(parents: NDArray[np.int32], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    gaps = np.where(parents >= 0, times - times[parents], 0.0)
+    return _grown(np.nan_to_num(gaps), LONG_GAP)
 
 
 def _grown(values: NDArray[Any], scale: float) -> NDArray[np.float64]:
@@ -156,6 +173,61 @@ def attach(
         segment_offsets=segments,
         unit_offsets=units,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class UnlinkedShard(GeneralShard):
+    """A shard whose messages have features, and parents that are to be found.
+
+    Attributes
+    ----------
+    own_features : array of float64, shape (n_messages, n_features)
+        Start, bias and further features; zeros for what depends on the parent.
+    speakers : array of int32, shape (n_messages,)
+    times : array of float64, shape (n_messages,)
+    pair_columns : array of int64, shape (2,)
+        Where "same_speaker" and "time_gap" stand among the features, -1 if they do not.
+    """
+
+    own_features: NDArray[np.float64]
+    speakers: NDArray[np.int32]
+    times: NDArray[np.float64]
+    pair_columns: NDArray[np.int64]
+
+    def linked(self) -> GeneralShard:
+        """Return the shard with the features that its parents make; every message has its own."""
+        features = self.own_features.copy()
+        features[:, 0] = self.parents < 0
+        same, gap = self.pair_columns
+        if same >= 0:
+            features[:, same] = _same_speakers(self.parents, self.speakers)
+        if gap >= 0:
+            features[:, gap] = _time_gaps(self.parents, self.times)
+        index = np.arange(self.n_messages, dtype=np.int32)
+        return replace(super().linked(), base_index=index, designs=features)
+
+    def pairs(self, weights: NDArray[np.float64]) -> Pairs:
+        """Return the same for every message and every parent that it may have."""
+        own = weights[weights.shape[1] :]
+        same, gap = (own[c] if c >= 0 else np.zeros(own.shape[1]) for c in self.pair_columns)
+        scores = np.ascontiguousarray(self.own_features @ own)
+        return Pairs(True, scores, self.speakers, self.times, same.copy(), gap.copy())
+
+
+def unlink(shard: GeneralShard, data: Encoded, columns: Columns) -> UnlinkedShard:
+    """Return a shard for which parents can be found that its features depend on."""
+    rows = slice(shard.first_message, shard.first_message + shard.n_messages)
+    own = np.zeros((shard.n_messages, 2 + len(columns.sources)))
+    own[:, 1] = 1.0
+    own[:, 2:] = columns.matrix(data)[rows]
+    places = [columns.place(feature) for feature in ("same_speaker", "time_gap")]
+    pair_columns = np.array([place + 2 if place >= 0 else -1 for place in places])
+    own[:, pair_columns[pair_columns >= 0]] = 0.0
+    return UnlinkedShard(
+        **vars(shard), own_features=own, pair_columns=pair_columns,
+        speakers=data.speakers.codes[rows].astype(np.int32),
+        times=np.ascontiguousarray(_times(data)[rows], np.float64),
+    )  # fmt: skip
 
 
 def _segments(

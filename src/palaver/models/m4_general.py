@@ -23,6 +23,7 @@ from palaver.kernels.heldout_m4_general import (
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.m4_general import sweep_general
 from palaver.kernels.m4_general_weights import general_weight_statistics
+from palaver.kernels.parent_pairs import NO_PAIRS, Pairs
 from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
@@ -66,6 +67,24 @@ class GeneralShard(Shard):
     fixed_classes: NDArray[np.int16]
     segment_offsets: NDArray[np.int64]
     unit_offsets: NDArray[np.int64]
+
+    def linked(self) -> GeneralShard:
+        """Return the shard with what depends on its parents, where these have changed.
+
+        Each message then has one parent at most, and no features.
+        """
+        own = self.parents >= 0
+        return replace(
+            self,
+            parent_offsets=np.concatenate(([0], np.cumsum(own))).astype(np.int64),
+            parent_list=np.ascontiguousarray(self.parents[own]),
+            base_index=(~own).astype(np.int32),
+            designs=np.array([[0.0, 1.0], [1.0, 1.0]]),  # of replies, of starts
+        )
+
+    def pairs(self, weights: NDArray[np.float64]) -> Pairs:
+        """Return what messages and their parents are told by beside classes."""
+        return NO_PAIRS
 
 
 class GeneralEngine(TokenEngine):
@@ -312,18 +331,19 @@ class GeneralEngine(TokenEngine):
         order: Order,
     ) -> None:
         """Resample all outcomes given the shard's parents, then the parents."""
-        self._resample(shared, _with_own_parents(shard), state, _NOT_COUNTED, key)
+        self._resample(shared, shard.linked(), state, _NOT_COUNTED, key)
         draw_parents_m4(
             shard.unit_offsets, shard.conversation_offsets, shard.first_conversation,
             self._units(state), shared.arrays["weights"], temperature, order.is_given,
             order.ranks, MOST_CANDIDATES, key[::-1].copy(), shard.parents, self.is_dirichlet,
+            shard.pairs(shared.arrays["weights"]),
         )  # fmt: skip
 
     def add_rebuilt_scores(
         self, shared: Globals, shard: Any, state: Arrays, scores: NDArray[np.float64]
     ) -> None:
         """Add each message's log probability given its parent's classes."""
-        self.add_paper_scores(shared, _with_own_parents(shard), state, scores)
+        self.add_paper_scores(shared, shard.linked(), state, scores)
 
     def log_likelihoods(
         self, shared: Globals, shard: Any, key: NDArray[np.uint64], n_particles: int
@@ -340,15 +360,3 @@ class GeneralEngine(TokenEngine):
             n_particles, key, result,
         )  # fmt: skip
         return result
-
-
-def _with_own_parents(shard: GeneralShard) -> GeneralShard:
-    """Return a shard whose parents have changed with all that depends on them."""
-    own = shard.parents >= 0
-    return replace(
-        shard,
-        parent_offsets=np.concatenate(([0], np.cumsum(own))).astype(np.int64),
-        parent_list=np.ascontiguousarray(shard.parents[own]),
-        base_index=(~own).astype(np.int32),
-        designs=np.array([[0.0, 1.0], [1.0, 1.0]]),  # of replies, of starts
-    )

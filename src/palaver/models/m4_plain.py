@@ -11,6 +11,7 @@ from palaver.encode.shards import Shard
 from palaver.kernels import m4 as kernels
 from palaver.kernels import m4_weights
 from palaver.kernels.heldout_m4 import m4_log_likelihoods
+from palaver.kernels.parent_pairs import NO_PAIRS
 from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import count_classes
 from palaver.models.m4_learning import WeightLearner
@@ -134,7 +135,7 @@ class M4Engine(TokenEngine):
         draw_parents_m4(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
             state["classes"], shared.arrays["weights"], temperature, order.is_given, order.ranks,
-            MOST_CANDIDATES, key[::-1].copy(), shard.parents, False,
+            MOST_CANDIDATES, key[::-1].copy(), shard.parents, False, NO_PAIRS,
         )  # fmt: skip
 
     def add_rebuilt_scores(

@@ -31,11 +31,14 @@ class Layout:
     parents : array of int32, shape (n_messages,)
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     lengths : array of int64, shape (n_messages,)
+    data : Encoded, optional
+        The corpus whose layout it is: its other columns count, its words do not.
     """
 
     parents: NDArray[np.int32]
     conversation_offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    data: Encoded | None = None
 
     @classmethod
     def of(cls, shape: Shape, generator: np.random.Generator) -> Layout:
@@ -44,7 +47,7 @@ class Layout:
             shape = encode(shape, min_count=1)
         if isinstance(shape, Encoded):
             lengths = np.diff(shape.message_offsets)
-            return cls(shape.parents, shape.conversation_offsets, lengths)
+            return cls(shape.parents, shape.conversation_offsets, lengths, shape)
         if len(shape) != 3 or min(shape) < 0:
             raise ParameterError(
                 "simulate: shape must be a corpus or (conversations, messages a conversation, "
