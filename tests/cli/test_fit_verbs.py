@@ -52,6 +52,23 @@ def test_fit_topics_annotate(name, threads, tmp_path):
     assert pv.read(out).table["class"].is_between(0, 3).all()
 
 
+def test_talk_without_replies_is_warned_of_and_chained_runs_stay_chained(tmp_path):
+    turns = ["hello there", "hello you", "how are you", "i am fine", "bye then", "bye you"] * 6
+    rows = [{"conversation": f"c{i // 6}", "id": f"m{i}", "text": text}
+            for i, text in enumerate(turns)]  # fmt: skip
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--classes", 3, "--sweeps", 5, "--set", "burn_in=1")
+    warned = call("fit", "block-hmm", talk, *options, "--out", tmp_path / "loose")
+    assert "add --chain" in " ".join(warned.split())
+    quiet = call("fit", "block-hmm", talk, *options, "--chain", "--out", tmp_path / "run")
+    assert "--chain" not in quiet
+    asked, unasked = tmp_path / "asked.csv", tmp_path / "unasked.csv"
+    call("annotate", tmp_path / "run", talk, asked, "--chain")
+    call("annotate", tmp_path / "run", talk, unasked)
+    assert asked.read_bytes() == unasked.read_bytes()
+
+
 def test_resume_with_more_sweeps(threads, tmp_path):
     run = tmp_path / "run"
     call("fit", "lda", threads, "--classes", 3, "--sweeps", 10, "--out", run)

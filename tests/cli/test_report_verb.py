@@ -39,6 +39,24 @@ def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):
     assert "that it has learned from" in page
 
 
+def check_that_other_verbs_know_the_name(run, name, folder):
+    assert name in call("topics", run)
+    named = {row["class"]: row.get("name") for row in json.loads(call("topics", run, "--json"))}
+    assert named == {0: None, 1: name, 2: None}
+    assert name in call("shares", run, "--by", "topic", "--sweeps", 5)
+    source = json.loads((run / "settings" / "manifest.json").read_text())["content"]["source"]
+    call("annotate", run, source, folder / "tagged.csv", "--sweeps", 5)
+    table = pv.read(folder / "tagged.csv").table
+    assert table.filter(class_name=name)["class"].unique().to_list() == [1]
+    page = folder / "again.html"
+    call("report", run, "--out", page)
+    assert "asks &amp; waits" in page.read_text()
+    kept = json.loads((run / "names.json").read_text())
+    (run / "names.json").write_text(json.dumps({**kept, "run": "before it went on"}))
+    assert name not in call("topics", run)
+    (run / "names.json").unlink()
+
+
 def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
     names = tmp_path / "names.json"
     names.write_text(json.dumps({"names": {"1": "asks & waits"}}))
@@ -47,6 +65,7 @@ def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
     assert facts["out"] == str(out)
     assert facts["bytes"] == out.stat().st_size
     assert "asks &amp; waits" in out.read_text()
+    check_that_other_verbs_know_the_name(run, "asks & waits", tmp_path)
     names.write_text(json.dumps({"run": "other", "names": {"1": "x"}}))
     assert "another run" in call("report", run, "--names", names, code=1)
 

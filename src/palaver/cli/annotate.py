@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import Chain, Column, File, Format, Json
 from palaver.cli.topics import Run
 
 NAME = "annotate"
@@ -21,31 +21,35 @@ def run(
         typer.Argument(help="x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit."),
     ],
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
-    chain: Annotated[
-        bool,
-        typer.Option("--chain", help="Let each message without a parent answer the one before."),
-    ] = False,
+    chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
 ) -> None:
     """Write FILE to OUT with columns class, class_probability and share_0, share_1, ...
 
-    FILE may hold other conversations than those that the run was fitted on.
+    If the classes have names (`palaver report --names`), there is a column class_name, too.
+    FILE may hold other conversations than those that the run was fitted on. A run fitted with
+    --chain needs no --chain here.
 
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
     """
-    from palaver.cli.options import check_out, read_corpus
+    import polars as pl
+
+    from palaver.cli import runs
+    from palaver.cli.options import check_out
     from palaver.cli.output import console, folding, print_json
     from palaver.models import load
 
     check_out(out, file)
     model = load(folder)
-    corpus = read_corpus(file, format, column)
-    if chain:
-        corpus = corpus.chained()
+    corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
+    names = runs.names_of(folder, model.summary())
+    if names:
+        called = [names.get(number) for number in tagged.table["class"]]
+        tagged = tagged.with_columns(class_name=pl.Series(called, dtype=pl.String))
     path = tagged.write(out)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})

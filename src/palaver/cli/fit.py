@@ -115,6 +115,7 @@ def run(
             fitted.needs_sentences,
         )
         fitted.check_data(encoded)
+        warn_of_missing_replies(fitted, encoded)
         reading = {"format": format, "column": column, "chain": chain_replies}
         encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
     try:
@@ -128,6 +129,21 @@ def run(
     except StoreError as error:
         folder = rescue(fitted, folder, error)
     report(fitted, folder, json)
+
+
+def warn_of_missing_replies(model: Model, encoded: Any) -> None:
+    """Say that a model of replies has none to learn from, and what to do about it."""
+    if not hasattr(model, "reconstruct") or not encoded.n_messages > encoded.n_conversations:
+        return
+    if (encoded.parents >= 0).any():
+        return
+    from palaver.cli.output import errors
+
+    errors.print(
+        f"[yellow]No message answers another here, so {model.name} cannot learn what follows what. "
+        "If messages follow each other as in talk, add --chain; else `palaver reconstruct` "
+        "finds out who answers whom.[/]"
+    )
 
 
 def rescue(model: Model, folder: Path, error: StoreError) -> Path:

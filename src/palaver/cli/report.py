@@ -24,7 +24,8 @@ def run(
         Path | None, typer.Option(help="The page; RUN/report.html if not given.")
     ] = None,
     names: Annotated[
-        Path | None, typer.Option(help="Names of the classes, as the page exports them.")
+        Path | None,
+        typer.Option(help="Names of the classes, as the page exports them; the run keeps them."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     test: Annotated[
@@ -54,6 +55,8 @@ def run(
 ) -> None:
     """Write one self-contained page about RUN: what people do, how, when, with examples.
 
+    Names are kept in the run: later pages, `palaver topics`, `shares` and `annotate` use them.
+
     Example: `palaver report run/ --out report.html --names names.json`
     """
     from palaver.cli import runs
@@ -67,6 +70,8 @@ def run(
     corpus = runs.corpus_of(folder, file, format, column, chain)
     same = file is None or learned_from(encode(corpus, model.vocabulary_))
     target = out or folder / "report.html"
+    summary = model.summary()
+    called = names if names is not None else runs.names_of(folder, summary)
     options: dict[str, str | Path | int | bool | None] = {
         "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
@@ -76,16 +81,19 @@ def run(
         "reading every message with the model, and writing the page (longer the first time)"
     ):
         path = report(
-            model, corpus, target, names=names, anonymize=anonymize, title=title,
+            model, corpus, target, names=called, anonymize=anonymize, title=title,
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
             max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
         )  # fmt: skip
+    kept = names is not None and runs.keep_names(folder, names, summary)
     if json:
         print_json({"out": str(path), "bytes": path.stat().st_size, "same_texts": same})
         return
     if not same:
         console.print("[yellow]These texts are not those that the run was fitted on.[/]")
+    if kept:
+        console.print("The run keeps the names: topics, shares and annotate show them, too.")
     console.print(f"Open in a browser: {path}", soft_wrap=True)
 
 

@@ -6,23 +6,26 @@
     run/checkpoint/               the state of the chains, to go on from
     run/data/                     the encoded corpus, so that a run needs nothing else
     run/settings/                 model, parameters and where the data came from
+    run/names.json                names of the classes, once `palaver report --names` got some
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palaver import store
-from palaver.errors import StoreError
+from palaver.errors import InputError, StoreError
 
 #: Stands for the file of `palaver demo`.
 SAMPLE = "built-in sample"
+_NAMES = "names.json"
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
     from palaver.encode import Encoded
-    from palaver.models import Model
+    from palaver.models import Model, ModelSummary
 
 
 def begin(
@@ -74,20 +77,62 @@ def corpus_of(
     column: list[str] | None = None,
     chain: bool = False,
 ) -> Corpus:
-    """Read ``file``, or the file that a run was fitted on in the way it was read then."""
+    """Read ``file``, or the file that a run was fitted on in the way it was read then.
+
+    What was fitted with --chain reads other files so, too: else a model of talk would take
+    every message of theirs for a start.
+    """
     from palaver.cli.options import read_corpus
     from palaver.corpus.sample import sample
 
     reading: dict[str, Any] = {"format": format, "column": column, "chain": chain}
+    known = store.is_stored(folder / "settings")
+    settings = store.load(folder / "settings", "run settings").content if known else {}
+    fitted = settings.get("reading", {})
+    reading["chain"] = chain or fitted.get("chain", False)
     if file is None:
-        if not store.is_stored(folder / "settings"):
+        if not known:
             raise StoreError(f"{folder}: does not know its data; give a FILE")
-        settings = store.load(folder / "settings", "run settings").content
         if settings["source"] == SAMPLE:
             return sample()
         file = Path(settings["source"])
         if not file.exists():
             raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
-        reading |= settings.get("reading", {})
+        reading |= fitted
     corpus = read_corpus(file, reading["format"], reading["column"])
     return corpus.chained() if reading["chain"] else corpus
+
+
+def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
+    """Return the names that the classes of a run were given, by number; {} if none were.
+
+    A run that went on since then may have other classes: its names are left out, with a word.
+    """
+    kept = folder / _NAMES
+    if not kept.exists():
+        return {}
+    from palaver.cli.output import errors
+    from palaver.page.names import read_names
+
+    try:
+        return read_names(kept, summary)
+    except InputError as error:
+        errors.print(f"Names are left out: {error}", style="yellow", soft_wrap=True, markup=False)
+        return {}
+
+
+def keep_names(folder: Path, given: Path, summary: ModelSummary) -> bool:
+    """Keep names in the folder of a run for the other verbs; False where that is not allowed."""
+    from palaver.page.names import read_names, run_id
+
+    names = read_names(given, summary)
+    content = {
+        "palaver": "names",
+        "run": run_id(summary),
+        "names": {str(number): name for number, name in sorted(names.items())},
+    }
+    try:
+        (folder / _NAMES).write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
+    except OSError:
+        return False
+    return True

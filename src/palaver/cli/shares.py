@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
-from palaver.cli.topics import Run
+from palaver.cli.topics import Run, with_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from palaver.models import ModelSummary
@@ -64,10 +66,13 @@ def run(
     elif not table.height:
         console.print("No message has a word that the run knows.")
     else:
-        show(table, model.summary(), by)
+        summary = model.summary()
+        show(table, summary, by, runs.names_of(folder, summary))
 
 
-def show(table: pl.DataFrame, summary: ModelSummary, by: str) -> None:
+def show(
+    table: pl.DataFrame, summary: ModelSummary, by: str, names: Mapping[int, str] | None = None
+) -> None:
     """Print groups by classes, as many of the largest as fit, and what the classes are."""
     import polars as pl
 
@@ -98,4 +103,4 @@ def show(table: pl.DataFrame, summary: ModelSummary, by: str) -> None:
     if hidden:
         console.print(f"{hidden} smaller classes do not fit; --out or --json has them.")
     console.print()
-    print_table(classes.select("class", "words"))
+    print_table(with_names(classes.select("class", "words"), names or {}))

@@ -11,6 +11,10 @@ import typer
 from palaver.cli.options import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
     from palaver.models import ModelSummary
 
 NAME = "topics"
@@ -28,22 +32,32 @@ def run(
     Example: `palaver topics run/ --words 15`
     """
     from palaver.cli.output import print_json
+    from palaver.cli.runs import names_of
     from palaver.models import load
 
     summary = load(folder).summary()
+    names = names_of(folder, summary)
     if json:
-        print_json(as_rows(summary, words))
+        print_json(as_rows(summary, words, names))
     else:
-        show(summary, words)
+        show(summary, words, names)
 
 
-def as_rows(summary: ModelSummary, n_words: int = 10) -> list[dict[str, Any]]:
+def as_rows(
+    summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | None = None
+) -> list[dict[str, Any]]:
     """Return the table of classes for JSON, words as lists."""
     rows = summary.classes(n_words).to_dicts()
-    return [{**row, "words": (row["words"] or "").split()} for row in rows]
+    called = [
+        {"name": names[row["class"]]} if row["class"] in (names or {}) else {} for row in rows
+    ]
+    return [
+        {**row, **name, "words": (row["words"] or "").split()}
+        for row, name in zip(rows, called, strict=True)
+    ]
 
 
-def show(summary: ModelSummary, n_words: int = 10) -> None:
+def show(summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | None = None) -> None:
     """Print one line about the fit and the table of classes."""
     import polars as pl
 
@@ -77,15 +91,19 @@ def show(summary: ModelSummary, n_words: int = 10) -> None:
     table = summary.classes(n_words).with_columns(
         (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
     )
-    names = facts.get("class_names", [])
-    if names:
-        called = [names[k] if k < len(names) else "" for k in table["class"]]
-        table = table.with_columns(pl.Series("name", called)).select(
-            "class", "name", "share", "words"
-        )
-    print_table(table)
+    print_table(with_names(table, dict(enumerate(facts.get("class_names", []))) | (names or {})))
     if "topics" in summary.tables:
         console.print(f"\nTopics of conversations, {facts['topic_share']:.0%} of the tokens:")
         cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
         share = (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
         print_table(summary.tables["topics"].with_columns(cut, share))
+
+
+def with_names(classes: pl.DataFrame, names: Mapping[int, str]) -> pl.DataFrame:
+    """Put the names of classes behind their numbers, if there are any."""
+    import polars as pl
+
+    if not names:
+        return classes
+    called = pl.Series("name", [names.get(k, "") for k in classes["class"]], pl.String)
+    return classes.select("class", called, pl.exclude("class"))
