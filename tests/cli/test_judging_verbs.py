@@ -5,26 +5,13 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call, fails
 
 import palaver as pv
-from palaver.cli import app
 from palaver.cli.compare import show
 from palaver.cli.evaluate import against_chance
 from palaver.cli.output import console
 from palaver.trials.compare import Comparison
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
-
-
-def fails(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code != 0
-    return str(result.exception) + result.output
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call, fails
 
 import palaver as pv
-from palaver.cli import app
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +29,8 @@ def test_summarize_one_conversation(threads):
     name = pv.read(threads).table["conversation"][-1]
     rows = json.loads(call("summarize", threads, "--conversation", name, "--json"))["summary"]
     assert {row["conversation"] for row in rows} == {name}
-    result = CliRunner().invoke(app, ["summarize", str(threads), "--conversation", "nope"])
-    assert "there is no conversation 'nope'" in str(result.exception)
+    message = fails("summarize", threads, "--conversation", "nope")
+    assert "there is no conversation 'nope'" in message
 
 
 def test_summarize_the_longest_conversations(threads):
@@ -50,10 +43,8 @@ def test_summarize_the_longest_conversations(threads):
     row = found[0]["summary"][0]
     assert f"{row['speaker']}: {row['text']}" in shown
     assert [len({row["conversation"] for row in part["summary"]}) for part in found] == [1, 1]
-    result = CliRunner().invoke(
-        app, ["summarize", str(threads), "--longest", "2", "--conversation", "t001"]
-    )
-    assert "give one of --conversation and --longest" in str(result.exception)
+    message = fails("summarize", threads, "--longest", 2, "--conversation", "t001")
+    assert "give one of --conversation and --longest" in message
 
 
 def test_summarize_a_plain_text(tmp_path):
@@ -63,7 +54,7 @@ def test_summarize_a_plain_text(tmp_path):
     assert len(call("summarize", path, "--bytes", 10).strip().encode()) <= 10
     other = tmp_path / "note.bin"
     other.write_bytes(b"\x00\x01\x02")
-    assert CliRunner().invoke(app, ["summarize", str(other)]).exit_code == 1
+    fails("summarize", other)
 
 
 def test_people(threads):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call
 
 import palaver as pv
 from palaver.cli import app
@@ -21,12 +21,6 @@ def threads(tmp_path):
     path = tmp_path / "threads.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in GOOD))
     return path
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result.output
 
 
 def test_check_as_json(threads):

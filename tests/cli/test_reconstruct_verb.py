@@ -3,16 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call, fails
 
 import palaver as pv
-from palaver.cli import app
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +92,4 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(files, out,
 
     monkeypatch.setattr("palaver.cli.options.read_corpus", never)
     test = files[1]
-    result = CliRunner().invoke(app, ["reconstruct", str(test), "--out", str(test.parent / out)])
-    assert result.exit_code == 1
-    assert said in str(result.exception)
+    assert said in fails("reconstruct", test, "--out", test.parent / out)

@@ -3,16 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call, fails
 
 import palaver as pv
-from palaver.cli import app
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + str(result.exception)
-    return result.output if code == 0 else str(result.exception)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +60,7 @@ def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
     assert "asks &amp; waits" in out.read_text()
     check_that_other_verbs_know_the_name(run, "asks & waits", tmp_path)
     names.write_text(json.dumps({"run": "other", "names": {"1": "x"}}))
-    assert "another run" in call("report", run, "--names", names, code=1)
+    assert "another run" in fails("report", run, "--names", names)
 
 
 def test_other_texts_held_out_texts_and_titles(run, tmp_path):
@@ -98,6 +91,6 @@ def test_texts_that_are_gone_can_be_given(tmp_path):
     data = pv.sample(12).write(tmp_path / "threads.jsonl")
     call("fit", "lda", data, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "run")
     moved = data.rename(tmp_path / "moved.jsonl")
-    assert "give a FILE" in call("report", tmp_path / "run", code=1)
+    assert "give a FILE" in fails("report", tmp_path / "run")
     call("report", tmp_path / "run", moved)
     assert (tmp_path / "run" / "report.html").is_file()

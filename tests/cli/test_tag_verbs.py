@@ -3,17 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from support.verbs import call, fails
 
 import palaver as pv
-from palaver.cli import app
-from palaver.errors import ParameterError, StoreError
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +41,13 @@ def test_train_and_tag(files, tmp_path):
 
 def test_mistakes(files, tmp_path):
     train, _ = files
-    result = CliRunner().invoke(app, ["train-tagger", str(train), "--label", "mood", "--out",
-                                      str(tmp_path / "run")])  # fmt: skip
-    assert isinstance(result.exception, ParameterError)
-    assert "no column 'mood' of labels" in str(result.exception)
-    call("train-tagger", train, code=2)
+    message = fails("train-tagger", train, "--label", "mood", "--out", tmp_path / "run")
+    assert "no column 'mood' of labels" in message
+    assert "give --out FOLDER" in fails("train-tagger", train)
     call("train-tagger", train, "--states", 1, "--out", tmp_path / "one")
-    result = CliRunner().invoke(app, ["train-tagger", str(train), "--out", str(tmp_path / "one")])
-    assert isinstance(result.exception, StoreError)
+    assert "already holds a model" in fails("train-tagger", train, "--out", tmp_path / "one")
     call("fit", "lda", train, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "lda")
-    result = CliRunner().invoke(app, ["tag", str(tmp_path / "lda"), str(train)])
-    assert isinstance(result.exception, ParameterError)
-    assert "palaver annotate" in str(result.exception)
+    assert "palaver annotate" in fails("tag", tmp_path / "lda", train)
 
 
 def test_words_get_states(tmp_path):

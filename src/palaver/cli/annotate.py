@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Json
-from palaver.cli.topics import Run
+from palaver.cli.options import Chain, Column, CorpusOut, File, Format, Json, Run
 
 NAME = "annotate"
 
@@ -16,10 +14,7 @@ NAME = "annotate"
 def run(
     folder: Run,
     file: File,
-    out: Annotated[
-        Path,
-        typer.Argument(help="x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit."),
-    ],
+    out: CorpusOut,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
     chain: Chain = False,
     format: Format = None,

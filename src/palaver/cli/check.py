@@ -31,7 +31,7 @@ def run(
     from palaver.cli.output import console, counted, print_json
     from palaver.corpus.describe import describe
 
-    corpus = read_corpus(file, format, column, strict)
+    corpus = read_corpus(file, format, column, strict=strict)
     facts = describe(corpus)
     lost = sum(corpus.notes.of("loss").values())
     if json:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Json
+from palaver.cli.options import Chain, Column, File, Format, Json, TableOut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,9 +33,7 @@ def run(
     test: Annotated[float, typer.Option(help="Share of the conversations held out.")] = 0.25,
     seed: Annotated[int, typer.Option(help="Seed of split, fits and resampling.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the whole table: x.csv or x.parquet.")
-    ] = None,
+    out: TableOut = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -52,16 +49,12 @@ def run(
     Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10,15`
     """
     from palaver.cli.options import read_corpus
-    from palaver.cli.output import errors, print_json
-    from palaver.errors import ParameterError
+    from palaver.cli.output import check_table_file, errors, print_json, write_table
     from palaver.trials import compare
 
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise ParameterError(f"--out takes x.csv or x.parquet, got {out.name}")
+    check_table_file(out)
     numbers = _numbers(classes)
-    corpus = read_corpus(file, format, column)
-    if chain:
-        corpus = corpus.chained()
+    corpus = read_corpus(file, format, column, chain=chain)
     if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
         gold = "act"
     names = [name.strip() for name in models.split(",") if name.strip()]
@@ -70,8 +63,7 @@ def run(
         n_jobs=jobs, tell=_tell if errors.is_terminal else None,
     )  # fmt: skip
     if out is not None:
-        table = comparison.table
-        table.write_csv(out) if out.suffix == ".csv" else table.write_parquet(out)
+        write_table(comparison.table, out)
     if json:
         print_json(
             {

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from palaver.cli.options import Column, File, Format, Json, Strict
+from palaver.cli.options import Anonymize, Chain, Column, CorpusOut, File, Format, Json, Strict
 
 NAME = "convert"
 
 
 def run(
     file: File,
-    out: Annotated[
-        Path,
-        typer.Argument(help="x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit."),
-    ],
-    anonymize: Annotated[
-        bool,
-        typer.Option(
-            "--anonymize", help="Replace speakers, mail addresses, phone numbers and handles."
-        ),
-    ] = False,
-    chain: Annotated[
-        bool,
-        typer.Option("--chain", help="Let each message without a parent answer the one before."),
-    ] = False,
+    out: CorpusOut,
+    anonymize: Anonymize = False,
+    chain: Chain = False,
     format: Format = None,
     column: Column = None,
     strict: Strict = False,
@@ -41,9 +25,7 @@ def run(
     from palaver.cli.output import console, counted, print_json, working
 
     check_out(out, file)
-    corpus = read_corpus(file, format, column, strict)
-    if chain:
-        corpus = corpus.chained()
+    corpus = read_corpus(file, format, column, chain=chain, strict=strict)
     if anonymize:
         corpus = corpus.anonymized()
     with working(f"writing {out.name}"):

@@ -34,14 +34,14 @@ def run(
     from palaver.page import report as write_page
     from palaver.page.settings import command_line
 
+    if out.exists():
+        if not (out / "settings").is_dir() and (not out.is_dir() or any(out.iterdir())):
+            raise StoreError(f"{out}: is not a folder of `palaver demo`; choose another --out")
+        shutil.rmtree(out)
     corpus = sample()
     if not json:
         show(describe(corpus))
         console.print()
-    if out.exists():
-        if not (out / "settings").is_dir() and any(out.iterdir()):
-            raise StoreError(f"{out}: is not a folder of `palaver demo`; choose another --out")
-        shutil.rmtree(out)
     model = M4(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
     encoded = encode(corpus)
     runs.begin(out, model, encoded, runs.SAMPLE)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
-from palaver.cli.topics import Run
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run
 
 if TYPE_CHECKING:
     from palaver.models import ModelSummary

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from palaver.cli.options import Address, Column, ExecutorName, Format, Json, Workers, executor_of
+from palaver.cli.options import (
+    Address,
+    Chain,
+    Column,
+    ExecutorName,
+    Format,
+    Json,
+    Workers,
+    executor_of,
+)
 
 if TYPE_CHECKING:
     from palaver.errors import StoreError
@@ -61,10 +70,7 @@ def run(
         float, typer.Option(help="Drop words in more than this share of messages.")
     ] = 1.0,
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 60.0,
-    chain_replies: Annotated[
-        bool,
-        typer.Option("--chain", help="Let each message without a parent answer the one before."),
-    ] = False,
+    chain: Chain = False,
     executor: ExecutorName = "threads",
     workers: Workers = None,
     address: Address = None,
@@ -109,14 +115,14 @@ def run(
             file,
             format,
             column,
-            chain_replies,
+            chain,
             min_count or kind.rarest_word,
             max_share,
             fitted.needs_sentences,
         )
         fitted.check_data(encoded)
         warn_of_missing_replies(fitted, encoded)
-        reading = {"format": format, "column": column, "chain": chain_replies}
+        reading = {"format": format, "column": column, "chain": chain}
         encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
     try:
         with executor_of(executor, workers, address) as where:
@@ -169,9 +175,7 @@ def _encode(
     from palaver.cli.output import working
     from palaver.encode import encode
 
-    corpus = read_corpus(file, format, column)
-    if chain:
-        corpus = corpus.chained()
+    corpus = read_corpus(file, format, column, chain=chain)
     with working("counting words"):
         return encode(corpus, min_count=min_count, max_share=max_share, sentences=sentences)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from palaver.corpus.table import Corpus, OnBad
     from palaver.parallel import Executor
 
+Run = Annotated[Path, typer.Argument(help="Folder that `palaver fit` wrote.", show_default=False)]
 File = Annotated[
     Path, typer.Argument(help="File, folder or archive of conversations.", show_default=False)
 ]
@@ -22,6 +23,18 @@ FileOfRun = Annotated[
     typer.Argument(
         help="File, folder or archive of conversations; that of the run if not given.",
         show_default=False,
+    ),
+]
+CorpusOut = Annotated[
+    Path, typer.Argument(help="x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit.")
+]
+TableOut = Annotated[
+    Path | None, typer.Option(help="Also write the whole table: x.csv or x.parquet.")
+]
+Anonymize = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize", help="Replace speakers, mail addresses, phone numbers and handles."
     ),
 ]
 Chain = Annotated[
@@ -51,7 +64,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 
 def read_corpus(
-    path: Path, format: str | None = None, column: list[str] | None = None, strict: bool = False
+    path: Path,
+    format: str | None = None,
+    column: list[str] | None = None,
+    *,
+    chain: bool = False,
+    strict: bool = False,
 ) -> Corpus:
     """Read a corpus as the shared options say."""
     from palaver.cli.output import reading
@@ -65,7 +83,8 @@ def read_corpus(
         columns[ours.strip()] = theirs.strip()
     on_bad: OnBad = "error" if strict else "repair"
     with reading(path) as on_read:
-        return read(path, format, columns or None, on_bad=on_bad, on_read=on_read)
+        corpus = read(path, format, columns or None, on_bad=on_bad, on_read=on_read)
+    return corpus.chained() if chain else corpus
 
 
 def check_out(out: Path, file: Path) -> None:

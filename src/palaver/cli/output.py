@@ -82,6 +82,19 @@ def _print_lists(names: list[str], rows: list[tuple[Text, ...]], title: str | No
         console.print(grid)
 
 
+def check_table_file(path: Path | None) -> None:
+    """Refuse, before the work begins, a file that :func:`write_table` could not write."""
+    from palaver.errors import ParameterError
+
+    if path is not None and path.suffix not in (".csv", ".parquet"):
+        raise ParameterError(f"--out takes x.csv or x.parquet, got {path.name}")
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as its file's name says."""
+    table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path)
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show what is being done, on a terminal, while it takes its time."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import Chain, Column, File, Format, Json
 
 NAME = "people"
 
@@ -20,10 +20,7 @@ def run(
     direction: Annotated[
         str, typer.Option(help="both; answered: who gets replies; answering: who gives them.")
     ] = "both",
-    chain: Annotated[
-        bool,
-        typer.Option("--chain", help="Let each message without a parent answer the one before."),
-    ] = False,
+    chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -41,9 +38,7 @@ def run(
     from palaver.cli.output import console, print_json, print_table, working
     from palaver.ranking.people import people
 
-    corpus = read_corpus(file, format, column)
-    if chain:
-        corpus = corpus.chained()
+    corpus = read_corpus(file, format, column, chain=chain)
     with working("ranking people"):
         table = people(corpus, top, weight, direction)
     if json:

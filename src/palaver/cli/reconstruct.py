@@ -70,7 +70,7 @@ def run(
     if out is None:
         raise typer.BadParameter("give --out FILE, such as --out rebuilt.jsonl")
     if bare and model is None:
-        raise typer.BadParameter("--bare needs --model RUN")
+        raise typer.BadParameter("--bare needs --model RUN, a run of m4 or block-hmm")
     if bare and (train or use or channel):
         raise typer.BadParameter("--bare learns nothing and goes with --model only")
     if use is not None and (train is not None or model is not None):
@@ -81,7 +81,7 @@ def run(
         )
     check_out(out, file)
     corpus = read_corpus(file, format, column)
-    if bare:
+    if bare and model is not None:
         rebuilt = _bare(model, corpus)
     else:
         rebuilder = _rebuilder(train, model, use, channel, window, format, column)
@@ -123,7 +123,7 @@ def _rebuilder(
         return rebuilder.fit(linked, progress=progress)
 
 
-def _bare(model: Path | None, corpus: Corpus) -> Corpus:
+def _bare(model: Path, corpus: Corpus) -> Corpus:
     """Return the corpus with the replies of the M4 paper's method."""
     import os
 
@@ -135,8 +135,6 @@ def _bare(model: Path | None, corpus: Corpus) -> Corpus:
     from palaver.models.reconstruct import RESTARTS
     from palaver.threads import relinked
 
-    if model is None:
-        raise ParameterError("--bare needs --model RUN, a run of m4 or block-hmm")
     learned: Any = load(model)
     if not hasattr(learned, "reconstruct"):
         raise ParameterError(
@@ -167,13 +165,12 @@ def _facts(corpus: Corpus, rebuilt: Corpus) -> dict[str, Any]:
         facts["mean_probability"] = float(
             rebuilt.table.filter(pl.Series(answered))["reply_probability"].mean()  # type: ignore[arg-type]
         )
-    if (corpus.parents >= 0).any():
-        both = corpus.table.select("id", "reply_to", text="text").join(
-            rebuilt.table.select("id", found="reply_to"), on="id", how="inner"
+    if (corpus.parents >= 0).any() and corpus.table["id"].is_unique().all():
+        both = corpus.table.select("id", "reply_to").join(
+            rebuilt.table.select("id", found="reply_to"), on="id"
         )
-        if corpus.table["id"].is_unique().all():
-            same = both["reply_to"].eq_missing(both["found"])
-            facts["as_in_file"] = float(same.mean())  # type: ignore[arg-type]
+        same = both["reply_to"].eq_missing(both["found"])
+        facts["as_in_file"] = float(same.mean())  # type: ignore[arg-type]
     return facts
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
-from palaver.cli.topics import Run
+from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Json, Run
 
 if TYPE_CHECKING:
     from palaver.threads import ThreadRebuilder
@@ -31,12 +30,7 @@ def run(
     test: Annotated[
         Path | None, typer.Option(help="Unseen conversations, to say how well it foretells.")
     ] = None,
-    anonymize: Annotated[
-        bool,
-        typer.Option(
-            "--anonymize", help="Replace speakers, mail addresses, phone numbers and handles."
-        ),
-    ] = False,
+    anonymize: Anonymize = False,
     max_messages: Annotated[
         int, typer.Option(min=1, help="Messages that the page's reader may carry.")
     ] = _MAX_MESSAGES,

@@ -46,13 +46,24 @@ def begin(
             f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
             "or choose another --out"
         )
+    check_new(folder)
+    encoded.write(folder / "data")
+    write_settings(folder, model, source, reading or {})
+    return Encoded.open(folder / "data")
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a place for a new run where something is already."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
-    encoded.write(folder / "data")
+
+
+def write_settings(
+    folder: Path, model: Model, source: str, reading: dict[str, Any], **more: Any
+) -> None:
+    """Write what was fitted and with which parameters, to which file, and how it was read."""
     settings = {"model": model.name, "params": model.get_params(), "source": source}
-    settings["reading"] = reading or {}
-    store.save(folder / "settings", "run settings", settings, {})
-    return Encoded.open(folder / "data")
+    store.save(folder / "settings", "run settings", {**settings, "reading": reading, **more}, {})
 
 
 def reopen(
@@ -99,8 +110,7 @@ def corpus_of(
         if not file.exists():
             raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
         reading |= fitted
-    corpus = read_corpus(file, reading["format"], reading["column"])
-    return corpus.chained() if reading["chain"] else corpus
+    return read_corpus(file, reading["format"], reading["column"], chain=reading["chain"])
 
 
 def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:

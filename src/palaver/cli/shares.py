@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json
-from palaver.cli.topics import Run, with_names
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, TableOut
+from palaver.cli.topics import with_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,9 +30,7 @@ def run(
     unit: Annotated[
         str, typer.Option(help="What is resampled for intervals: auto, conversation or message.")
     ] = "auto",
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the whole table: x.csv or x.parquet.")
-    ] = None,
+    out: TableOut = None,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
     chain: Chain = False,
     format: Format = None,
@@ -49,18 +46,16 @@ def run(
     Example: `palaver shares run/ --by month --out shares.csv`
     """
     from palaver.cli import runs
-    from palaver.cli.output import console, folding, print_json
-    from palaver.errors import ParameterError
+    from palaver.cli.output import check_table_file, console, folding, print_json, write_table
     from palaver.models import load
 
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise ParameterError(f"--out takes x.csv or x.parquet, got {out.name}")
+    check_table_file(out)
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("finding classes"):
         table = model.shares(corpus, by, top=top, unit=unit, n_sweeps=sweeps)
     if out is not None:
-        table.write_csv(out) if out.suffix == ".csv" else table.write_parquet(out)
+        write_table(table, out)
     if json:
         print_json(table.to_dicts())
     elif not table.height:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Json
+from palaver.cli.options import Json, Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from palaver.models import ModelSummary
 
 NAME = "topics"
-
-Run = Annotated[Path, typer.Argument(help="Folder that `palaver fit` wrote.", show_default=False)]
 
 
 def run(

@@ -73,7 +73,7 @@ def run(
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
     reading = {"format": format, "column": column, "chain": False}
-    _begin(out, model, {"source": str(file.absolute()), "reading": reading, "label": label})
+    _begin(out, model, str(file.absolute()), reading, label)
     try:
         with executor_of(executor, workers, address) as where:
             model.fit(corpus, labels=label, folder=out, executor=where)
@@ -86,23 +86,24 @@ def run(
     _report(model, out, json)
 
 
-def _begin(folder: Path, model: Tagger, facts: dict[str, Any]) -> None:
+def _begin(folder: Path, model: Tagger, source: str, reading: dict[str, Any], label: str) -> None:
     """Write where the data came from; refuse a folder that holds something else."""
     from palaver import store
+    from palaver.cli import runs
     from palaver.errors import StoreError
 
     if store.is_stored(folder):
         raise StoreError(f"{folder}: already holds a model; choose another --out")
     if store.is_stored(folder / "settings"):
         return  # an interrupted run; other parameters or data are refused by its checkpoint
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
-    settings = {"model": model.name, "params": model.get_params(), **facts}
-    store.save(folder / "settings", "run settings", settings, {})
+    runs.check_new(folder)
+    runs.write_settings(folder, model, source, reading, label=label)
 
 
 def _report(model: Tagger, folder: Path, json: bool) -> None:
     """Print what was learned and what to do next."""
+    import polars as pl
+
     from palaver.cli.output import console, print_json, print_table
 
     summary = model.summary()
@@ -122,8 +123,6 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
     words = summary.classes(8).drop("class").rows(named=True)
     order = summary.classes(1)["class"].to_list()
     console.print(f"{summary.name}: {len(model.tags_)} tags, {len(model.vocabulary_):,} words")
-    import polars as pl
-
     print_table(
         pl.DataFrame(
             {

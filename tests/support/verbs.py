@@ -1,0 +1,25 @@
+"""Verbs of the command line, called from tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.testing import CliRunner
+
+from palaver.cli import app
+from palaver.errors import PalaverError
+
+
+def call(*arguments: Any, code: int = 0) -> str:
+    """Run a verb and return what it printed."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def fails(*arguments: Any) -> str:
+    """Run a verb that must refuse, and not crash; return what it said."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code != 0, result.output
+    assert isinstance(result.exception, PalaverError | SystemExit), result.exception
+    return f"{result.exception} {result.output}"
