@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.names import ALIASES, CELLS, PLACE, name_columns, text_column
+from palaver.corpus.names import CELLS, PLACE, name_columns, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
-from palaver.corpus.readers.base import COLUMNS, empty_table
+from palaver.corpus.readers.base import COLUMNS
 from palaver.corpus.times import parse_times
 from palaver.corpus.values import plain_types
 from palaver.kernels.trees import break_cycles, parents_first
@@ -262,16 +262,16 @@ def _parents_first(
 
 def _finish(table: pl.DataFrame, parents: NDArray[np.int32]) -> Tidy:
     """Write the resolved parents back into ``reply_to`` and find the conversations' limits."""
-    reply_to = (
-        table["id"]
-        .gather(np.maximum(parents, 0))
-        .zip_with(pl.Series(parents >= 0), pl.Series("x", [None], dtype=pl.String))
-    )
-    table = table.with_columns(reply_to.alias("reply_to"))
+    table = table.with_columns(ids_of_parents(table["id"], parents))
     conversation = table["conversation"]
     changes = np.flatnonzero((conversation != conversation.shift(1)).fill_null(True).to_numpy())
     offsets = np.append(changes, table.height).astype(np.int64)
     return Tidy(table, parents, offsets)
 
 
-__all__ = ["ALIASES", "Tidy", "empty_table", "tidy"]
+def ids_of_parents(ids: pl.Series, parents: NDArray[np.int32]) -> pl.Series:
+    """Return the column ``reply_to`` that says what the rows of parents say."""
+    known = ids.gather(np.maximum(parents, 0))
+    return known.zip_with(pl.Series(parents >= 0), pl.Series([None], dtype=pl.String)).alias(
+        "reply_to"
+    )

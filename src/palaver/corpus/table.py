@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
-from palaver.corpus.clean import tidy
+from palaver.corpus.clean import ids_of_parents, tidy
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
@@ -195,9 +195,7 @@ class Corpus:
         first[self.conversation_offsets[:-1]] = True
         loose = (parents < 0) & ~first
         parents[loose] = rows[loose] - 1
-        ids = self.table["id"].gather(np.maximum(parents, 0))
-        reply_to = ids.zip_with(pl.Series(parents >= 0), pl.Series([None], dtype=pl.String))
-        table = self.table.with_columns(reply_to.alias("reply_to"))
+        table = self.table.with_columns(ids_of_parents(self.table["id"], parents))
         return replace(self, table=table, parents=parents)
 
     def with_columns(self, **columns: pl.Series | NDArray[Any]) -> Corpus:

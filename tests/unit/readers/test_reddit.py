@@ -59,6 +59,13 @@ def test_line_by_line_gives_the_same_table() -> None:
     assert corpus.notes.places["missing_parent"] == ["line 12"]
 
 
+def test_utf16_gives_the_same_table() -> None:
+    corpus = read_or_refuse(DATA.decode().encode("utf-16"), "x.ndjson")
+    assert corpus is not None
+    assert corpus.format == "reddit"
+    assert corpus.table.equals(pv.read(DUMP).table)
+
+
 def test_records_that_are_no_messages_are_counted() -> None:
     lines = [
         json.dumps({"display_name": "ExampleBaking", "subscribers": 3}),

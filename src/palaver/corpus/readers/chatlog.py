@@ -11,9 +11,8 @@ import polars as pl
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, Rows, parse_json
 from palaver.corpus.readers.folders import members
-from palaver.corpus.readers.records import as_list, stream_items
-from palaver.corpus.readers.source import Source, decode
-from palaver.errors import FormatError
+from palaver.corpus.readers.records import as_list, object_of, stream_items
+from palaver.corpus.readers.source import Source
 
 _KEY = r'(?<!\\)"{}"\s*:\s*'
 _MESSAGES = re.compile(_KEY.format("messages") + r"\[")
@@ -101,18 +100,14 @@ def _is_lines(head: str) -> bool:
 
 
 def _lines(source: Source, notes: Notes) -> Iterator[tuple[str, int, Any]]:
-    wide = source.head.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16 has no lines of bytes
     number = 0
-    for block in (source.read_text(notes).encode(),) if wide else source.blocks():
+    for block in source.blocks():
         for line in block.removesuffix(b"\n").split(b"\n"):
             number += 1
-            if not line.strip():
-                continue
             place = f"line {number}"
-            try:
-                yield place, number, parse_json(decode(line, notes, place), place)
-            except FormatError:
-                notes.add("bad_line", [place])
+            record = object_of(line, notes, place)
+            if record is not None:
+                yield place, number, record
 
 
 def _add_list(rows: Rows, messages: list[Any], conversation: str, place: str, notes: Notes) -> None:

@@ -14,8 +14,8 @@ import polars as pl
 
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import COLUMNS, Format, Rows, parse_json
-from palaver.corpus.readers.records import as_dict, as_word, stream_items
-from palaver.corpus.readers.source import Source, decode
+from palaver.corpus.readers.records import as_dict, as_word, object_of, stream_items
+from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
 _UTTERANCES = ("utterances.jsonl", "utterances.json")
@@ -80,17 +80,9 @@ def _records(
                     notes.add("bad_line", [place])
             return
         for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            place = f"{label} line {number}"
-            try:
-                item = parse_json(decode(line, notes, place), place)
-            except FormatError:
-                item = None
-            if isinstance(item, dict):
-                yield number, item
-            else:
-                notes.add("bad_line", [place])
+            record = object_of(line, notes, f"{label} line {number}")
+            if record is not None:
+                yield number, record
 
 
 class _Fields:

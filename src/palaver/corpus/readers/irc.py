@@ -10,6 +10,7 @@ import polars as pl
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, Rows
 from palaver.corpus.readers.folders import sibling, stem, texts
+from palaver.corpus.readers.linked import Linked
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
@@ -93,34 +94,19 @@ def _add_threads(
     first = min(later for _, later in links)
     wanted = [number >= first for number in range(len(lines))]
     parents: dict[int, list[int]] = {}
+    threads = Linked[int]()
     for earlier, later in links:
+        threads.join(earlier, later)
         wanted[earlier] = True
         if earlier < later and _MESSAGE.match(lines[earlier]):
             parents.setdefault(later, []).append(earlier)
-    threads = _components(len(lines), links)
     names: dict[int, str] = {}
     for number, time, speaker, words in _messages(lines, name, notes, wanted):
-        conversation = names.setdefault(threads[number], f"{base}:{number}")
+        conversation = names.setdefault(threads.find(number), f"{base}:{number}")
         answered = sorted(set(parents.get(number, ())))
         if len(answered) > 1:
             notes.add("extra_parent", [f"{name} line {number + 1}"])
         _add(rows, conversation, base, number, time, speaker, words, name, answered)
-
-
-def _components(size: int, links: list[tuple[int, int]]) -> list[int]:
-    """Return for each line the first line that links connect it to."""
-    root = list(range(size))
-
-    def find(line: int) -> int:
-        while root[line] != line:
-            root[line] = root[root[line]]
-            line = root[line]
-        return line
-
-    for earlier, later in links:
-        a, b = find(earlier), find(later)
-        root[max(a, b)] = min(a, b)
-    return [find(line) for line in range(size)]
 
 
 def _add(

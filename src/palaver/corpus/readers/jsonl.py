@@ -23,7 +23,6 @@ from palaver.kernels.json_keys import only_these_keys
 
 Schema = dict[str, pl.DataType]
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LONGEST_START = 256
 _MOST_KEYS = 63
 _LIST_TEXT = r"^(?:true|false|-?\d{19,})$"
@@ -41,11 +40,9 @@ def looks_like(source: Source) -> bool:
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
     """Read a block of lines at a time."""
-    is_wide = source.head.startswith(_UTF16)
-    blocks = [source.read_text(notes).encode()] if is_wide else source.blocks()
     tables: list[pl.DataFrame] = []
     line, schema = 1, None
-    for block in blocks:
+    for block in source.blocks():
         table = _read_block(block, line, notes, schema)
         if table is None:
             raise FormatError(f"{source}: cannot be read as JSON lines, from line {line} on")

@@ -21,6 +21,7 @@ import polars as pl
 
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, Rows
+from palaver.corpus.readers.linked import Linked
 from palaver.corpus.readers.mail_text import body_text, cut_quotes, header_text
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
@@ -164,7 +165,7 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
     known = set(ids)
     addresses = set(table["email"])  # which In-Reply-To may hold instead of an id
     subjects: dict[str, str] = {}  # with the first mail that has it
-    threads = _Threads()
+    threads = Linked[str]()
     parents: list[str | None] = []
     for name, line, subject in zip(ids, references, table["subject"], strict=True):
         given = [ref for ref in line.split() if ref not in addresses]
@@ -187,24 +188,6 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
         pl.Series("conversation", conversations, dtype=pl.String),
         pl.Series("reply_to", parents, dtype=pl.String),
     )
-
-
-class _Threads:
-    """Sets of message ids that belong together (union by halving paths)."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def find(self, name: str) -> str:
-        """Return the one id that stands for all of a thread."""
-        above = self._above
-        while (parent := above.get(name, name)) != name:
-            above[name] = name = above.get(parent, parent)
-        return name
-
-    def join(self, one: str, other: str) -> None:
-        """Put two ids into one thread."""
-        self._above[self.find(other)] = self.find(one)
 
 
 FORMAT = Format("mbox", "Mail: mbox, Maildir or .eml files", looks_like, read)

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.corpus.notes import Notes
+from palaver.corpus.readers.base import parse_json
 from palaver.corpus.readers.source import MAX_LINE, decode
+from palaver.errors import FormatError
 
 #: The start of a file that is one array.
 ARRAY = re.compile(r"\A\s*\[")
@@ -44,6 +46,20 @@ def as_word(value: Any) -> str | None:
         return str(value)
     except ValueError:  # an integer of thousands of digits
         return None
+
+
+def object_of(line: bytes, notes: Notes, place: str) -> dict[str, Any] | None:
+    """Return the JSON object on a line; anything else but a blank is counted, and None."""
+    if not line.strip():
+        return None
+    try:
+        record = parse_json(decode(line, notes, place), place)
+    except FormatError:
+        record = None
+    if isinstance(record, dict):
+        return record
+    notes.add("bad_line", [place])
+    return None
 
 
 def object_after(text: str, opening: str) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import polars as pl
 
 from palaver.corpus.notes import Notes
-from palaver.corpus.readers.base import Format, Rows, empty_table, parse_json
-from palaver.corpus.readers.records import as_word
-from palaver.corpus.readers.source import Source, decode
-from palaver.errors import FormatError
+from palaver.corpus.readers.base import Format, Rows, empty_table
+from palaver.corpus.readers.records import as_word, object_of
+from palaver.corpus.readers.source import Source
 
 _FIELDS = (
     "id", "author", "body", "title", "selftext", "created_utc", "link_id", "parent_id",
@@ -66,16 +65,9 @@ def _read_lines(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame:
     """Read line by line, counting and leaving out those that are not JSON objects."""
     rows = Rows(notes)
     for number, line in enumerate(block.split(b"\n"), first_line):
-        if not line.strip():
-            continue
-        try:
-            record = parse_json(decode(line, notes, f"line {number}"), f"line {number}")
-        except FormatError:
-            record = None
-        if isinstance(record, dict):
+        record = object_of(line, notes, f"line {number}")
+        if record is not None:
             rows.add(place=number, **{name: as_word(record.get(name)) for name in _FIELDS})
-        else:
-            notes.add("bad_line", [f"line {number}"])
     table = rows.table() if len(rows) else pl.DataFrame(schema=[*_FIELDS, "place"])
     return table.select(pl.col(*_FIELDS).cast(pl.String), pl.col("place").cast(pl.Int64))
 

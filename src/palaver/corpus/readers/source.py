@@ -29,7 +29,8 @@ MAX_BYTES = 8 << 30  # unpacked size above which a file is refused; pv.read(max_
 MAX_LINE = 256 << 20
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _ZSTD_WINDOW = 1 << 31  # Reddit dumps are written with the longest window
-_BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which has no lines of bytes
+_BOMS = {**dict.fromkeys(_WIDE, "utf-16"), b"\xef\xbb\xbf": "utf-8-sig"}
 #: What the decompressors raise on damage; RuntimeError is for encrypted or exotic zip members,
 #: the rest for directories of archives that are not what they say.
 _READ_ERRORS = (
@@ -258,8 +259,14 @@ class Source:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def blocks(self, size: int = 8 << 20) -> Iterator[bytes]:
-        """Yield the file in blocks of whole lines, each of about ``size`` bytes."""
+        """Yield the file in blocks of whole lines, each of about ``size`` bytes.
+
+        UTF-16 comes as UTF-8, in one block.
+        """
         with self.open() as stream:
+            if stream.peek(2).startswith(_WIDE):
+                yield self.read_text().encode()
+                return
             rest: list[bytes] = []
             waiting = 0
             while data := stream.read(size):
