@@ -48,9 +48,15 @@ def learn_word_vectors(encoded: Encoded, n_dimensions: int = 100, window: int = 
             left, values, _ = svds(information, n_dimensions, v0=start)
     order = np.argsort(-values, kind="stable")[:n_dimensions]
     vectors = left[:, order] * np.sqrt(np.maximum(values[order], 0.0))
-    largest = np.abs(vectors).argmax(axis=0) if n_words else np.zeros(0, np.int64)
-    signs = np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    return WordVectors(encoded.vocabulary.words, (vectors * signs).astype(np.float32))
+    return WordVectors(encoded.vocabulary.words, upright(vectors).astype(np.float32))
+
+
+def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn columns, of which only the line they lie on is known, so that their peak is positive."""
+    if not axes.size:
+        return axes
+    peaks = np.abs(axes).argmax(axis=0)
+    return axes * np.where(axes[peaks, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
 
 
 def near_counts(encoded: Encoded, window: int) -> sparse.csr_array:

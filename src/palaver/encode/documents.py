@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
+from palaver.encode.shards import even_parts
 from palaver.encode.tokens import Encoded, encode
 from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
@@ -243,14 +244,8 @@ def cut_documents(documents: Documents, smallest: int | None = None) -> list[Doc
     """Cut documents into at most 32 shards of at least ``smallest`` counts, else 20,000."""
     n_counts = len(documents.words)
     n_shards = int(np.clip(n_counts // (smallest or SMALLEST), 1, MOST))
-    targets = np.arange(n_shards + 1) * n_counts / n_shards
-    limits = np.searchsorted(documents.offsets, targets)
-    limits[0], limits[-1] = 0, documents.n_documents
-    limits = np.unique(limits)
-    if len(limits) == 1:
-        limits = np.array([0, documents.n_documents])
     shards = []
-    for first, last in zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True):
+    for first, last in even_parts(documents.offsets, n_shards):
         part = documents.part(first, last)
         word_ids, words = np.unique(part.words, return_inverse=True)
         shards.append(

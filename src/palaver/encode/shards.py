@@ -75,12 +75,31 @@ def cut(
         n_shards = max(min(n_shards, most), encoded.n_tokens // LARGEST)
     n_shards = 1 if whole else n_shards - (n_shards % 4 if n_shards > 4 else 0)
     ends = encoded.message_offsets[encoded.conversation_offsets]  # tokens before each conversation
-    targets = np.arange(n_shards + 1) * encoded.n_tokens / n_shards
+    return [_shard(encoded, first, last) for first, last in even_parts(ends, n_shards)]
+
+
+def even_parts(ends: NDArray[np.int64], n_parts: int) -> list[tuple[int, int]]:
+    """Cut a row of units into parts of about the same size, each of whole units.
+
+    Parameters
+    ----------
+    ends : array of int64, shape (n_units + 1,)
+        Size of all units before each, and of all.
+    n_parts : int
+        At most; large units make them fewer.
+
+    Returns
+    -------
+    list of (first, last)
+        Units ``first`` to ``last - 1`` of each part; one empty part if there are no units.
+    """
+    n_units = len(ends) - 1
+    targets = np.arange(n_parts + 1) * ends[-1] / n_parts
     limits = np.unique(np.searchsorted(ends, targets))
-    limits[0], limits[-1] = 0, encoded.n_conversations
+    limits[0], limits[-1] = 0, n_units
     if len(limits) == 1:
-        limits = np.array([0, encoded.n_conversations])
-    return [_shard(encoded, int(first), int(last)) for first, last in pairwise(limits)]
+        limits = np.array([0, n_units])
+    return list(pairwise(limits.tolist()))
 
 
 def cut_sentences(
@@ -172,17 +191,12 @@ def cut_vectors(
     if single:
         offsets = np.arange(utterances.n_messages + 1, dtype=np.int64)
     n_shards = 1 if whole else int(np.clip(utterances.n_messages // SMALLEST_UTTERANCES, 1, MOST))
-    targets = np.arange(n_shards + 1) * utterances.n_messages / n_shards
-    limits = np.unique(np.searchsorted(offsets, targets))
-    limits[0], limits[-1] = 0, len(offsets) - 1
-    if len(limits) == 1:
-        limits = np.array([0, len(offsets) - 1])
     return [
         VectorShard(
             utterances.vectors[offsets[first] : offsets[last]] - centre,
             offsets[first : last + 1] - offsets[first],
             int(offsets[first]),
-            int(first),
+            first,
         )
-        for first, last in pairwise(limits)
+        for first, last in even_parts(offsets, n_shards)
     ]

@@ -200,7 +200,7 @@ def encode(
         offsets,
         corpus.parents,
         corpus.conversation_offsets,
-        _coded(corpus.table["speaker"]),
+        coded(corpus.table["speaker"]),
         _labels(corpus),
         vocabulary,
         n_words - int((tokens >= 0).sum()),
@@ -325,7 +325,7 @@ def _sentence_limits(
     return np.cumsum([0, *(length for own in parts for length in own)], dtype=np.int64)
 
 
-def _coded(column: pl.Series) -> Coded:
+def coded(column: pl.Series) -> Coded:
     """Turn the names of a column into numbers, in order of first appearance."""
     names = column.drop_nulls().unique(maintain_order=True)
     codes = column.replace_strict(
@@ -341,5 +341,5 @@ def _labels(corpus: Corpus) -> dict[str, Coded]:
     for name in corpus.labels:
         column = corpus.table[name]
         if column.dtype == pl.String and column.n_unique() <= _MAX_LABEL_VALUES:
-            labels[name] = _coded(column)
+            labels[name] = coded(column)
     return labels

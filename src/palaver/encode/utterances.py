@@ -13,7 +13,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
-from palaver.encode.corpus_vectors import learn_word_vectors
+from palaver.encode.corpus_vectors import learn_word_vectors, upright
 from palaver.encode.tokens import Encoded, encode
 from palaver.encode.vectors import WordVectors
 from palaver.encode.vocabulary import Vocabulary
@@ -208,11 +208,8 @@ def whitening(
     order = np.argsort(-values, kind="stable")[:n_dimensions]
     varying = values[order] > max(values.max(initial=0.0), 0.0) * 1e-12
     order = order[varying] if varying.any() else order[:1]
-    axes = axes[:, order]
-    largest = np.abs(axes).argmax(axis=0)
-    signs = np.where(axes[largest, np.arange(len(order))] < 0, -1.0, 1.0)
     scales = np.sqrt(np.where(values[order] > 0, values[order], 1.0))
-    return centre, axes * signs / scales
+    return centre, upright(axes[:, order]) / scales
 
 
 def word_vectors_of(encoded: Encoded, vectors: str | Path | WordVectors) -> WordVectors:

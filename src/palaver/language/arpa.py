@@ -12,7 +12,7 @@ from palaver.errors import FormatError
 from palaver.language.graph import parse_graph
 from palaver.language.keys import Keys
 from palaver.language.tables import NodeTable, Tables
-from palaver.language.words import END, START, UNKNOWN, WordNumbers
+from palaver.language.words import END, START, UNKNOWN, WordNumbers, word_parents
 
 _NEVER = -99.0
 #: Logarithm of the unknown word's probability in files without one; as KenLM has it.
@@ -90,18 +90,14 @@ def parse_arpa(path: Path) -> tuple[Tables, WordNumbers]:
     if UNKNOWN not in singles:
         sections[0].append(([UNKNOWN], _MISSING, 0.0))
     index = {**words.index, START: len(words)}
-    graph = parse_graph(_chain(len(sections)), _chain(len(sections)).split(">")[::-1]
-                        if len(sections) > 1 else [])  # fmt: skip
+    parents = word_parents(len(sections))
+    graph = parse_graph(">".join(parents[::-1]), parents)
     size = len(words) + 1
     tables = Tables(graph, [size] * (len(sections) - 1), len(words))
     for n in range(1, len(sections) + 1):
         lower = sections[n - 2] if n > 1 else []
         tables.nodes[len(sections) - n] = _table(sections[n - 1], lower, index, path)
     return tables, words
-
-
-def _chain(order: int) -> str:
-    return ">".join([*(f"word{n}" for n in range(order - 1, 1, -1)), *["word"][: order - 1]])
 
 
 Entry = tuple[list[str], float, float]

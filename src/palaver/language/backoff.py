@@ -20,7 +20,7 @@ from palaver.language.discounts import DISCOUNTS
 from palaver.language.estimate import Smoothing, estimate
 from palaver.language.graph import Graph, parse_graph
 from palaver.language.tables import COMBINATIONS, Tables
-from palaver.language.words import END, START, UNKNOWN, WordNumbers, number_words
+from palaver.language.words import WordNumbers, number_words, word_parents
 from palaver.params import Limit, check, either, flag, one_of, text, whole
 
 #: Sentences of words.
@@ -296,8 +296,7 @@ class BackoffModel:
         from palaver.language.arpa import arpa_text
 
         self._check_fitted()
-        plain = self._is_plain()
-        if not plain:
+        if not self._is_plain():
             raise ParameterError("BackoffModel: ARPA files hold plain n-grams only, without "
                                  "factors and parallel backoff")  # fmt: skip
         with Path(path).open("w", encoding="utf-8") as stream:
@@ -314,14 +313,9 @@ class BackoffModel:
 
         tables, words = parse_arpa(Path(path))
         order = len(tables.sizes) + 1
-        model = cls(order=order, end=END in words.words[:2])
+        model = cls(order=order, end=words.end)
         model._words, model._tables, model._values = words, tables, {}
         return model
-
-
-def word_parents(order: int) -> list[str]:
-    """Return the names of the words before: word, word2, word3, ..."""
-    return ["word", *(f"word{n}" for n in range(2, order))][: order - 1]
 
 
 def path_weights(parents: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
@@ -353,6 +347,3 @@ def previous_words(
     column[positions == distance - 1] = start
     column[positions < distance - 1] = -1
     return column
-
-
-__all__ = ["END", "START", "UNKNOWN", "BackoffModel", "word_parents"]

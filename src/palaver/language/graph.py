@@ -44,11 +44,6 @@ class Graph:
     parents: tuple[str, ...]
     nodes: tuple[Node, ...]
 
-    @property
-    def has_forks(self) -> bool:
-        """Whether a node backs off to several."""
-        return any(len(node.lower) > 1 for node in self.nodes)
-
 
 def parse_graph(text: str, parents: Sequence[str]) -> Graph:
     """Make a graph from its text.

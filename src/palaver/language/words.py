@@ -60,6 +60,11 @@ class WordNumbers:
         return len(self.words) if word == START else self.index.get(word, 0)
 
 
+def word_parents(order: int) -> list[str]:
+    """Return the names of the words before one in an n-gram: word (the nearest), word2, ..."""
+    return ["word", *(f"word{n}" for n in range(2, order))][: order - 1]
+
+
 def number_words(values: Iterable[Any]) -> dict[Any, int]:
     """Give values numbers in order of first appearance; None has none."""
     kept = (value for value in dict.fromkeys(values) if value is not None)

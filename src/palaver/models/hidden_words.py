@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from palaver.errors import ParameterError
 from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_graph
-from palaver.language.backoff import previous_words, word_parents
+from palaver.language.backoff import previous_words
 from palaver.language.keys import Keys
+from palaver.language.words import word_parents
 from palaver.models.hidden_states import StateLayout
 from palaver.models.tagged import Sentences
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
+from palaver.encode.tokens import coded
 from palaver.page.marks import Marks, pack
 from palaver.page.text import MAX_TEXT, name, to_json, visible
 
@@ -98,9 +98,8 @@ def pack_threads(
         ``of``: for each conversation its chunk, first message in it, messages shown, messages
         in all; ``speakers``; ``ids``.
     """
-    speakers = corpus.table["speaker"]
-    names = speakers.drop_nulls().unique(maintain_order=True)
-    columns = _columns(corpus, names, shares, marks)
+    speakers = coded(corpus.table["speaker"])
+    columns = _columns(corpus, speakers.codes, shares, marks)
     if rebuilt is not None:
         columns["q"] = rebuilt.tolist()
     rows, chunks, of = _Rows(columns), [], []
@@ -115,7 +114,7 @@ def pack_threads(
     ids = corpus.table["conversation"].gather(corpus.conversation_offsets[:-1])
     return chunks, {
         "of": of,
-        "speakers": [name(speaker) for speaker in names],
+        "speakers": [name(speaker) for speaker in speakers.names],
         "ids": [name(conversation) for conversation in ids],
     }
 
@@ -148,11 +147,9 @@ class _Rows:
 
 
 def _columns(
-    corpus: Corpus, names: pl.Series, shares: NDArray[np.float64], marks: Marks
+    corpus: Corpus, speakers: NDArray[np.int32], shares: NDArray[np.float64], marks: Marks
 ) -> dict[str, Sequence[Any]]:
     table = corpus.table
-    numbers = pl.int_range(len(names), dtype=pl.Int32, eager=True)
-    speakers = table["speaker"].replace_strict(names, numbers, default=-1, return_dtype=pl.Int32)
     texts = [visible(text) for text in table["text"]]
     long = table["text"].str.len_chars().to_numpy() > MAX_TEXT
     for row in np.flatnonzero(long).tolist():
@@ -161,7 +158,7 @@ def _columns(
         "t": texts,
         "r": marks.runs,
         "p": corpus.parents.tolist(),
-        "s": speakers.to_list(),
+        "s": speakers.tolist(),
         "m": table["time"].dt.epoch("s").to_list(),
         "b": [pack(_bar(row)) for row in shares],
     }

@@ -9,6 +9,7 @@ import polars as pl
 from scipy import sparse
 
 from palaver.corpus.table import Corpus
+from palaver.encode.tokens import coded
 from palaver.errors import InputError
 from palaver.params import check, one_of, real, whole
 from palaver.ranking.grasshopper import grasshopper
@@ -37,16 +38,13 @@ def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]
     names : list of str
         In order of first appearance.
     """
-    speakers = corpus.table["speaker"]
-    names = speakers.drop_nulls().unique(maintain_order=True)
-    if not len(names):
+    speakers = coded(corpus.table["speaker"])
+    codes, names = speakers.codes, speakers.names
+    if not names:
         raise InputError(
             "people: the messages have no speakers; if the file has them under another name, "
             'read it with columns={"speaker": "that name"} (--column speaker=...)'
         )
-    codes = speakers.replace_strict(
-        names, pl.int_range(len(names), eager=True), default=-1, return_dtype=pl.Int64
-    ).to_numpy()
     if not (corpus.parents >= 0).any():
         raise InputError(
             "people: no message replies to another; for talk without reply links let each message "
@@ -60,7 +58,7 @@ def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]
     replies = sparse.csr_matrix((np.ones(len(source)), (source, target)), shape=shape)
     if direction != "answered":
         replies = replies.T if direction == "answering" else replies + replies.T
-    return sparse.csr_matrix(replies + sparse.eye(len(names))), names.to_list()
+    return sparse.csr_matrix(replies + sparse.eye(len(names))), names
 
 
 def people(
