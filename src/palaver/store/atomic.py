@@ -39,8 +39,7 @@ def replace_file(path: str | Path) -> Iterator[Path]:
         The file cannot be written; what was there before is untouched.
     """
     target = _real(path)
-    temporary = _temporary(target)
-    try:
+    with explained(path), _discarding(_beside(target)) as temporary:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         if target.is_file():
@@ -48,12 +47,6 @@ def replace_file(path: str | Path) -> Iterator[Path]:
         sync(temporary)
         _rename(temporary, target)
         sync(target.parent)
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise store_error(Path(path), error) from error
-    finally:
-        _discard(temporary)
 
 
 @contextmanager
@@ -69,8 +62,7 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
         The folder cannot be written; what was there before is untouched.
     """
     target = _real(path)
-    temporary = _temporary(target)
-    try:
+    with explained(path), _discarding(_beside(target)) as temporary:
         temporary.mkdir(parents=True)
         yield temporary
         for file in temporary.rglob("*"):
@@ -78,12 +70,6 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
         sync(temporary)
         _swap(temporary, target)
         sync(target.parent)
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise store_error(Path(path), error) from error
-    finally:
-        _discard(temporary)
 
 
 def sync(path: Path) -> None:
@@ -100,11 +86,16 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def store_error(path: Path, error: OSError) -> StoreError:
-    """Say why something cannot be written, and what to do."""
-    reason = error.strerror or str(error)
-    advice = _ADVICE.get(error.errno or 0)
-    return StoreError(f"{path}: cannot be written ({advice or reason})")
+@contextmanager
+def explained(path: str | Path) -> Iterator[None]:
+    """Say of what the system refuses why ``path`` cannot be written, and what to do."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        reason = _ADVICE.get(error.errno or 0) or error.strerror or str(error)
+        raise StoreError(f"{path}: cannot be written ({reason})") from error
 
 
 def _real(path: str | Path) -> Path:
@@ -112,9 +103,18 @@ def _real(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _temporary(path: Path) -> Path:
-    """Name a file beside ``path``: a rename is one step only within one disk."""
+def _beside(path: Path) -> Path:
+    """Name a temporary file beside ``path``: a rename is one step only within one disk."""
     return path.with_name(f".palaver-{secrets.token_hex(8)}.tmp")
+
+
+@contextmanager
+def _discarding(temporary: Path) -> Iterator[Path]:
+    """Remove what is left of a temporary file or folder in the end."""
+    try:
+        yield temporary
+    finally:
+        _discard(temporary)
 
 
 def _swap(new: Path, old: Path) -> None:
@@ -122,7 +122,7 @@ def _swap(new: Path, old: Path) -> None:
     if not old.exists():
         _rename(new, old)
         return
-    aside = _temporary(old)
+    aside = _beside(old)
     _rename(old, aside)
     try:
         _rename(new, old)

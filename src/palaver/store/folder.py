@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.errors import DamagedStoreError, NewerStoreError, StoreError
-from palaver.store.atomic import replace_file, store_error, sync
+from palaver.store.atomic import explained, replace_file, sync
 from palaver.store.remote import local_folder
 
 FORMAT = 1
@@ -87,29 +87,40 @@ def save(
     folder = Path(folder)
     generation = f"arrays-{secrets.token_hex(6)}"
     try:
-        target = folder / generation
-        target.mkdir(parents=True)
-        entries = {name: _write_array(target, name, array) for name, array in arrays.items()}
-        sync(target)
-        manifest = {
-            "format": FORMAT,
-            "kind": kind,
-            "versions": versions(),
-            "content": content,
-            "generation": generation,
-            "arrays": entries,
-        }
-        if keep_previous and (folder / MANIFEST).is_file():
-            with replace_file(folder / PREVIOUS) as path:
-                shutil.copyfile(folder / MANIFEST, path)
-        with replace_file(folder / MANIFEST) as path:
-            path.write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
-    except OSError as error:
+        with explained(folder):
+            _write_generation(folder, generation, kind, content, arrays, keep_previous)
+    except StoreError:
         shutil.rmtree(folder / generation, ignore_errors=True)
-        if isinstance(error, StoreError):
-            raise
-        raise store_error(folder, error) from error
+        raise
     _remove_old(folder, keep_previous)
+
+
+def _write_generation(
+    folder: Path,
+    generation: str,
+    kind: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    keep_previous: bool,
+) -> None:
+    """Write arrays into a subfolder of their own, then the manifest that names them."""
+    target = folder / generation
+    target.mkdir(parents=True)
+    entries = {name: _write_array(target, name, array) for name, array in arrays.items()}
+    sync(target)
+    manifest = {
+        "format": FORMAT,
+        "kind": kind,
+        "versions": versions(),
+        "content": content,
+        "generation": generation,
+        "arrays": entries,
+    }
+    if keep_previous and (folder / MANIFEST).is_file():
+        with replace_file(folder / PREVIOUS) as path:
+            shutil.copyfile(folder / MANIFEST, path)
+    with replace_file(folder / MANIFEST) as path:
+        path.write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
 
 
 def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -> Stored:

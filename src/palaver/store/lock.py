@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from palaver.errors import LockedStoreError
-from palaver.store.atomic import store_error
+from palaver.store.atomic import explained
 
 if sys.platform == "win32":
     import msvcrt
@@ -33,11 +33,9 @@ def locked(folder: str | Path) -> Iterator[None]:
         Another process, or another part of this one, holds it.
     """
     path = Path(folder) / "lock"
-    try:
+    with explained(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise store_error(Path(folder), error) from error
     try:
         try:
             _acquire(descriptor)
