@@ -10,6 +10,7 @@ Entropies are in bits. scikit-learn and igraph work in nats: divide theirs by ``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from palaver.errors import ParameterError
-from palaver.evaluate.labels import numbered
+from palaver.evaluate.labels import cells_of, numbered
 from palaver.params import check, one_of, real
 
 #: A float, or an array with one value for each table of a stack.
@@ -45,18 +46,9 @@ def contingency(
     array of float64, shape (n_found, n_gold)
         Rows and columns in sorted order of the labels that occur.
     """
-    rows, n_found = numbered(found)
-    columns, n_gold = numbered(gold)
-    if len(rows) != len(columns):
-        raise ParameterError(
-            f"found and gold must have one label an item, got {len(rows)} and {len(columns)}"
-        )
-    kept = (rows >= 0) & (columns >= 0)
-    if not kept.any():
-        raise ParameterError("no item has both a found class and a gold label")
-    cells = rows[kept] * n_gold + columns[kept]
+    cells, kept, shape = cells_of(found, gold)
     values = None if weights is None else np.asarray(weights, float)[kept]
-    return np.bincount(cells, values, n_found * n_gold).reshape(n_found, n_gold).astype(float)
+    return np.bincount(cells, values, math.prod(shape)).reshape(shape).astype(float)
 
 
 def _table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,18 +146,37 @@ def grouped_contingency(
     shape : (n_found, n_gold)
         ``counts.sum(axis=0).reshape(shape)`` is the table of counts of all groups.
     """
+    cells, kept, shape = cells_of(found, gold)
+    places = np.asarray(groups, np.int64)
+    height = n_groups if n_groups is not None else int(places.max()) + 1
+    counts = csr_array(
+        (np.ones(len(cells)), (places[kept], cells)), shape=(height, math.prod(shape))
+    )  # equal places add up
+    return counts, shape
+
+
+def cells_of(
+    found: ArrayLike, gold: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], tuple[int, int]]:
+    """Return the cell of a table, flat, that each item with both labels counts in.
+
+    Returns
+    -------
+    cells : array of int64, shape (n_kept,)
+    kept : array of bool, shape (n_items,)
+        Items that have both.
+    shape : (n_found, n_gold)
+    """
     rows, n_found = numbered(found)
     columns, n_gold = numbered(gold)
-    places = np.asarray(groups, np.int64)
+    if len(rows) != len(columns):
+        raise ParameterError(
+            f"found and gold must have one label an item, got {len(rows)} and {len(columns)}"
+        )
     kept = (rows >= 0) & (columns >= 0)
     if not kept.any():
         raise ParameterError("no item has both a found class and a gold label")
-    cells = rows[kept] * n_gold + columns[kept]
-    height = n_groups if n_groups is not None else int(places.max()) + 1
-    counts = csr_array(
-        (np.ones(len(cells)), (places[kept], cells)), shape=(height, n_found * n_gold)
-    )  # equal places add up
-    return counts, (n_found, n_gold)
+    return rows[kept] * n_gold + columns[kept], kept, (n_found, n_gold)
 
 
 def random_classes(n_items: int, n_classes: int, seed: int = 0) -> NDArray[np.int64]:

@@ -13,15 +13,15 @@ from palaver import rng
 from palaver.params import check, one_of, real, whole
 from palaver.ranking.grasshopper import grasshopper, stationary_scores
 from palaver.ranking.result import Ranking, pick, sorted_ranking
-from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
+from palaver.ranking.walk import LIMITS, Graph, Walk, how_many, make_walk
 
 
 def pagerank(
     W: Graph, prior: ArrayLike | None = None, weight: float = 0.85, top: int | None = None
 ) -> Ranking:
     """Rank by the stationary distribution alone: central items, however alike."""
-    walk = _walk("pagerank", W, prior, weight)
-    n_ranked = checked_top(top, walk.n_items)
+    walk = _walk("pagerank", W, prior, weight, top)
+    n_ranked = how_many(top, walk.n_items)
     return sorted_ranking(stationary_scores(walk), n_ranked, "pagerank", walk)
 
 
@@ -39,7 +39,7 @@ def lexrank(
     ``threshold`` waits until all others are ranked. Similarities are those of the graph, or
     given apart, where the graph only says whether items are similar.
     """
-    walk = _walk("lexrank", W, prior, weight)
+    walk = _walk("lexrank", W, prior, weight, top)
     check("lexrank", {"threshold": real(0)}, {"threshold": threshold})
     central = sorted_ranking(stationary_scores(walk), walk.n_items, "lexrank", walk)
     similar = sparse.csr_matrix(W if similarity is None else similarity)
@@ -51,7 +51,7 @@ def lexrank(
             waits[near[near != item]] = True
     waiting = waits[central.order]
     places = np.concatenate((np.flatnonzero(~waiting), np.flatnonzero(waiting)))
-    places = places[: checked_top(top, walk.n_items)]
+    places = places[: how_many(top, walk.n_items)]
     return Ranking(
         central.order[places], central.scores[places], central.tied[places],
         np.zeros(len(places)), "lexrank", walk,
@@ -71,8 +71,8 @@ def mmr(
     a ranked item``. Relevance is the prior, or the sum of an item's edges where there is
     none; both it and the similarities are divided by their largest.
     """
-    walk = _walk("mmr", W, prior, weight)
-    n_ranked = checked_top(top, walk.n_items)
+    walk = _walk("mmr", W, prior, weight, top)
+    n_ranked = how_many(top, walk.n_items)
     edges = sparse.csr_matrix(W, dtype=np.float64)
     relevance = _edge_sums(edges) if prior is None else walk.prior
     relevance = weight * relevance / max(relevance.max(), np.finfo(float).tiny)
@@ -99,9 +99,9 @@ def degree(
     W: Graph, prior: ArrayLike | None = None, weight: float = 0.5, top: int | None = None
 ) -> Ranking:
     """Rank by the sum of the edges that arrive; the prior plays no part in it."""
-    walk = _walk("degree", W, prior, weight)
+    walk = _walk("degree", W, prior, weight, top)
     scores = _edge_sums(sparse.csr_matrix(W, dtype=np.float64))
-    return sorted_ranking(scores, checked_top(top, walk.n_items), "degree", walk)
+    return sorted_ranking(scores, how_many(top, walk.n_items), "degree", walk)
 
 
 def random(
@@ -112,14 +112,14 @@ def random(
     seed: int = 0,
 ) -> Ranking:
     """Rank at random, which neither the graph nor the prior plays a part in."""
-    walk = _walk("random", W, prior, weight)
+    walk = _walk("random", W, prior, weight, top)
     check("random", {"seed": whole(0)}, {"seed": seed})
     scores = rng.generator(seed, "random ranking").permutation(walk.n_items).astype(np.float64)
-    return sorted_ranking(scores, checked_top(top, walk.n_items), "random", walk)
+    return sorted_ranking(scores, how_many(top, walk.n_items), "random", walk)
 
 
-def _walk(owner: str, W: Graph, prior: ArrayLike | None, weight: float) -> Walk:
-    check(owner, {"weight": real(0, 1)}, {"weight": weight})
+def _walk(owner: str, W: Graph, prior: ArrayLike | None, weight: float, top: int | None) -> Walk:
+    check(owner, LIMITS, {"weight": weight, "top": top})
     return make_walk(W, prior, weight)
 
 

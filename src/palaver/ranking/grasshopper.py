@@ -14,10 +14,10 @@ from palaver.params import Limit, check, one_of, real
 from palaver.ranking.exact import rank_exactly, stationary
 from palaver.ranking.iterative import rank_iteratively, stationary_iteratively
 from palaver.ranking.result import Ranking, sorted_ranking
-from palaver.ranking.walk import Graph, Walk, checked_top, make_walk
+from palaver.ranking.walk import LIMITS, Graph, Walk, how_many, make_walk
 
-LIMITS: dict[str, Limit] = {
-    "weight": real(0, 1),
+_LIMITS: dict[str, Limit] = {
+    **LIMITS,
     "escape": real(0, 1),
     "solver": one_of("auto", "exact", "iterative"),
 }
@@ -69,9 +69,10 @@ def grasshopper(
     >>> pv.grasshopper(two_groups, prior=[1, 2, 1, 1, 1.5, 1], top=2).order.tolist()
     [1, 4]
     """
-    check("grasshopper", LIMITS, {"weight": weight, "escape": escape, "solver": solver})
+    given = {"weight": weight, "top": top, "escape": escape, "solver": solver}
+    check("grasshopper", _LIMITS, given)
     walk = make_walk(W, prior, weight)
-    n_ranked = checked_top(top, walk.n_items)
+    n_ranked = how_many(top, walk.n_items)
     if weight == 0:
         return _by_prior(walk, n_ranked, escape)
     if escape == 1:

@@ -56,7 +56,7 @@ def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
     return sparse.csr_matrix(scale @ counts)
 
 
-def cosine_graph(vectors: Any, threshold: float = 0.1, *, weighted: bool = True) -> Any:
+def cosine_graph(vectors: Any, threshold: float = 0.1) -> Any:
     """Link texts whose cosine exceeds a threshold (Zhu et al. 2007, equation 6).
 
     Parameters
@@ -64,13 +64,11 @@ def cosine_graph(vectors: Any, threshold: float = 0.1, *, weighted: bool = True)
     vectors : csr matrix, shape (n_texts, n_words)
         Rows of length one, as :func:`tfidf` gives them.
     threshold : float
-    weighted : bool
-        Whether an edge weighs the cosine, or one.
 
     Returns
     -------
     csr matrix of float64, shape (n_texts, n_texts)
-        A text with words is linked to itself.
+        Cosines; a text with words is linked to itself.
     """
     columns = sparse.csc_matrix(vectors.T)
     parts = []
@@ -79,10 +77,7 @@ def cosine_graph(vectors: Any, threshold: float = 0.1, *, weighted: bool = True)
         part.data[part.data <= threshold] = 0.0
         part.eliminate_zeros()
         parts.append(part)
-    graph = sparse.vstack(parts, format="csr")
-    if not weighted:
-        graph.data[:] = 1.0
-    return graph
+    return sparse.vstack(parts, format="csr")
 
 
 def without_near_duplicates(

@@ -10,8 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from palaver.errors import InputError, ParameterError
+from palaver.errors import InputError
+from palaver.params import Limit, either, nothing, real, whole
 
+#: What every ranking lets one choose.
+LIMITS: dict[str, Limit] = {"weight": real(0, 1), "top": either(whole(1), nothing())}
 #: A graph: ``graph[i, j]`` is the weight of the edge from item i to item j.
 Graph = Any
 
@@ -177,10 +180,6 @@ def checked_prior(prior: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
     return values
 
 
-def checked_top(top: int | None, n_items: int) -> int:
+def how_many(top: int | None, n_items: int) -> int:
     """Return how many items to rank: all, or at most ``top``."""
-    if top is None:
-        return n_items
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-        raise ParameterError(f"grasshopper: top must be a whole number >= 1 or None, got {top!r}")
-    return min(int(top), n_items)
+    return n_items if top is None else min(int(top), n_items)
