@@ -112,7 +112,6 @@ def act_graph(
     *,
     tall: bool = False,
     least: float = STEPS[0],
-    show_less: bool = False,
 ) -> Svg:
     """Draw the graph of classes in order of rank.
 
@@ -127,12 +126,10 @@ def act_graph(
     tall : bool
         For narrow screens.
     least : float
-        Edges weaker than this are drawn but hidden.
-    show_less : bool
-        Show edges that lower.
+        Edges weaker than this are drawn but hidden, and so are all that lower.
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
-    drawn = [_edge(edge, layout, least, show_less) for edge in edges]
+    drawn = [_edge(edge, layout, least) for edge in edges]
     node = _node_in_column if tall else _node
     nodes = [node(k, layout, float(shares[k]), names[k], telling[k]) for k in range(len(shares))]
     return Svg(
@@ -203,12 +200,12 @@ def wrap(text: str, size: int) -> list[str]:
     return [text[:at], shorten(text[at:].strip(), size)]
 
 
-def _edge(edge: Edge, layout: Layout, least: float, show_less: bool) -> str:
+def _edge(edge: Edge, layout: Layout, least: float) -> str:
     strength = max(edge.effect, 1 / max(edge.effect, 1e-9))
     width = 1.2 + (1.3 if edge.effect > 1 else 0.3) * min(np.log2(strength), 4.5)
     path, tip, angle = _path(edge, layout, 4 + 1.6 * width)
     size = 5 + 1.5 * width
-    hidden = strength < least or (edge.effect < 1 and not show_less)
+    hidden = strength < least or edge.effect < 1
     kind = "edge" + (" less" if edge.effect < 1 else "") + (" start" if edge.source < 0 else "")
     return tag(
         "g",

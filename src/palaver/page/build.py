@@ -23,7 +23,6 @@ from palaver.page.findings import Annotator, Findings, gather, rows_of
 from palaver.page.groups import make_groups
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
-from palaver.page.rebuilt import rebuilt_parents
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
@@ -134,7 +133,7 @@ def render(
     topics = sections.make_topics(findings, hidden)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
-    rebuilt = None if rebuilder is None else rebuilt_parents(rebuilder, part)
+    rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
     chunks, index = pack_threads(
         part, findings.shown, findings.shares[rows], findings.marks, rebuilt
     )

@@ -17,7 +17,7 @@ from palaver.page.findings import Findings, telling_words
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
-from palaver.page.text import MAX_WORD, name, visible
+from palaver.page.text import MAX_WORD, excerpt, name
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
@@ -154,10 +154,9 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
     at = int(np.searchsorted(shown.conversations, conversation))
     is_there = at < len(shown.conversations) and shown.conversations[at] == conversation
     is_there = is_there and place < shown.lengths[at]
-    text = corpus.table["text"][row]
     speaker = corpus.table["speaker"][row]
     return {
-        "text": visible(text, _EXCERPT) + ("…" if len(text) > _EXCERPT else ""),
+        "text": excerpt(corpus.table["text"][row], _EXCERPT),
         "speaker": name(speaker) if speaker is not None else None,
         "share": float(findings.shares[row, rank]),
         "thread": at if is_there else None,

@@ -9,7 +9,7 @@ import polars as pl
 from palaver.page.findings import Findings
 from palaver.page.quality import shade
 from palaver.page.sections import Act
-from palaver.page.text import MAX_WORD, name, visible
+from palaver.page.text import MAX_WORD, excerpt, name
 
 _ERRORS, _WORDS, _EXCERPT = 12, 8, 200
 
@@ -60,7 +60,7 @@ def _errors(table: pl.DataFrame, ranks: dict[str, int]) -> list[dict[str, Any]]:
     """Return the surest mistakes."""
     return [
         {
-            "text": visible(row["text"] or "")[:_EXCERPT],
+            "text": excerpt(row["text"] or "", _EXCERPT),
             "label": name(row["label"], 40),
             "rank": ranks[row["tag"]],
             "probability": row["probability"],

@@ -29,6 +29,11 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
     return shown.encode("utf-8", "replace").decode() if not shown.isascii() else shown
 
 
+def excerpt(text: str, limit: int) -> str:
+    """Return the start of a text, with an ellipsis where there is more."""
+    return visible(text, limit) + ("…" if len(text) > limit else "")
+
+
 def name(text: str, limit: int = MAX_NAME) -> str:
     """Return a name or word on one line, cut with an ellipsis."""
     line = " ".join(visible(text, 4 * limit).split())

@@ -13,7 +13,7 @@ from palaver.corpus.table import Corpus
 from palaver.draw.walk import walk_chart
 from palaver.encode import Encoded
 from palaver.encode.documents import documents_of
-from palaver.page.text import visible
+from palaver.page.text import excerpt
 
 _WALKS = 6  # documents that are shown
 _EXCERPT = 280
@@ -63,8 +63,7 @@ def make_walks(walks: list[Walk], corpus: Corpus, names: list[str]) -> list[dict
     texts = corpus.table["text"]
     return [
         {
-            "text": visible(texts[walk.row], _EXCERPT)
-            + ("…" if len(texts[walk.row]) > _EXCERPT else ""),
+            "text": excerpt(texts[walk.row], _EXCERPT),
             "picture": walk_chart(walk.ranks, walk.weights, names),
             "ranks": list(dict.fromkeys(walk.ranks)),
         }
