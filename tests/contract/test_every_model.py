@@ -1,5 +1,6 @@
 """What every model of the registry must do, whoever wrote it."""
 
+import functools
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import palaver as pv
+from palaver import store
 from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
 from palaver.fit import Interrupted
@@ -79,6 +81,12 @@ def make(name, n_classes=3, **params):
     return kind(**{**SMALL, **extras(name), **kind.sized(n_classes), **params})
 
 
+@pytest.fixture(scope="module")
+def fitted(encoded):
+    """Give a short fit of a model, made once: for tests that ask it and change nothing."""
+    return functools.cache(lambda name: make(name).fit(encoded))
+
+
 def estimates(model):
     arrays = [model.class_words_, model.class_shares_]
     arrays += [model.trace_.to_numpy(), *model.chains_[-1].values(), *model.draws_.values()]
@@ -104,14 +112,9 @@ def test_fit_gives_distributions(name, params, corpus, encoded):
 
 
 @pytest.mark.parametrize(("name", "params"), CASES)
-def test_same_bytes_for_any_number_of_workers(name, params):
-    corpus = encode(pv.sample(60))
-    many = [
-        estimates(
-            make(name, **params, n_chains=2, n_jobs=n_jobs).set_params(n_sweeps=6).fit(corpus)
-        )
-        for n_jobs in (1, 2, 3)
-    ]
+def test_same_bytes_for_any_number_of_workers(name, params, encoded):
+    short = {**params, "n_sweeps": 6, "n_chains": 2}
+    many = [estimates(make(name, **short, n_jobs=n_jobs).fit(encoded)) for n_jobs in (1, 2, 3)]
     assert many[0] == many[1] == many[2]
 
 
@@ -134,8 +137,8 @@ def test_same_bytes_for_any_number_of_workers_on_many_shards(name, encoded, smal
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_seeds_matter_and_repeat(name, encoded):
-    first = estimates(make(name).fit(encoded))
+def test_seeds_matter_and_repeat(name, encoded, fitted):
+    first = estimates(fitted(name))
     assert estimates(make(name).fit(encoded)) == first
     assert estimates(make(name, random_state=2).fit(encoded)) != first
 
@@ -194,25 +197,25 @@ from palaver.models import model_class
 kind = model_class(sys.argv[1])
 extra = json.loads(sys.argv[3])
 model = kind(**kind.sized(3), n_sweeps=40, n_chains=2, n_jobs=2, random_state=1, **extra)
-encoded = encode(pv.sample(30))
-print("ready", flush=True)
-model.fit(encoded, folder=sys.argv[2], checkpoint_seconds=0.0,
-          callbacks=[lambda s, c: time.sleep(0.01)])
+model.fit(encode(pv.sample(30)), folder=sys.argv[2], checkpoint_seconds=0.0,
+          callbacks=[lambda s, c: print(s, flush=True) or time.sleep(0.05)])
 """
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_killed_at_random_moments_and_resumed_equals_uninterrupted(name, tmp_path):
-    pauses = np.random.default_rng(len(name)).uniform(0.1, 1.0, 3)
-    for pause in pauses:
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, name, str(tmp_path), json.dumps(extras(name))],
-            stdout=subprocess.PIPE,
-        )
-        child.stdout.readline()
-        time.sleep(pause)
-        child.kill()
-        child.communicate()
+def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(name, tmp_path):
+    """That it does so from any moment is what test_loop.py kills many times for."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, name, str(tmp_path), json.dumps(extras(name))],
+        stdout=subprocess.PIPE,
+    )
+    for _ in range(2):  # after its second sweep, the first one is in the checkpoint
+        assert child.stdout.readline()
+    time.sleep(np.random.default_rng(len(name)).uniform(0.0, 0.5))
+    child.kill()
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL, "the fit ended before it could be killed"
+    assert store.is_stored(tmp_path / "checkpoint")
     encoded = encode(pv.sample(30))
     resumed = make(name, n_sweeps=40, n_chains=2).fit(encoded, folder=tmp_path)
     assert estimates(resumed) == estimates(make(name, n_sweeps=40, n_chains=2).fit(encoded))
@@ -293,8 +296,8 @@ def test_no_messages(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_new_conversations_with_unknown_words(name, encoded):
-    model = make(name).fit(encoded)
+def test_new_conversations_with_unknown_words(name, fitted):
+    model = fitted(name)
     new = tiny(("n", "1", None, "xyzzy plugh"), ("n", "2", "1", "thanks, that worked!"))
     shares = model.transform(new)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -305,16 +308,16 @@ def test_new_conversations_with_unknown_words(name, encoded):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_conversations_classes_do_not_depend_on_the_others(name, corpus, encoded):
-    model = make(name).fit(encoded)
+def test_a_conversations_classes_do_not_depend_on_the_others(name, corpus, fitted):
+    model = fitted(name)
     whole = model.transform(corpus)
     first = corpus.take(np.arange(10))
     np.testing.assert_array_equal(model.transform(first), whole[: first.n_messages])
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_tables(name, corpus, encoded, tmp_path):
-    model = make(name).fit(encoded)
+def test_tables(name, corpus, fitted, tmp_path):
+    model = fitted(name)
     top = model.top_words(5)
     assert top.columns == ["class", "rank", "word", "probability", "distinctiveness"]
     assert top.height == 15
@@ -333,15 +336,15 @@ def test_tables(name, corpus, encoded, tmp_path):
 
 
 @pytest.mark.parametrize("name", WORDED)
-def test_tokens_with_their_classes(name, corpus, encoded):
-    tokens = make(name).fit(encoded).token_classes(corpus)
+def test_tokens_with_their_classes(name, corpus, encoded, fitted):
+    tokens = fitted(name).token_classes(corpus)
     assert tokens.height == encoded.n_tokens
     assert tokens.columns == ["message", "token", "word", "class", "probability"]
 
 
 @pytest.mark.parametrize("name", WORDED)
-def test_simulated_threads_have_the_shape_asked_for(name, corpus, encoded):
-    model = make(name).fit(encoded)
+def test_simulated_threads_have_the_shape_asked_for(name, encoded, fitted):
+    model = fitted(name)
     like = model.simulate(encoded, seed=4)
     np.testing.assert_array_equal(like.parents, encoded.parents)
     lengths = like.table["tokens"].list.len().to_numpy()
@@ -352,8 +355,8 @@ def test_simulated_threads_have_the_shape_asked_for(name, corpus, encoded):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_shares_and_coherence(name, corpus, encoded):
-    model = make(name).fit(encoded)
+def test_shares_and_coherence(name, corpus, fitted):
+    model = fitted(name)
     table = model.shares(corpus, by="speaker", top=4)
     assert table["group"].n_unique() == 5
     sums = table.group_by("group").agg(pl.col("share").sum())["share"]

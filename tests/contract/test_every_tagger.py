@@ -1,5 +1,6 @@
 """What every tagger of the registry must do, whoever wrote it."""
 
+import functools
 import os
 import signal
 
@@ -35,6 +36,12 @@ def make(name, **params):
     return tagger_class(name)(**{**PARAMS[name], **params})
 
 
+@pytest.fixture(scope="module")
+def fitted(corpus):
+    """Give a tagger trained once: for tests that ask it and change nothing."""
+    return functools.cache(lambda name: make(name).fit(corpus))
+
+
 def estimates(tagger):
     """All learned numbers, to the bit."""
     return {key: array.tobytes() for key, array in tagger.chains_[0].items()}
@@ -57,8 +64,8 @@ def test_learns_the_acts_of_the_sample(name, parts):
     assert set(tagger.tags_) == set(train.table["act"].unique())
 
 
-def test_probabilities_and_tags(name, corpus):
-    tagger = make(name).fit(corpus)
+def test_probabilities_and_tags(name, corpus, fitted):
+    tagger = fitted(name)
     shares = tagger.predict_proba(corpus)
     assert shares.shape == (corpus.n_messages, len(tagger.tags_))
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -75,8 +82,8 @@ def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
     assert many[0] == many[1]
 
 
-def test_saved_and_loaded(name, corpus, tmp_path):
-    tagger = make(name).fit(corpus)
+def test_saved_and_loaded(name, corpus, fitted, tmp_path):
+    tagger = fitted(name)
     tagger.save(tmp_path / "run")
     again = pv.load(tmp_path / "run")
     assert type(again) is type(tagger)
@@ -86,8 +93,8 @@ def test_saved_and_loaded(name, corpus, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(corpus), tagger.predict_proba(corpus))
 
 
-def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, tmp_path):
-    whole = make(name).fit(corpus)
+def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, fitted, tmp_path):
+    whole = fitted(name)
 
     def interrupt(sweep, chains):
         if sweep == 3:
@@ -172,8 +179,8 @@ def test_labels_that_training_never_saw_count_as_errors(name, corpus):
             act=pl.Series([None, None], dtype=pl.String)))  # fmt: skip
 
 
-def test_tables(name, corpus):
-    tagger = make(name).fit(corpus)
+def test_tables(name, corpus, fitted):
+    tagger = fitted(name)
     tagged = tagger.annotate(corpus)
     np.testing.assert_array_equal(tagged.table["tag"], tagger.predict(corpus))
     rows = np.arange(corpus.n_messages)
@@ -193,16 +200,16 @@ def test_tables(name, corpus):
     np.testing.assert_allclose(tagger.transitions_.sum(axis=1), 1)
 
 
-def test_encoded_data_give_the_same(name, corpus):
-    tagger = make(name).fit(corpus)
+def test_encoded_data_give_the_same(name, corpus, fitted):
+    tagger = fitted(name)
     assert estimates(make(name).fit(encode(corpus, min_count=1))) == estimates(tagger)
     np.testing.assert_array_equal(
         tagger.predict(encode(corpus, min_count=1)), tagger.predict(corpus)
     )
 
 
-def test_a_conversations_tags_do_not_depend_on_the_others(name, corpus):
-    tagger = make(name).fit(corpus)
+def test_a_conversations_tags_do_not_depend_on_the_others(name, corpus, fitted):
+    tagger = fitted(name)
     first = corpus.take(np.arange(10))
     np.testing.assert_allclose(
         tagger.predict_proba(first), tagger.predict_proba(corpus)[: first.n_messages], rtol=1e-12

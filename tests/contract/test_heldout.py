@@ -1,5 +1,7 @@
 """Held-out likelihoods of every thread model: shapes, edges, the same bytes for any workers."""
 
+import functools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -23,6 +25,12 @@ def split():
     return pv.sample(60).split(seed=1)
 
 
+@pytest.fixture(scope="module")
+def fitted(split):
+    """Give a short fit of a model, made once: for tests that ask it and change nothing."""
+    return functools.cache(lambda name, background: make(name, background=background).fit(split[0]))
+
+
 @pytest.fixture
 def small_shards(monkeypatch):
     import palaver.encode.shards as module
@@ -32,9 +40,11 @@ def small_shards(monkeypatch):
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 @pytest.mark.parametrize("background", [False, True, "message"])
-def test_same_bytes_for_any_number_of_workers(name, method, background, split, small_shards):
-    train, test = split
-    model = make(name, background=background).fit(train)
+def test_same_bytes_for_any_number_of_workers(
+    name, method, background, split, fitted, small_shards
+):
+    _, test = split
+    model = fitted(name, background).set_params(n_jobs=1)
     options = {"n_sweeps": 12, "n_particles": 20}
     first = model.log_likelihoods(test, method, **options)
     assert first.shape == (test.n_conversations,)
@@ -48,9 +58,9 @@ def test_same_bytes_for_any_number_of_workers(name, method, background, split, s
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
-def test_a_conversation_does_not_depend_on_the_others(name, method, split):
-    train, test = split
-    model = make(name).fit(train)
+def test_a_conversation_does_not_depend_on_the_others(name, method, split, fitted):
+    _, test = split
+    model = fitted(name, True)
     options = {"n_sweeps": 12, "n_particles": 20}
     whole = model.log_likelihoods(test, method, **options)
     first = test.take(np.arange(5))
@@ -58,11 +68,11 @@ def test_a_conversation_does_not_depend_on_the_others(name, method, split):
 
 
 @pytest.mark.parametrize("name", THREAD_MODELS)
-def test_unusual_use(name, split):
-    train, test = split
+def test_unusual_use(name, split, fitted):
+    _, test = split
     with pytest.raises(NotFittedError):
         make(name).perplexity(test)
-    model = make(name).fit(train)
+    model = fitted(name, True)
     with pytest.raises(ParameterError, match="method must be"):
         model.perplexity(test, "best")
     unknown = pv.Corpus.from_polars(test.table.head(2).with_columns(text=pl.lit("xyzzy plugh")))
