@@ -1,0 +1,28 @@
+"""docs/architecture.md shows the rooms and files as they are."""
+
+import re
+from pathlib import Path
+
+import palaver
+
+SOURCE = Path(palaver.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+
+
+def test_files_and_names_on_the_page_exist():
+    text = PAGE.read_text()
+    named = re.findall(r"`([a-z_0-9]+/[a-z_0-9/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?", text)
+    assert len(named) > 30
+    for file, names in named:
+        path = SOURCE / file if (SOURCE / file).exists() else PAGE.parents[1] / file
+        assert path.is_file(), f"{file} is gone; say in {PAGE.name} where its work is done now"
+        for name in re.findall(r"\w+", names):
+            defined = re.search(rf"^(?:def|class) {name}\b", path.read_text(), re.MULTILINE)
+            assert defined, f"there is no {name} in {file} any more; say in {PAGE.name} where it is"
+
+
+def test_every_file_of_the_models_is_on_the_page():
+    text = PAGE.read_text().partition("## The models")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"`(\w+\.py)`", text))
+    files = {path.name for path in (SOURCE / "models").glob("*.py")} - {"__init__.py"}
+    assert listed == files, f"the table of the models in {PAGE.name} differs"
