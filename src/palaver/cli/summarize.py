@@ -131,7 +131,7 @@ def _show_conversation(part: Corpus | str, summary: Summary) -> None:
         heading += f" of {counted(speakers.drop_nulls().n_unique(), 'speaker')}"
     times = part.table["time"].drop_nulls()
     if times.len():
-        heading += f", from {times.min():%Y-%m-%d} to {times.max():%Y-%m-%d}"
+        heading += f", from {str(times.min())[:10]} to {str(times.max())[:10]}"
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for row in summary.table.sort("document", "position").iter_rows(named=True):
         who = speakers[row["message"]]
