@@ -144,9 +144,11 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
         raise StoreError(f"{folder}: is not a folder written by Palaver (no {MANIFEST})")
     try:
         return _load_generation(folder, MANIFEST, kind, mapped)
-    except DamagedStoreError:
+    except DamagedStoreError as damage:
         if not (folder / PREVIOUS).is_file():
-            raise
+            raise DamagedStoreError(
+                f"{damage}; take the folder from a backup, or make it anew"
+            ) from damage
         stored = _load_generation(folder, PREVIOUS, kind, mapped)
         return Stored(stored.kind, stored.content, stored.arrays, stored.versions, True)
 
