@@ -149,6 +149,28 @@ def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
     assert 0.05 < model.class_probability_ < 0.95  # the switch counts tokens, not seeds
 
 
+@pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
+def test_labels_of_the_block_hmm(sampler, corpus, encoded, small_shards, tmp_path):
+    params = {"n_classes": 14, "labels": "some", "n_sweeps": 60, "sampler": sampler}
+    model = pv.BlockHMM(**params, random_state=2).fit(encoded)
+    model.save(tmp_path)
+    names = pv.load(tmp_path).class_names_
+    assert names == sorted(set(corpus.table["some"].drop_nulls()))
+    engine = model._engine(encoded)
+    shared = engine.start(np.random.default_rng(0))
+    for shard in model._shards(encoded, engine):
+        known = shard.fixed_classes >= 0
+        assert 0.4 < known.mean() < 0.6
+        state = engine.open(shared, shard, np.array([1, 2], np.uint64))
+        np.testing.assert_array_equal(state["message_classes"][known], shard.fixed_classes[known])
+    acts = corpus.table["act"].to_list()
+    found = model.transform(corpus, 10).argmax(axis=1)
+    right = np.array([[*names, *[""] * 14][k] == act for k, act in zip(found, acts, strict=True)])
+    silent = corpus.table["some"].is_null().to_numpy()
+    _, counts = np.unique(np.array(acts)[silent], return_counts=True)
+    assert right[silent].mean() > 1.5 * counts.max() / counts.sum()
+
+
 @pytest.mark.parametrize("name", ["dirichlet", "sentences", "features", "parents"])
 def test_replies_are_rebuilt(name, corpus):
     part = corpus.take(range(12))

@@ -40,6 +40,8 @@ from palaver.kernels.block_hmm import (
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
+NO_LABELS = np.empty(0, np.int16)
+
 # parent, message and most children share one class: the corrections [a=k=c] and [a=k] matter
 SELF_TRANSITIONS = make_forest(
     [[0, 1], [1, 1, 0], [0], [], [2, 0], [1]], [-1, 0, 1, 1, 1, 1], n_words=3
@@ -108,8 +110,8 @@ def sweeps(
     for s in range(n_sweeps):
         key[1] = s
         collapsed_sweep(
-            tokens, offsets, parents, alpha, omega, switch, switch_prior, key,
-            classes, background, words, totals, edges,
+            tokens, offsets, parents, np.empty(0, np.int16), alpha, omega, switch, switch_prior,
+            key, classes, background, words, totals, edges,
         )  # fmt: skip
         code = 0
         for b in range(len(classes)):
@@ -133,10 +135,10 @@ def run_sweeps(forest, classes, background, priors: Priors, n_sweeps: int) -> np
     return codes
 
 
-def one_sweep(forest, classes, background, priors: Priors, key) -> None:
+def one_sweep(forest, classes, background, priors: Priors, key, fixed=NO_LABELS) -> None:
     words, totals, edges = count(forest, classes, background, priors.n_classes)
     collapsed_sweep(
-        forest.tokens, forest.message_offsets, forest.parents, priors.transition_prior,
+        forest.tokens, forest.message_offsets, forest.parents, fixed, priors.transition_prior,
         priors.omega, priors.switch, priors.switch_prior, key, classes, background,
         words, totals, edges,
     )  # fmt: skip
@@ -446,3 +448,22 @@ def test_all_uses_share_one_signature():
         compiled = [len(kernel.signatures) for kernel in kernels]
         assert before in (None, compiled)
         before = compiled
+
+
+def test_known_classes_are_kept_and_the_others_drawn_as_ever():
+    forest = SELF_TRANSITIONS
+    priors = random_priors(np.random.default_rng(18), 3, SWITCH_OFF)
+    classes = np.array([0, 1, 2, 0, 1, 2], np.int16)
+    background = np.zeros(forest.n_tokens, np.uint8)
+    fixed = np.array([-1, 1, -1, -1, -1, 2], np.int16)
+    free = 0
+    for s in range(20):
+        key = np.array([8, s], np.uint64)
+        before = classes.copy()
+        one_sweep(forest, classes, background, priors, key, fixed)
+        np.testing.assert_array_equal(classes[fixed >= 0], fixed[fixed >= 0])
+        free += (classes != before).sum()
+        twin = before.copy()
+        one_sweep(forest, twin, background, priors, key)
+        assert classes[0] == twin[0]  # nothing fixed comes before it
+    assert free > 10

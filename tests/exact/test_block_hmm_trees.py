@@ -35,6 +35,8 @@ from palaver.kernels.block_hmm_trees import (
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
+NO_LABELS = np.empty(0, np.int16)
+
 
 def emission_logs_of(parameters: Parameters) -> np.ndarray:
     logs = np.empty((len(parameters.word_weights), parameters.n_classes))
@@ -44,13 +46,13 @@ def emission_logs_of(parameters: Parameters) -> np.ndarray:
     return logs
 
 
-def sweep(forest: Forest, classes, background, parameters: Parameters, key):
+def sweep(forest: Forest, classes, background, parameters: Parameters, key, fixed=NO_LABELS):
     """One parallel sweep; returns log-likelihood and statistics."""
     n_classes = parameters.n_classes
     words = np.zeros((forest.n_words, n_classes + 1), np.int32)
     edges = np.zeros((n_classes + 1, n_classes), np.int64)
     likelihood = parallel_sweep(
-        forest.tokens, forest.message_offsets, forest.parents, forest.conversation_offsets,
+        forest.tokens, forest.message_offsets, forest.parents, fixed, forest.conversation_offsets,
         forest.first_conversation, parameters.rows, parameters.word_weights,
         emission_logs_of(parameters), parameters.switch, parameters.class_probability,
         parameters.switch_prior, key, classes, background, words, edges,
@@ -123,7 +125,7 @@ def test_downward_conditionals_multiply_to_the_enumerated_joint(switch):
         beliefs = np.empty((4, n_classes))
         columns = floored_columns(parameters.rows)
         filter_conversation(
-            0, 4, forest.tokens, forest.message_offsets, forest.parents, background,
+            0, 4, forest.tokens, forest.message_offsets, forest.parents, NO_LABELS, background,
             emission_logs_of(parameters), switch, columns, beliefs, np.empty((4, n_classes + 1)),
         )  # fmt: skip
         weights = np.empty(n_classes)
@@ -174,8 +176,8 @@ def many_sweeps(
     for s in range(n_sweeps):
         key[1] = s
         parallel_sweep(
-            tokens, offsets, parents, conversations, first, rows, weights, logs, switch,
-            probability, switch_prior, key, classes, background, words, edges,
+            tokens, offsets, parents, np.empty(0, np.int16), conversations, first, rows, weights,
+            logs, switch, probability, switch_prior, key, classes, background, words, edges,
         )  # fmt: skip
         code = 0
         for b in range(len(classes)):
@@ -364,3 +366,25 @@ def test_all_uses_share_one_signature():
         compiled = [len(kernel.signatures) for kernel in kernels]
         assert before in (None, compiled)
         before = compiled
+
+
+@pytest.mark.parametrize("switch", [SWITCH_OFF, SWITCH_CORPUS])
+def test_known_classes_are_kept_and_counted_in_the_likelihood(switch):
+    """The likelihood with a class known, summed over it, is that of the words alone."""
+    rng = np.random.default_rng(31)
+    for _ in range(4):
+        forest = random_forest(rng)
+        parameters = random_parameters(rng, 3, forest.n_words, switch)
+        classes, background = random_state(rng, forest, 3, switch)
+        key = np.array([3, 4], np.uint64)
+        whole = sweep(forest, classes, background, parameters, key)[0]
+        message = int(rng.integers(forest.n_messages))
+        parts = []
+        for k in range(3):
+            fixed = np.full(forest.n_messages, -1, np.int16)
+            fixed[message] = k
+            parts.append(sweep(forest, classes, background, parameters, key, fixed)[0])
+            assert classes[message] == k
+        np.testing.assert_allclose(np.logaddexp.reduce(parts), whole, rtol=1e-12)
+        posteriors, _ = posteriors_of(forest, background, parameters)
+        np.testing.assert_allclose(np.exp(np.array(parts) - whole), posteriors[message], rtol=1e-9)

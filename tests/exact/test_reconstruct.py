@@ -174,7 +174,7 @@ def test_features_of_found_parents_are_those_of_given_ones():
     features = ["position", "time_gap", "topic", "same_speaker"]
     model = pv.M4(n_classes=2, n_sweeps=2, features=features).fit(corpus)
     data = model._encode(corpus)
-    for given, found in zip(model.cut(data), model.unlinked(data), strict=True):
+    for given, found in zip(model.cut(data), model._unlinked(data), strict=True):
         linked = found.linked()
         np.testing.assert_array_equal(
             linked.designs[linked.base_index], given.designs[given.base_index]

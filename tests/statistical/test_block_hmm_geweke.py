@@ -188,8 +188,8 @@ def simulate_collapsed(
             )
             totals = words.sum(axis=0)
             collapsed_sweep(
-                tokens, offsets, parents, alpha, given_omega, switch, given_prior, key,
-                z, x, words, totals, edges,
+                tokens, offsets, parents, np.empty(0, np.int16), alpha, given_omega, switch,
+                given_prior, key, z, x, words, totals, edges,
             )  # fmt: skip
         draw_words(offsets, n_words, n_classes, omega, stream, z, x, tokens)
         describe(offsets, parents, n_classes, z, x, tokens, out[draw])
@@ -239,8 +239,8 @@ def simulate_parallel(
             words[:] = 0
             edges[:] = 0
         parallel_sweep(
-            tokens, offsets, parents, conversations, np.int64(0), rows, phi, logs, switch,
-            probability, switch_prior, key, z, x, words, edges,
+            tokens, offsets, parents, np.empty(0, np.int16), conversations, np.int64(0), rows, phi,
+            logs, switch, probability, switch_prior, key, z, x, words, edges,
         )  # fmt: skip
         # new words given everything; only the words' counts change
         if bug != COUNTS_NOT_CLEARED:

@@ -249,14 +249,16 @@ def collapsed_token_weights(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def collapsed_sweep(  # type: ignore[no-untyped-def]
-    tokens, message_offsets, parents, transition_prior, omega, switch, switch_prior, key,
-    message_classes, background, word_class_counts, class_totals, transition_counts,
+    tokens, message_offsets, parents, fixed_classes, transition_prior, omega, switch, switch_prior,
+    key, message_classes, background, word_class_counts, class_totals, transition_counts,
 ):  # fmt: skip
     """Resample each message's class, then its switches given the class; all else integrated out.
 
     Parameters
     ----------
     tokens, message_offsets, parents : arrays of the corpus (one shard). IN
+    fixed_classes : array of int16, shape (n_messages,) or (0,). IN
+        Known classes, -1 where they are to be found; messages of known class must have it.
     transition_prior : array of float64, shape (K,). IN
     omega : float; switch : int; switch_prior : array of float64, shape (2,). IN
     key : array of uint64, shape (2,). IN
@@ -300,6 +302,8 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
         )  # fmt: skip
         old = message_classes[message]
         label = draw_class(weights, uniform(stream))
+        if fixed_classes.shape[0] > 0 and fixed_classes[message] >= 0:
+            label = np.int64(old)
         if label != old:
             message_classes[message] = label
             for i in range(start, end):

@@ -96,8 +96,8 @@ def filter_beliefs(first, last, parents, columns, beliefs, sums):  # type: ignor
 
 @njit(cache=True)
 def filter_conversation(  # type: ignore[no-untyped-def]
-    first, last, tokens, message_offsets, parents, background, emission_logs, switch,
-    columns, beliefs, sums,
+    first, last, tokens, message_offsets, parents, fixed_classes, background, emission_logs,
+    switch, columns, beliefs, sums,
 ):  # fmt: skip
     """Filter upwards through the trees of messages ``first`` to ``last - 1``.
 
@@ -109,6 +109,8 @@ def filter_conversation(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
+    fixed_classes : array of int16, shape (n_messages,) or (0,). IN
+        Known classes, -1 where they are to be found: no other class is believed in there.
     columns : array of float64, shape (K, K+1), positive. IN
     emission_logs : array of float64, shape (W, K). IN
     beliefs, sums : arrays of float64, at least (last - first, K) and (last - first, K+1). OUT
@@ -125,6 +127,10 @@ def filter_conversation(  # type: ignore[no-untyped-def]
             word = tokens[i]
             for k in range(n_classes):
                 belief[k] += emission_logs[word, k]
+        if fixed_classes.shape[0] > 0 and fixed_classes[message] >= 0:
+            for k in range(n_classes):
+                if k != fixed_classes[message]:
+                    belief[k] = -np.inf
     return filter_beliefs(first, last, parents, columns, beliefs, sums)
 
 
@@ -140,7 +146,7 @@ def tree_class_weights(source, belief, columns, weights):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def parallel_sweep(  # type: ignore[no-untyped-def]
-    tokens, message_offsets, parents, conversation_offsets, first_conversation, rows,
+    tokens, message_offsets, parents, fixed_classes, conversation_offsets, first_conversation, rows,
     word_weights, emission_logs, switch, class_probability, switch_prior, key,
     message_classes, background, word_class_counts, transition_counts,
 ):  # fmt: skip
@@ -153,6 +159,8 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     tokens, message_offsets, parents, conversation_offsets : arrays of the shard. IN
+    fixed_classes : array of int16, shape (n_messages,) or (0,). IN
+        Known classes, -1 where they are to be found.
     first_conversation : int. IN
     rows : array of float64, shape (K+1, K), each sums to one. IN
     word_weights : array of float64, shape (W, K+1). IN
@@ -188,8 +196,8 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
         first, last = conversation_offsets[conversation], conversation_offsets[conversation + 1]
         open_stream(key, first_conversation + conversation, stream)
         log_likelihood += filter_conversation(
-            first, last, tokens, message_offsets, parents, background, emission_logs, switch,
-            columns, beliefs, sums,
+            first, last, tokens, message_offsets, parents, fixed_classes, background,
+            emission_logs, switch, columns, beliefs, sums,
         )  # fmt: skip
         for message in range(first, last):
             source = n_classes if parents[message] < 0 else message_classes[parents[message]]
@@ -250,8 +258,8 @@ def message_posteriors(  # type: ignore[no-untyped-def]
     for conversation in range(len(conversation_offsets) - 1):
         first, last = conversation_offsets[conversation], conversation_offsets[conversation + 1]
         log_likelihoods[conversation] = filter_conversation(
-            first, last, tokens, message_offsets, parents, background, emission_logs, switch,
-            columns, posteriors[first:last], sums,
+            first, last, tokens, message_offsets, parents, np.empty(0, np.int16), background,
+            emission_logs, switch, columns, posteriors[first:last], sums,
         )  # fmt: skip
         for message in range(first, last):
             parent = parents[message]

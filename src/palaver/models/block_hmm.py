@@ -25,7 +25,16 @@ from palaver.kernels.dirichlet import word_slices
 from palaver.kernels.reconstruct import draw_block_classes, draw_parents_block
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
-from palaver.models.guided import SEED_LIMITS, class_names, seed_counts
+from palaver.models.guided import (
+    GUIDED_LIMITS,
+    LabelledShard,
+    class_names,
+    fixed_classes,
+    known_classes,
+    packed_names,
+    seed_counts,
+    unpacked_names,
+)
 from palaver.models.parts import ThreadEngine
 from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
@@ -51,10 +60,12 @@ class BlockHMM(Reconstructs, ThreadModel):
         Dirichlet prior of the transition rows; "learn" finds an asymmetric one by Minka's
         fixed point.
     seed_words : dict of str to list of str, optional
-        Words that a class of that name should have; the other classes are free. For known
-        labels, topics or features use ``M4(segment="message", ...)``.
+        Words that a class of that name should have; the other classes are free. For topics or
+        features use ``M4(segment="message", ...)``.
     seed_weight : float
         How often a seed word counts for its class, as a multiple of its occurrences.
+    labels : str, optional
+        A column with the names of classes of some messages; the other messages are free.
     omega : float or "sample"
         Dirichlet prior of the words of a class.
     switch_prior : float
@@ -77,6 +88,8 @@ class BlockHMM(Reconstructs, ThreadModel):
     transitions_ : array of float64, shape (n_classes + 1, n_classes)
         Probabilities; rows are the source, the last one is the start.
     alpha_ : array of float64, shape (n_classes,)
+    class_names_ : list of str
+        Names of the first classes, from seed words and labels.
 
     Examples
     --------
@@ -90,7 +103,7 @@ class BlockHMM(Reconstructs, ThreadModel):
     heldout_methods: ClassVar = ("sequential", "paper", "blocks")
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
-        **SEED_LIMITS,
+        **GUIDED_LIMITS,
         "alpha": either(real(above=0), one_of("learn")),
     }
 
@@ -101,6 +114,7 @@ class BlockHMM(Reconstructs, ThreadModel):
         alpha: float | str = "learn",
         seed_words: Mapping[str, Sequence[str]] | None = None,
         seed_weight: float = 1.0,
+        labels: str | None = None,
         omega: float | str = "sample",
         switch_prior: float = 10.0,
         n_sweeps: int = 1000,
@@ -117,6 +131,7 @@ class BlockHMM(Reconstructs, ThreadModel):
         self.alpha = alpha
         self.seed_words = seed_words
         self.seed_weight = seed_weight
+        self.labels = labels
         self.omega = omega
         self.switch_prior = switch_prior
         self.n_sweeps = n_sweeps
@@ -128,16 +143,11 @@ class BlockHMM(Reconstructs, ThreadModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @property
-    def class_names_(self) -> list[str]:
-        """Names of the first classes, from seed words."""
-        return list(self.seed_words or {})
-
     def _facts(self) -> dict[str, Any]:
         return {"class_names": self.class_names_} if self.class_names_ else {}
 
     def _engine(self, data: Encoded) -> BlockHMMEngine:
-        class_names(self.seed_words, None, data, self.n_classes)
+        self.class_names_ = class_names(self.seed_words, self.labels, data, self.n_classes)
         engine = self._make_engine(len(data.vocabulary), self._sampler(data))
         if self.seed_words:
             engine.seeds = seed_counts(
@@ -148,6 +158,26 @@ class BlockHMM(Reconstructs, ThreadModel):
     def _make_engine(self, n_words: int, sampler: str) -> BlockHMMEngine:
         alpha = None if self.alpha == "learn" else float(self.alpha)
         return BlockHMMEngine(*self._engine_arguments(n_words, sampler), alpha)
+
+    def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
+        shards = super()._shards(data, engine)
+        if self.labels is None:
+            return shards
+        fixed = fixed_classes(self.labels, self.class_names_, data)
+        return [
+            LabelledShard(**vars(shard), fixed_classes=fixed[first : first + shard.n_messages])
+            for shard in shards
+            for first in (shard.first_message,)
+        ]
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        return {"class_names": packed_names(self.class_names_)}
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        packed = arrays.get("class_names")  # models that were stored before had seeds alone
+        self.class_names_ = (
+            list(self.seed_words or {}) if packed is None else unpacked_names(packed)
+        )
 
     def _set_estimates(self) -> None:
         super()._set_estimates()
@@ -188,6 +218,9 @@ class BlockHMMEngine(ThreadEngine):
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
             self.n_classes, self.switch_flag, key, classes, background,
         )  # fmt: skip
+        fixed = known_classes(shard)
+        if len(fixed):
+            classes = np.where(fixed >= 0, fixed, classes)
         state: Arrays = {"message_classes": classes, "background": background}
         if self.collapsed:
             state |= self._count(shard, state)
@@ -213,8 +246,8 @@ class BlockHMMEngine(ThreadEngine):
         arrays = shared.arrays
         if self.collapsed:
             kernels.collapsed_sweep(
-                shard.tokens, shard.message_offsets, shard.parents, arrays["alpha"],
-                float(arrays["omega"]), self.switch_flag, self.switch_prior, key,
+                shard.tokens, shard.message_offsets, shard.parents, known_classes(shard),
+                arrays["alpha"], float(arrays["omega"]), self.switch_flag, self.switch_prior, key,
                 state["message_classes"], state["background"], state["word_class_counts"],
                 state["class_totals"], state["transition_counts"],
             )  # fmt: skip
@@ -225,11 +258,11 @@ class BlockHMMEngine(ThreadEngine):
             counts = self.empty_counts()
             transitions = np.zeros((self.n_classes + 1, self.n_classes), np.int64)
             trees.parallel_sweep(
-                shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
-                shard.first_conversation, arrays["rows"], arrays["word_weights"],
-                arrays["emission_logs"], self.switch_flag, float(arrays["class_probability"]),
-                self.switch_prior, key, state["message_classes"], state["background"],
-                counts, transitions,
+                shard.tokens, shard.message_offsets, shard.parents, known_classes(shard),
+                shard.conversation_offsets, shard.first_conversation, arrays["rows"],
+                arrays["word_weights"], arrays["emission_logs"], self.switch_flag,
+                float(arrays["class_probability"]), self.switch_prior, key,
+                state["message_classes"], state["background"], counts, transitions,
             )  # fmt: skip
             statistics = {"word_class_counts": counts, "transition_counts": transitions}
         if self.switch_flag == SWITCH_MESSAGE:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode import Encoded
+from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
-from palaver.params import Limit, either, nothing, real, such
+from palaver.params import Limit, either, nothing, real, such, text
 
 
 def is_words(value: Any) -> bool:
@@ -24,9 +26,11 @@ def _is_seeds(value: Any) -> bool:
     )
 
 
-SEED_LIMITS: dict[str, Limit] = {
+#: Parameters of models whose classes can be guided.
+GUIDED_LIMITS: dict[str, Limit] = {
     "seed_words": either(such("a dict of lists of words", _is_seeds), nothing()),
     "seed_weight": real(above=0),
+    "labels": either(text(), nothing()),
 }
 
 
@@ -69,3 +73,41 @@ def seed_counts(
     if missing and not seeds.any():
         raise ParameterError(f"no seed word is in the vocabulary: {', '.join(missing[:10])}")
     return seeds
+
+
+def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> NDArray[np.int16]:
+    """Return the known class of each message, -1 where it has no label."""
+    fixed = np.full(data.n_messages, -1, np.int16)
+    if labels is not None:
+        coded = data.labels[labels]
+        number = np.array([names.index(n) if n in names else -1 for n in coded.names] + [-1])
+        fixed[:] = number[coded.codes]
+    return fixed
+
+
+def packed_names(names: Sequence[str]) -> NDArray[np.uint8]:
+    """Return names of classes as bytes of JSON, for the store."""
+    return np.frombuffer(json.dumps(list(names)).encode(), np.uint8).copy()
+
+
+def unpacked_names(packed: NDArray[np.uint8]) -> list[str]:
+    """Take back what :func:`packed_names` gave."""
+    return [str(name) for name in json.loads(packed.tobytes().decode())]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledShard(Shard):
+    """A shard in which some messages have known classes.
+
+    Attributes
+    ----------
+    fixed_classes : array of int16, shape (n_messages,)
+        -1 where they are to be found.
+    """
+
+    fixed_classes: NDArray[np.int16]
+
+
+def known_classes(shard: Shard) -> NDArray[np.int16]:
+    """Return the known classes, nothing where there are none."""
+    return shard.fixed_classes if isinstance(shard, LabelledShard) else np.empty(0, np.int16)

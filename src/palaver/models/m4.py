@@ -22,15 +22,21 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
-from palaver.models.guided import SEED_LIMITS, class_names, is_words, seed_counts
-from palaver.models.m4_conditions import Columns, attach, fixed_classes, unlink
+from palaver.models.guided import (
+    GUIDED_LIMITS,
+    class_names,
+    fixed_classes,
+    is_words,
+    seed_counts,
+)
+from palaver.models.m4_conditions import Columns, attach, unlink
 from palaver.models.m4_general import GeneralEngine
 from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
 from palaver.models.reconstruct import Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
-from palaver.params import Limit, either, nothing, one_of, real, such, text, whole
+from palaver.params import Limit, either, nothing, one_of, real, such, whole
 
 
 class M4(Reconstructs, ThreadModel):
@@ -118,13 +124,12 @@ class M4(Reconstructs, ThreadModel):
     older_params: ClassVar[dict[str, Any]] = {"transition": "softmax"}
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
-        **SEED_LIMITS,
+        **GUIDED_LIMITS,
         "transition": one_of("softmax", "dirichlet"),
         "topics": whole(0, 10_000),
         "segment": one_of("token", "sentence", "message"),
         "features": either(such("a list of names of features", is_words), nothing()),
         "parents": one_of("first", "all"),
-        "labels": either(text(), nothing()),
         "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
         "weights": one_of("bound", "paper", "sample"),
         "variance": real(above=0),
@@ -254,7 +259,7 @@ class M4(Reconstructs, ThreadModel):
         free = fixed_classes(None, (), data)
         return self._attached(cut(data, whole=whole), data, free)
 
-    def unlinked(self, data: Encoded) -> list[Shard]:
+    def _unlinked(self, data: Encoded) -> list[Shard]:
         """Cut data whose parents are to be found, with features as far as these are known."""
         shards = self.cut(data)
         return [unlink(shard, data, self.columns_) for shard in shards] if self.features else shards

@@ -125,16 +125,6 @@ def _grown(values: NDArray[Any], scale: float) -> NDArray[np.float64]:
     return np.asarray(np.minimum(np.log1p(np.maximum(values, 0)) / np.log1p(scale), 1.0))
 
 
-def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> NDArray[np.int16]:
-    """Return the known class of each message, -1 where it has no label."""
-    fixed = np.full(data.n_messages, -1, np.int16)
-    if labels is not None:
-        coded = data.labels[labels]
-        number = np.array([names.index(n) if n in names else -1 for n in coded.names] + [-1])
-        fixed[:] = number[coded.codes]
-    return fixed
-
-
 def attach(
     shard: Shard,
     data: Encoded,

@@ -154,7 +154,7 @@ def reconstructions(
     parents = np.full((n_restarts, encoded.n_messages), -1, np.int32)
     scores = np.zeros((n_restarts, encoded.n_messages))
     n_jobs = model.get_params()["n_jobs"]
-    shards = model.unlinked(encoded)
+    shards = model._unlinked(encoded)
 
     def rebuild(restart: int) -> None:
         def visit(shard: Shard, state: Arrays) -> None:
@@ -210,7 +210,7 @@ def link_table(corpus: Corpus, parents: NDArray[Any]) -> pl.DataFrame:
 class Reconstructs:
     """A model whose classes follow each other, so that it can say who answers whom."""
 
-    def unlinked(self: Any, data: Encoded) -> list[Shard]:
+    def _unlinked(self: Any, data: Encoded) -> list[Shard]:
         """Cut data whose parents are to be found."""
         found: list[Shard] = self.cut(data)
         return found
