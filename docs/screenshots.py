@@ -29,12 +29,12 @@ def main() -> None:
     if arguments.run:
         model = pv.load(arguments.run)
     else:
-        model = pv.M4(n_classes=10, n_sweeps=400, n_chains=2, n_jobs=2).fit(corpus)
+        model = pv.M4(n_classes=8, topics=10, n_sweeps=400, n_chains=2, n_jobs=2).fit(corpus)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = pv.report(model, corpus, Path(folder) / "report.html")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        shoot(browser, page, HERE / "images" / "page.png", 1100, "light", height=1500)
+        shoot(browser, page, HERE / "images" / "page.png", 1100, "light", height=1480)
         if arguments.all:
             for width, scheme in LOOKS:
                 path = arguments.all / f"page-{width}-{scheme}.png"

@@ -65,7 +65,7 @@ def anchors(page):
 
 def test_links_between_pages_lead_somewhere():
     for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]:
-        for target in re.findall(r"\]\(([^)\s:]+)\)", page.read_text()):
+        for target in re.findall(r"(?:\]\(| src=\")([^)\"\s:]+)[)\"]", page.read_text()):
             path, _, anchor = target.partition("#")
             there = page.parent / path if path else page
             assert there.exists(), f"{page.name} -> {target}"

@@ -61,7 +61,7 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other parameter, e.g. omega=0.1; may be repeated."),
+        typer.Option("--set", help="Any other parameter, e.g. topics=20; may be repeated."),
     ] = None,
     min_count: Annotated[
         int | None, typer.Option(help="Drop words seen less often; chosen by size otherwise.")
