@@ -28,8 +28,9 @@ from palaver.cli import (
 
 app = typer.Typer(
     name="palaver",
-    help="Find out what people do in conversations.\n\nBegin with `palaver demo`. With a file of yours: "
-    "`palaver check FILE`, then `palaver fit m4 FILE --out run/` and `palaver report run/`.",
+    help="Find out what people do in conversations.\n\n"
+    "Begin with `palaver demo`. With a file of yours: `palaver check FILE`, "
+    "then `palaver fit m4 FILE --out run/` and `palaver report run/`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
