@@ -63,6 +63,22 @@ def test_telling_different_readable():
     assert set(more["message"]) == {0, 3, 4, 5}
 
 
+def test_examples_have_words_of_their_class():
+    class Worded(Fixed):
+        def top_words(self, n, by):
+            return pl.DataFrame({"class": [0, 0, 1], "rank": [1, 2, 1],
+                                 "word": ["error", "syntax", "thanks"]})  # fmt: skip
+
+    corpus = corpus_of("many thanks to all of you out there, it does work now",
+                       "I get a syntax error here, what is this error about?",
+                       "and what would you say about the weather of today then")  # fmt: skip
+    model = Worded([[1.0, 0.5], [0.8, 0.5], [0.9, 0.5]])
+    first = pv.exemplars(model, corpus, k=1)
+    assert first["message"].to_list() == [1, 0]
+    assert first["share"].to_list() == [0.8, 0.5]
+    assert pv.exemplars(Fixed(model.shares), corpus, k=1)["message"][0] == 0
+
+
 def test_a_class_without_messages_and_a_corpus_without_any():
     assert pv.exemplars(Fixed(np.zeros((2, 3))), corpus_of("a b", "c d")).columns == COLUMNS
     assert pv.exemplars(Fixed(np.zeros((0, 3))), pv.sample(2).take([])).height == 0

@@ -15,7 +15,9 @@ from palaver.encode.tokenizer import split_words, word_type
 BACKGROUND, UNKNOWN = -1, -2
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _CHUNK = 5_000
-_WRAPPED = 50  # characters of a line from which on its end may be that of the paper only
+#: Characters of a line from which on its end may be that of the paper only; in the midst of
+#: a sentence, that is before a small letter, fewer will do.
+_WRAPPED, _WITHIN = 50, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Marks:
         Place in the text; where the word before ends if a word is not found.
     breaks : array of bool, shape (n_words,)
         Whether a line or a message begins with the word. Lines that mail programs broke go on:
-        a single end of line after fifty characters or more counts as a space.
+        a single end of line after fifty characters (thirty before a small letter) is a space.
     """
 
     runs: list[str]
@@ -160,7 +162,8 @@ def _is_break(text: str, end: int, start: int) -> bool:
     at = text.find("\n", end, start)
     if at < 0:
         return False
-    is_full = at - text.rfind("\n", 0, at) > _WRAPPED
+    length = at - text.rfind("\n", 0, at) - 1
+    is_full = length >= (_WITHIN if text[start : start + 1].islower() else _WRAPPED)
     return not is_full or "\n" in text[at + 1 : start]
 
 

@@ -16,7 +16,7 @@ _CANDIDATES = 400
 _UNFIT = re.compile(r"[@<>&]|https?:|www\.")  # somebody addressed, links, torn markup
 #: What people type into a computer, or it prints: code, paths, names of files, tables.
 _CODE = re.compile(
-    r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|\d\s+\d|[;()]\s*$"
+    r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|[^\W\d],\w|\d\s+\d|[;()]\s*$"
 )
 _ENDS = frozenset(".!?…。！？؟।")
 _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
@@ -50,9 +50,20 @@ def typical_sentences(
 def _prose_first(candidate: tuple[float, str]) -> tuple[bool, float, str]:
     """Order candidates: what people say before code and tables, then by score."""
     score, sentence = candidate
+    return _is_code(sentence), -score, sentence
+
+
+def _is_code(sentence: str) -> bool:
+    """Whether a sentence looks typed into a computer, printed by it, or torn."""
     words = sentence.casefold().split()
-    is_printed = len(words) > 1 and len(set(words)) == 1  # as in FALSE FALSE FALSE
-    return is_printed or bool(_CODE.search(sentence)), -score, sentence
+    letters = sum(map(str.isalpha, sentence))
+    is_printed = len(words) > 2 and (
+        2 * len(set(words)) <= len(words)  # as in FALSE FALSE TRUE TRUE
+        or max(map(len, words)) == 1  # as in c o m
+    )
+    is_torn = sentence.count("(") != sentence.count(")")
+    has_numbers = sum(map(str.isdigit, sentence)) > letters
+    return is_printed or is_torn or has_numbers or bool(_CODE.search(sentence))
 
 
 def _candidates(

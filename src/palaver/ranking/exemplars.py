@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
+from palaver.encode.tokenizer import split_words
 from palaver.errors import InputError, ParameterError
 from palaver.params import check, whole
 from palaver.ranking.grasshopper import grasshopper
@@ -18,6 +19,9 @@ from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplica
 N_CANDIDATES = 300
 #: Words within which a message is neither too short nor too long to be read as an example.
 SHORT, LONG = 6, 60
+#: Telling words of a class that speak for it.
+TELLING = 50
+_FAINT = 0.02  # what a text without any of them has
 _WORD = r"[\p{L}\p{N}]+"
 
 
@@ -41,7 +45,8 @@ def exemplars(
 
     GRASSHOPPER over the messages with the largest shares of a class: edges are tf-idf
     cosines, the prior is the share, damped for messages below 6 or above 60 words (or the
-    median length of the corpus, where that lies beyond). Of near-duplicates one is kept.
+    median length of the corpus, where that lies beyond) and for those with few of the words
+    that tell the class from others. Of near-duplicates one is kept.
 
     Parameters
     ----------
@@ -81,7 +86,18 @@ def exemplars(
         )
     texts = corpus.table["text"]
     preference = shares * readability(texts)[:, None]
-    candidates = [_candidates(column, max(N_CANDIDATES, 3 * k)) for column in preference.T]
+    n_candidates = max(N_CANDIDATES, 3 * k)
+    if hasattr(model, "top_words"):
+        first = [_candidates(column, 4 * n_candidates) for column in preference.T]
+        pool = np.unique(np.concatenate([np.zeros(0, np.int64), *first]))
+        words = model.top_words(TELLING, by="distinctiveness")
+        preference[pool] *= evidence(texts.gather(pool), words, shares.shape[1])
+    else:
+        first = [np.arange(len(preference))] * shares.shape[1]
+    candidates = [
+        found[_candidates(preference[found, number], n_candidates)]
+        for number, found in enumerate(first)
+    ]
     pool = np.unique(np.concatenate([np.zeros(0, np.int64), *candidates]))
     vectors = tfidf(texts.gather(pool))
     rows = [
@@ -100,6 +116,21 @@ def readability(texts: pl.Series) -> NDArray[np.float64]:
     low, high = min(SHORT, typical), max(LONG, typical)
     distance = np.log(np.maximum(lengths, 0.5) / np.clip(lengths, low, high))
     return np.where(lengths > 0, np.exp(-(distance**2)), 0.0)
+
+
+def evidence(texts: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[np.float64]:
+    """Return how much of each text speaks for each class, (n_texts, n_classes), above zero.
+
+    The root of the share of its words that are among the telling ones of the class. A model's
+    share alone may rest on a word or two, or on what is answered.
+    """
+    tokens = pl.DataFrame({"text": np.arange(len(texts)), "word": split_words(texts)})
+    tokens = tokens.explode("word").drop_nulls("word")
+    sizes = np.bincount(tokens["text"].to_numpy(), minlength=len(texts))
+    hits = tokens.join(words.select("class", "word"), on="word").group_by("text", "class").len()
+    found = np.zeros((len(texts), n_classes))
+    found[hits["text"].to_numpy(), hits["class"].to_numpy()] = hits["len"].to_numpy()
+    return np.sqrt(found / np.maximum(sizes, 1)[:, None] + _FAINT)
 
 
 def _candidates(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:

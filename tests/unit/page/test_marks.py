@@ -91,8 +91,12 @@ def test_wrapped_lines_go_on_and_paragraphs_do_not():
     full = "word " * 11
     for gap, breaks in (("\n", False), ("\n\n", True), ("\n \n", True)):
         words = [*full.split(), "next"]
-        marks = mark_one(full.strip() + gap + "next", [0] * 12, words)
+        marks = mark_one(full.strip() + gap + "Next", [0] * 12, words)
         assert marks.breaks.tolist() == [True, *[False] * 10, breaks]
+    short = ["word"] * 7
+    for begins, breaks in (("next", False), ("Next", True)):
+        marks = mark_one(" ".join(short) + "\n" + begins, [0] * 8, [*short, "next"])
+        assert marks.breaks[-1] == breaks
 
 
 def test_words_keep_their_class_where_others_were_replaced():

@@ -207,7 +207,9 @@ def test_typical_sentences_are_short_pure_and_different():
 
 @pytest.mark.parametrize("code", ["axis(2, labels=FALSE)", "67 81 107 NaN NaN NaN ]",
                                   "FALSE FALSE FALSE", "run opt/gnome/bin now", "y ~ x by z",
-                                  "use msvcrt.dll then", "x[a < b] or c"])  # fmt: skip
+                                  "use msvcrt.dll then", "x[a < b] or c",
+                                  "FALSE FALSE TRUE TRUE", "c o m", "10,1,0.02,NA,NA,NA",
+                                  "Seminar (Federal Institute"])  # fmt: skip
 def test_code_and_tables_stand_for_a_class_only_if_nothing_else_does(code):
     def found(texts):
         words = [tokenize(text) for text in texts]
