@@ -1,7 +1,9 @@
 """Rebuilding threads: trained, untrained, and what needs no learning, on five corpora.
 
-Every corpus is one cell. The default numbers that are judged on a corpus are learned from the
-training parts of the other corpora, so nothing of its replies is in them.
+Every corpus has two cells. One has what needs no learning, the untrained rebuilder, and what models
+of words add to a linear ranker; the other the trained rebuilder as it is used. The default numbers
+that are judged on a corpus are learned from the training parts of the other corpora, so nothing of
+its replies is in them.
 """
 
 from __future__ import annotations
@@ -18,17 +20,18 @@ import palaver as pv
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.threads_data import CHANNEL, FILES, parts, thinned
-from benchmarks.papers.threads_page import page
+from benchmarks.papers.threads_page import TRAINED, page
 from palaver import evaluate
 from palaver.kernels import thread_features as columns
 from palaver.kernels.thread_features import FEATURES
 from palaver.threads import ThreadRebuilder, components, learn_defaults
+from palaver.threads.found import Found
 from palaver.threads.places import CHANNEL_PAUSE
-from palaver.threads.rebuilder import Found
+from palaver.threads.ranker import Ranker
 
 __all__ = ["cells", "page"]
 
-_VERSION = 2
+_VERSION, _TRAINED_VERSION = 2, 1
 _TRAIN = {"quick": 1500, "full": 40_000, "paper": 1_000_000}
 _TEST = {"quick": 400, "full": 10_000, "paper": 1_000_000}
 _MODEL_MESSAGES = {"quick": 300, "full": 2500, "paper": 20_000}
@@ -37,43 +40,43 @@ _SWEEPS = {"quick": 20, "full": 150, "paper": 1000}
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return one cell a corpus."""
+    """Return two cells a corpus."""
     del kept
     size = options.size
     sizes = [_TRAIN[size], _TEST[size], _MODEL_MESSAGES[size], _DEFAULTS[size], _SWEEPS[size]]
-    return [
-        Cell(
-            name,
-            {"corpus": name, "sizes": sizes, "version": _VERSION}
-            | ({"pause": CHANNEL_PAUSE} if name == CHANNEL else {}),
-            lambda folder, name=name: _judge(options, name),  # type: ignore[misc]
-            cost=3.0 if "ubuntu" in name or name == "4forums" else 1.0,
-        )
-        for name in (*FILES, CHANNEL)
-    ]
+    found = []
+    for name in (*FILES, CHANNEL):
+        cost = 3.0 if "ubuntu" in name or name == "4forums" else 1.0
+        settings = {"corpus": name, "sizes": sizes, "version": _VERSION}
+        if name == CHANNEL:
+            settings["pause"] = CHANNEL_PAUSE
+        trained = {"corpus": name, "sizes": sizes[:2], "trained": _TRAINED_VERSION}
+        found += [
+            Cell(name, settings, lambda _, name=name: _judge(options, name), cost),  # type: ignore[misc]
+            Cell(
+                f"{name}/{TRAINED}",
+                trained,
+                lambda _, name=name: _judge_trained(options, name),  # type: ignore[misc]
+                cost,
+            ),
+        ]
+    return found
 
 
 def _judge(options: Options, name: str) -> dict[str, Any]:
     """Return the figures of all methods on one corpus."""
     size = options.size
-    train, test = parts(options.data, name)
     is_channel = name == CHANNEL
-    if not is_channel:
-        train, test = thinned(train, _TRAIN[size]), thinned(test, _TEST[size])
-    groups = components(test.parents) if is_channel else _conversations(test)
+    train, test, groups = _parts(options, name)
     methods: dict[str, Any] = {}
-    found: dict[str, NDArray[np.int64]] = {
-        "previous message": evaluate.previous_parents(test.conversation_offsets),
-        "first message": evaluate.first_parents(test.conversation_offsets),
-    }
-    found["nearest by tf-idf"] = _links(_only({"similarity": 1.0}, is_channel), test).parents
+    found = _baselines(test, is_channel)
     for label, model in _models(options, train, is_channel).items():
         bare = _only({"model": 1.0}, is_channel, model)
         found[f"{label} alone"] = _links(bare, test).parents
-        rebuilder = ThreadRebuilder(model, **_how(is_channel)).fit(train)
+        rebuilder = ThreadRebuilder(model, hidden=0, **_how(is_channel)).fit(train)
         found[f"trained, with {label}"] = _links(rebuilder, test).parents
     start = time.process_time()
-    rebuilder = ThreadRebuilder(**_how(is_channel)).fit(train)
+    rebuilder = ThreadRebuilder(hidden=0, **_how(is_channel)).fit(train)
     seconds = time.process_time() - start
     trained = _links(rebuilder, test)
     others = [other for other in FILES if other != ("ubuntu-irc" if is_channel else name)]
@@ -87,13 +90,6 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
     best = max(("previous message", "first message"), key=lambda b: methods[b]["accuracy"][0])
     sums = {label: _sums(parents, gold, groups) for label, parents in found.items()}
     top = max((b for b in methods if "trained" not in b), key=lambda b: methods[b]["accuracy"][0])
-    calibration = {
-        label: evaluate.reliability(
-            links.probabilities[chosen], links.parents[chosen] == gold[chosen]
-        )
-        for label, links in (("trained", trained), ("untrained", untrained))
-        for chosen in [links.runners_up != -2]
-    }
     return {
         "messages": [train.n_messages, test.n_messages],
         "conversations": [train.n_conversations, len(np.unique(groups))],
@@ -110,14 +106,70 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
             },
         },
         "calibration": {
-            label: {"error": error, "bins": bins.tolist()}
-            for label, (error, bins) in calibration.items()
+            "trained": _calibration(trained, gold),
+            "untrained": _calibration(untrained, gold),
         },
         "temperature": rebuilder.temperature_,
         "defaults": defaults.to_json(),
         "training seconds": seconds,
-        "weights": dict(zip(FEATURES, rebuilder.weights_.round(3).tolist(), strict=True)),
+        "weights": dict(zip(FEATURES, rebuilder.ranker_.weights.round(3).tolist(), strict=True)),
     }
+
+
+def _judge_trained(options: Options, name: str) -> dict[str, Any]:
+    """Return the figures of the trained rebuilder on one corpus."""
+    is_channel = name == CHANNEL
+    train, test, groups = _parts(options, name)
+    found = _baselines(test, is_channel)
+    linear = ThreadRebuilder(hidden=0, **_how(is_channel)).fit(train)
+    start = time.process_time()
+    rebuilder = ThreadRebuilder(**_how(is_channel)).fit(train)
+    seconds = time.process_time() - start
+    trained = _links(rebuilder, test)
+    found |= {"linear": _links(linear, test).parents, "trained": trained.parents}
+    gold = np.asarray(test.parents, np.int64)
+    sums = {label: _sums(parents, gold, groups) for label, parents in found.items()}
+    return {
+        "methods": {
+            label: _figures(parents, gold, groups, found["previous message"])
+            for label, parents in found.items()
+        },
+        "gains": {
+            label: list(evaluate.paired_bootstrap(sums["trained"], sums[label]))
+            for label in found
+            if label != "trained"
+        },
+        "calibration": _calibration(trained, gold),
+        "temperature": rebuilder.temperature_,
+        "training seconds": seconds,
+    }
+
+
+def _parts(options: Options, name: str) -> tuple[pv.Corpus, pv.Corpus, NDArray[np.int64]]:
+    """Return what is learned from, what is judged, and its conversations."""
+    train, test = parts(options.data, name)
+    if name == CHANNEL:
+        return train, test, components(test.parents)
+    train, test = thinned(train, _TRAIN[options.size]), thinned(test, _TEST[options.size])
+    return train, test, _conversations(test)
+
+
+def _baselines(test: pv.Corpus, is_channel: bool) -> dict[str, NDArray[np.int64]]:
+    """Return the parents that need neither learning nor a model."""
+    return {
+        "previous message": evaluate.previous_parents(test.conversation_offsets),
+        "first message": evaluate.first_parents(test.conversation_offsets),
+        "nearest by tf-idf": _links(_only({"similarity": 1.0}, is_channel), test).parents,
+    }
+
+
+def _calibration(links: Found, gold: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the calibration of the chosen parents of messages that have a choice."""
+    chosen = links.runners_up != -2
+    error, bins = evaluate.reliability(
+        links.probabilities[chosen], links.parents[chosen] == gold[chosen]
+    )
+    return {"error": error, "bins": bins.tolist()}
 
 
 def _how(is_channel: bool) -> dict[str, Any]:
@@ -145,10 +197,11 @@ def _only(weights: dict[str, float], is_channel: bool, model: Any = None) -> Thr
     Only the first message of a conversation is a start.
     """
     rebuilder = ThreadRebuilder(model, **_how(is_channel))
-    rebuilder.weights_ = np.zeros(len(FEATURES))
+    numbers = np.zeros(len(FEATURES))
     for name, weight in weights.items():
-        rebuilder.weights_[FEATURES.index(name)] = weight
-    rebuilder.weights_[columns.START] = -1e4
+        numbers[FEATURES.index(name)] = weight
+    numbers[columns.START] = -1e4
+    rebuilder.ranker_ = Ranker.linear(numbers)
     rebuilder.temperature_ = 1.0
     return rebuilder
 

@@ -39,6 +39,15 @@ def test_trained_kept_and_used_again(files, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_columns_of_the_file_are_not_those_of_another_kind_of_file(files, tmp_path):
+    flat = tmp_path / "flat.csv"
+    flat.write_text("thread,from,body\n1,ann,who has a drill?\n1,bob,I have a drill\n")
+    columns = [f"--column={pair}" for pair in ("conversation=thread", "speaker=from", "text=body")]
+    out = tmp_path / "x.jsonl"
+    call("reconstruct", flat, *columns, "--train", files[0], "--out", out)
+    assert pv.read(out).parents.tolist() == [-1, 0]
+
+
 def test_a_channel_becomes_conversations(tmp_path):
     lines = ["anna: where is the spade?", "bob: anna: in the shed", "cleo: who has seen my cat?",
              "anna: bob: thanks", "dirk: cleo: on the roof"]  # fmt: skip
@@ -75,6 +84,7 @@ def test_bare_is_the_method_of_the_paper(files, tmp_path):
         (["--out", "x.jsonl", "--bare"], "--model RUN"),
         (["--out", "x.jsonl", "--model", "run"], "--train FILE"),
         (["--out", "x.jsonl", "--use", "a", "--train", "b"], "--use goes without"),
+        (["--out", "x.jsonl", "--train", "b", "--save", __file__], "is a file"),
     ],
 )
 def test_wrong_options_say_what_to_give(files, arguments, said):

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
+from palaver import store
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
 from palaver.kernels.thread_features import FEATURES
@@ -15,7 +16,8 @@ from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, 
 from palaver.threads.evidence import gather
 from palaver.threads.pairs import pairs_of
 from palaver.threads.places import infer_tilt, tilted
-from palaver.threads.ranker import scores_of
+from palaver.threads.ranker import Ranker, scores_of
+from palaver.threads.rebuilder import KIND
 from palaver.threads.transitions import unlinked
 
 TOPICS = {
@@ -90,7 +92,7 @@ def test_forests_only_and_earlier_messages_where_there_is_an_order(order, star):
     mixed = star.table.sample(fraction=1.0, shuffle=True, seed=3)
     corpus = unlinked(pv.Corpus.from_polars(mixed.with_columns(pl.lit(None).alias("reply_to"))))
     rebuilder = ThreadRebuilder(order=order)
-    rebuilder.weights_ = np.random.default_rng(0).normal(size=len(FEATURES))
+    rebuilder.ranker_ = Ranker.linear(np.random.default_rng(0).normal(size=len(FEATURES)))
     rebuilder.temperature_ = 1.0
     found = rebuilder.links(corpus)
     if order is not None:
@@ -111,7 +113,7 @@ def test_forests_only_and_earlier_messages_where_there_is_an_order(order, star):
 def test_a_window_bounds_how_far_replies_reach(chain):
     whole = interleaved(chain)
     rebuilder = ThreadRebuilder(window=5)
-    rebuilder.weights_ = np.random.default_rng(1).normal(size=len(FEATURES))
+    rebuilder.ranker_ = Ranker.linear(np.random.default_rng(1).normal(size=len(FEATURES)))
     rebuilder.temperature_ = 1.0
     found = rebuilder.links(whole)
     reach = np.arange(whole.n_messages) - found.parents
@@ -150,11 +152,33 @@ def test_saved_and_loaded(tmp_path, chain):
         assert loaded.predict(chain).equals(rebuilder.predict(chain))
 
 
+def test_learning_tells_how_far_it_is_and_repeats_itself(chain):
+    told = []
+    first = ThreadRebuilder(random_state=3).fit(chain, progress=told.append)
+    assert sum(told) == pytest.approx(1.0)
+    assert min(told) >= 0.0
+    again = ThreadRebuilder(random_state=3).fit(chain)
+    np.testing.assert_array_equal(first.ranker_.packed, again.ranker_.packed)
+    assert len(ThreadRebuilder(hidden=0).fit(chain).ranker_.outer) == 0
+
+
+def test_what_was_kept_before_there_were_hidden_units_is_read(tmp_path, chain):
+    linear = ThreadRebuilder(hidden=0).fit(chain)
+    linear.save(tmp_path / "new")
+    kept = store.load(tmp_path / "new", KIND)
+    arrays = {name: kept.arrays[name] for name in kept.arrays if name not in ("inner", "outer")}
+    content = {**kept.content, "params": {k: v for k, v in kept.content["params"].items()
+                                          if k != "hidden"}}  # fmt: skip
+    store.save(tmp_path / "old", KIND, content, arrays)
+    loaded = ThreadRebuilder.load(tmp_path / "old")
+    assert loaded.predict(chain).equals(linear.predict(chain))
+
+
 def test_transitions_of_a_model_are_evidence(tmp_path):
     sample = pv.sample(40)
     model = pv.BlockHMM(n_classes=4, n_sweeps=10).fit(sample, show_progress=False)
     rebuilder = ThreadRebuilder(model).fit(sample)
-    assert rebuilder.weights_[FEATURES.index("model")] != 0.0
+    assert rebuilder.ranker_.weights[FEATURES.index("model")] != 0.0
     rebuilder.save(tmp_path / "kept")
     loaded = ThreadRebuilder.load(tmp_path / "kept")
     assert loaded.predict(sample).equals(rebuilder.predict(sample))

@@ -5,11 +5,15 @@ import pytest
 
 from palaver.threads.pairs import Pairs
 from palaver.threads.ranker import (
+    Ranker,
+    fit_ranker,
     fit_temperature,
     fit_weights,
+    fresh_ranker,
     loss_and_gradient,
     normalized,
     scores_of,
+    spread_of,
 )
 
 
@@ -30,18 +34,20 @@ def draw_right(pairs, weights, seed=1):
     return right
 
 
-@pytest.mark.parametrize("soft", [False, True])
-def test_gradient_against_differences(soft):
+@pytest.mark.parametrize(("soft", "n_units"), [(False, 0), (True, 0), (False, 3)])
+def test_gradient_against_differences(soft, n_units):
     pairs = draw_pairs(40, 5)
+    pairs.features[np.random.default_rng(5).random(pairs.features.shape) < 0.3] = 0.0
     dice = np.random.default_rng(2)
-    weights, centre, precision = dice.normal(size=(3, 5))
+    n_numbers = 5 + n_units * (5 + 2)
+    weights, centre, precision = dice.normal(size=(3, n_numbers))
     precision = precision**2
-    targets = np.where(draw_right(pairs, weights), 0.0, -np.inf)
+    targets = np.where(draw_right(pairs, weights[:5]), 0.0, -np.inf)
     if soft:
         targets = dice.normal(size=len(targets))
     _, gradient = loss_and_gradient(weights, pairs, targets, centre, precision)
-    for k in range(5):
-        step = np.eye(5)[k] * 1e-2  # features are in single precision
+    for k in range(n_numbers):
+        step = np.eye(n_numbers)[k] * 1e-2  # features are in single precision
         high, _ = loss_and_gradient(weights + step, pairs, targets, centre, precision)
         low, _ = loss_and_gradient(weights - step, pairs, targets, centre, precision)
         assert gradient[k] == pytest.approx((high - low) / 2e-2, rel=2e-3, abs=2e-3)
@@ -58,6 +64,42 @@ def test_loss_is_that_of_the_definition():
     targets = np.where(right, 0.0, -np.inf)
     loss, _ = loss_and_gradient(weights, pairs, targets, np.zeros(2), np.full(2, 3.0))
     assert loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_scores_are_those_of_the_definition():
+    pairs = draw_pairs(20, 4)
+    pairs.features[np.random.default_rng(5).random(pairs.features.shape) < 0.3] = 0.0
+    dice = np.random.default_rng(6)
+    ranker = Ranker(dice.normal(size=4), dice.normal(size=(5, 3)), dice.normal(size=3))
+    for row, score in zip(pairs.features, ranker.scores(pairs), strict=True):
+        wanted = float(ranker.weights @ row)
+        for unit in range(3):
+            inside = float(ranker.inner[:4, unit] @ row) + ranker.inner[4, unit]
+            wanted += ranker.outer[unit] * np.tanh(inside)
+        assert score == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    again = Ranker.unpacked(ranker.packed, 4)
+    for name in ("weights", "inner", "outer"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(ranker, name))
+
+
+def test_hidden_units_learn_what_two_features_mean_together():
+    pairs = draw_pairs(3000, 4)
+    pairs.features[:, :2] = np.sign(pairs.features[:, :2])
+    together = pairs.features[:, 0] * pairs.features[:, 1]  # no single weight can say it
+    score = 4.0 * together + 0.5 * pairs.features[:, 2]
+    right = np.zeros(len(score), bool)
+    for begin, end in zip(pairs.offsets, pairs.offsets[1:], strict=False):
+        right[begin + np.argmax(score[begin:end])] = True
+    spread = spread_of(pairs.features)
+    np.testing.assert_allclose(spread, pairs.features.std(axis=0), rtol=1e-4)
+    hits = []
+    for n_units in (0, 8):
+        begin = fresh_ranker(spread, n_units, np.random.default_rng(0))
+        scores = fit_ranker(pairs, right, 0.01, spread, begin).scores(pairs)
+        starts = np.repeat(np.maximum.reduceat(scores, pairs.offsets[:-1]), np.diff(pairs.offsets))
+        hits.append((right & (scores == starts)).sum() / 3000)
+    assert hits[0] < 0.6
+    assert hits[1] > 0.95
 
 
 def test_planted_weights_are_found():

@@ -22,7 +22,11 @@ def run(
         Path | None, typer.Option(help="Write FILE with its rebuilt replies: x.jsonl, x.csv ...")
     ] = None,
     train: Annotated[
-        Path | None, typer.Option(help="Conversations with known replies to learn from.")
+        Path | None,
+        typer.Option(
+            help="Conversations with known replies to learn from; --format and --column count for "
+            "them if the name ends as that of FILE."
+        ),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Run of M4 or the block HMM, whose classes count, too.")
@@ -80,11 +84,15 @@ def run(
             "--model needs --train FILE, to learn how much its classes tell, or --bare"
         )
     check_out(out, file)
+    if save is not None and save.is_file():
+        raise typer.BadParameter(f"--save {save}: is a file; name a folder")
     corpus = read_corpus(file, format, column)
     if bare and model is not None:
         rebuilt = _bare(model, corpus)
     else:
-        rebuilder = _rebuilder(train, model, use, channel, window, format, column)
+        is_alike = train is not None and train.suffixes == file.suffixes
+        how = (format, column) if is_alike else (None, None)
+        rebuilder = _rebuilder(train, model, use, channel, window, *how)
         if save is not None:
             rebuilder.save(save)
         with sharing("rebuilding") as progress:
@@ -199,7 +207,7 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
             answered = rebuilt.table["text"].gather(rebuilt.parents[unsure["row"].to_numpy()])
             shown = pl.DataFrame(
                 {
-                    "probability": unsure["reply_probability"].round(2),
+                    "probability": [f"{chance:.2f}" for chance in unsure["reply_probability"]],
                     "message": [excerpt(text) for text in unsure["text"]],
                     "answers": [excerpt(text) for text in answered],
                 }

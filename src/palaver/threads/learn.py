@@ -29,6 +29,7 @@ from palaver.threads.places import (
     tilted,
 )
 from palaver.threads.ranker import fit_temperature, fit_weights, scores_of
+from palaver.threads.training import known_pairs, known_parents
 
 #: Features beside which the weights of content are learned, so that they do not stand in for them.
 _BESIDE = (
@@ -42,25 +43,15 @@ _PENALTY, _FIXED = 3.0, 1e6
 _WINDOW = 100
 
 
-def true_pairs(pairs: Pairs, parents: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which candidates are the parents; parents by place, -1 for a start."""
-    return np.asarray(pairs.candidates == parents[pairs.messages][pairs.owners])
-
-
-def known_pairs(corpus: Corpus, n_messages: int, seed: int) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Return messages of a corpus that have a choice and a true parent among the candidates."""
-    order = order_of(corpus, "time")
-    gathered = gather(corpus, order)
-    old = np.asarray(corpus.parents)[gathered.rows]
-    parents = np.where(old < 0, -1, gathered.places[np.maximum(old, 0)])
-    parts, found = [], []
-    for pairs in pairs_of(gathered, _WINDOW, True):
-        right = true_pairs(pairs, parents)
-        kept = (np.diff(pairs.offsets) > 2) & (parents[pairs.messages] >= 0)
-        kept &= np.add.reduceat(right, pairs.offsets[:-1]) > 0
-        parts.append(pairs.only(kept))
-        found.append(right[np.repeat(kept, np.diff(pairs.offsets))])
-    whole, right = joined(parts), np.concatenate(found)
+def sample_pairs(corpus: Corpus, n_messages: int, seed: int) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Return some messages of a corpus that have a choice, and their true parents."""
+    gathered = gather(corpus, order_of(corpus, "time"))
+    parents = known_parents(corpus, gathered)
+    whole, right = known_pairs(
+        pairs_of(gathered, _WINDOW, True),
+        parents,
+        lambda pairs: (np.diff(pairs.offsets) > 2) & (parents[pairs.messages] >= 0),
+    )
     chosen = np.zeros(len(whole.messages), bool)
     chosen[rng.generator(seed, "defaults").permutation(len(chosen))[:n_messages]] = True
     return whole.only(chosen), right[np.repeat(chosen, np.diff(whole.offsets))]
@@ -75,7 +66,7 @@ def learn_defaults(corpora: Sequence[Corpus], seed: int = 0) -> Defaults:
     seed : int
         For the messages that are drawn from each.
     """
-    samples = [known_pairs(corpus, _MESSAGES, seed) for corpus in corpora]
+    samples = [sample_pairs(corpus, _MESSAGES, seed) for corpus in corpora]
     content = _learn_content([_without_turns(*sample) for sample in samples])
     raw = Defaults(content, _count_places([_without_turns(*sample) for sample in samples]))
     scores, lengths, right = [], [], []

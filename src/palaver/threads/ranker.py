@@ -2,23 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-from palaver.kernels.ranking_loss import add_gradient, normalize_pairs, score_pairs
+from palaver.kernels.ranking_loss import (
+    add_gradient,
+    add_inner_gradient,
+    hidden_units,
+    normalize_pairs,
+    score_pairs,
+)
 from palaver.threads.pairs import Pairs
+
+_ITERATIONS = 200
+_INNER_PENALTY = 30.0  # of hidden units by that of the weights: few known replies stay linear
+_OUTER_START = 0.1
+_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """What candidates are scored by: equation (0) of the kernel.
+
+    Attributes
+    ----------
+    weights : array of float64, shape (F,)
+        Of the features themselves.
+    inner : array of float64, shape (F + 1, H)
+        What each hidden unit sums up, a constant last.
+    outer : array of float64, shape (H,)
+        What each hidden unit counts.
+    """
+
+    weights: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    outer: NDArray[np.float64]
+
+    @classmethod
+    def linear(cls, weights: NDArray[np.float64]) -> Self:
+        """Return a ranker without hidden units."""
+        return cls(weights, np.zeros((len(weights) + 1, 0)), np.zeros(0))
+
+    @classmethod
+    def unpacked(cls, numbers: NDArray[np.float64], n_features: int) -> Self:
+        """Return what :attr:`packed` wrote."""
+        n_units = (len(numbers) - n_features) // (n_features + 2)
+        weights, inner, outer = np.split(numbers, [n_features, len(numbers) - n_units])
+        return cls(weights, inner.reshape(n_features + 1, n_units), outer)
+
+    @property
+    def packed(self) -> NDArray[np.float64]:
+        """All numbers in one array: weights, inner, outer."""
+        return np.concatenate((self.weights, self.inner.ravel(), self.outer))
+
+    def units(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the values of the hidden units, (n_pairs, H)."""
+        found = np.empty((len(features), len(self.outer)), np.float32)
+        hidden_units(features, self.inner.astype(np.float32), found)
+        return found
+
+    def scores(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the score of each candidate, (n_pairs,)."""
+        scores = scores_of(pairs, self.weights)
+        if len(self.outer):
+            scores += _weighted(self.units(pairs.features), self.outer)
+        return scores
+
+
+def _weighted(features: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted sum of each row."""
+    sums = np.empty(len(features))
+    score_pairs(features, weights, sums)
+    return sums
 
 
 def scores_of(pairs: Pairs, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the score of each candidate, (n_pairs,)."""
-    scores = np.empty(len(pairs.features))
-    score_pairs(pairs.features, weights, scores)
-    return scores
+    """Return the score of each candidate by its features alone, (n_pairs,)."""
+    return _weighted(pairs.features, weights)
 
 
 def loss_and_gradient(
-    weights: NDArray[np.float64],
+    numbers: NDArray[np.float64],
     pairs: Pairs,
     log_targets: NDArray[np.float64],
     centre: NDArray[np.float64],
@@ -28,23 +97,32 @@ def loss_and_gradient(
 
     Parameters
     ----------
-    weights : array of float64, shape (n_features,)
+    numbers : array of float64, shape (n_numbers,)
+        A packed ranker: weights alone, or followed by those of hidden units.
     pairs : Pairs
     log_targets : array of float64, shape (n_pairs,)
         0 for the true parent and -inf for others, or log evidence.
-    centre, precision : array of float64, shape (n_features,)
-        The penalty is ``sum(precision * (weights - centre)**2) / 2``.
+    centre, precision : array of float64, shape (n_numbers,)
+        The penalty is ``sum(precision * (numbers - centre)**2) / 2``.
     """
-    scores, prior = np.empty(len(log_targets)), np.empty(len(log_targets))
-    posterior = np.empty(len(log_targets))
-    score_pairs(pairs.features, weights, scores)
+    ranker = Ranker.unpacked(numbers, pairs.features.shape[1])
+    units = ranker.units(pairs.features) if len(ranker.outer) else None
+    scores = scores_of(pairs, ranker.weights)
+    if units is not None:
+        scores += _weighted(units, ranker.outer)
+    prior, posterior = np.empty(len(log_targets)), np.empty(len(log_targets))
     log_prior = normalize_pairs(scores, pairs.offsets, prior)
     log_posterior = normalize_pairs(scores + log_targets, pairs.offsets, posterior)
-    gradient = np.zeros(len(weights))
-    add_gradient(pairs.features, prior - posterior, gradient)
-    away = weights - centre
+    differences = prior - posterior
+    found = Ranker.unpacked(np.zeros(len(numbers)), pairs.features.shape[1])
+    add_gradient(pairs.features, differences, found.weights)
+    if units is not None:
+        outer = ranker.outer.astype(np.float32)
+        add_gradient(units, differences, found.outer)
+        add_inner_gradient(pairs.features, differences, units, outer, found.inner)
+    away = numbers - centre
     penalty = 0.5 * float(precision @ away**2)
-    return log_prior - log_posterior + penalty, gradient + precision * away
+    return log_prior - log_posterior + penalty, found.packed + precision * away
 
 
 def fit_weights(
@@ -52,19 +130,91 @@ def fit_weights(
     log_targets: NDArray[np.float64],
     centre: NDArray[np.float64],
     precision: NDArray[np.float64],
-    max_iter: int = 200,
-    begin: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the weights of least loss, found by L-BFGS from ``begin``, else the centre."""
+    """Return the weights of least loss without hidden units, found by L-BFGS from the centre."""
+    return _least(lambda w: loss_and_gradient(w, pairs, log_targets, centre, precision), centre)
+
+
+def _least(
+    loss: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    begin: NDArray[np.float64],
+    max_iter: int = _ITERATIONS,
+    told: Callable[[], None] = lambda: None,
+) -> NDArray[np.float64]:
+    """Return where a loss is least; ``told`` is called after each iteration."""
     found = minimize(
-        loss_and_gradient,
-        centre if begin is None else begin,
-        (pairs, log_targets, centre, precision),
-        "L-BFGS-B",
+        loss,
+        begin,
+        method="L-BFGS-B",
         jac=True,
+        callback=lambda _: told(),
         options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
     )
     return np.asarray(found.x)
+
+
+def fit_ranker(
+    pairs: Pairs,
+    right: NDArray[np.bool_],
+    penalty: float,
+    spread: NDArray[np.float64],
+    begin: Ranker,
+    max_iter: int = _ITERATIONS,
+    told: Callable[[], None] = lambda: None,
+) -> Ranker:
+    """Return the ranker of least loss for known parents.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    right : array of bool, shape (n_pairs,)
+        The true parent, one a message.
+    penalty : float
+        Weight of the quadratic penalty.
+    spread : array of float64, shape (F,)
+        Of :func:`spread_of`; hidden units measure features by it, so that they start alike.
+    begin : Ranker
+        Where the search starts: see :func:`fresh_ranker`.
+    max_iter : int
+    told : callable
+        Called after each iteration.
+    """
+    n_units = len(begin.outer)
+    inner = np.repeat(np.append(spread, 1.0)[:, None], n_units, axis=1)
+    scales = Ranker(np.ones(len(spread)), inner, np.ones(n_units)).packed
+    precision = np.full(len(scales), penalty)
+    precision[len(spread) :] *= _INNER_PENALTY
+    centre, targets = np.zeros(len(scales)), np.where(right, 0.0, -np.inf)
+
+    def loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, gradient = loss_and_gradient(
+            scaled / scales, pairs, targets, centre, precision * scales**2
+        )
+        return value, gradient / scales
+
+    found = _least(loss, begin.packed * scales, max_iter, told)
+    return Ranker.unpacked(found / scales, len(spread))
+
+
+def fresh_ranker(
+    spread: NDArray[np.float64], n_units: int, generator: np.random.Generator
+) -> Ranker:
+    """Return a ranker to start from: no weights, and hidden units that differ."""
+    inner = generator.normal(size=(len(spread), n_units)) / np.sqrt(len(spread)) / spread[:, None]
+    outer = generator.normal(size=n_units) * _OUTER_START
+    return Ranker(np.zeros(len(spread)), np.vstack((inner, np.zeros(n_units))), outer)
+
+
+def spread_of(features: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the standard deviation of each feature, one for those that never differ."""
+    sums, squares = np.zeros((2, features.shape[1]))
+    for begin in range(0, len(features), _ROWS):
+        part = features[begin : begin + _ROWS].astype(np.float64)
+        sums += part.sum(axis=0)
+        squares += (part**2).sum(axis=0)
+    n_pairs = max(len(features), 1)
+    found = np.sqrt(np.maximum(squares / n_pairs - (sums / n_pairs) ** 2, 0.0))
+    return np.where(found > 1e-6, found, 1.0)
 
 
 def normalized(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:

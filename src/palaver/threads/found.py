@@ -1,0 +1,111 @@
+"""The parents that were found, and how they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.kernels.thread_links import best_two, link_greedily
+from palaver.models.reconstruct import ids_at, link_table
+from palaver.threads.links import relinked
+from palaver.threads.pairs import Pairs, joined
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Parents, runners-up and how likely they are; messages stand in their order.
+
+    Attributes
+    ----------
+    rows : array of int64, shape (n_messages,)
+        Message of the corpus at each place.
+    parents, runners_up : array of int64, shape (n_messages,)
+        Places; -1 is a start, -2 in runners_up that there was no other candidate.
+    probabilities, runner_up_probabilities : array of float64, shape (n_messages,)
+    """
+
+    rows: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    runners_up: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    runner_up_probabilities: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, rows: NDArray[np.int64]) -> Self:
+        """Return that every message is a start, to be filled."""
+        n = len(rows)
+        return cls(rows, np.full(n, -1), np.full(n, -2), np.ones(n), np.zeros(n))
+
+    def choose(self, pairs: Pairs, chances: NDArray[np.float64]) -> None:
+        """Give each message its likeliest candidate."""
+        best, second = (np.empty(len(pairs.messages), np.int64) for _ in range(2))
+        best_two(chances, pairs.offsets, best, second)
+        self._keep(pairs, chances, best, second)
+
+    def choose_without_order(self, parts: list[tuple[Pairs, NDArray[np.float64]]]) -> None:
+        """Link all messages, the surest first, such that no cycle closes."""
+        pairs = joined([part for part, _ in parts])
+        chances = np.concatenate([chance for _, chance in parts])
+        order = np.argsort(-chances, kind="stable")
+        owners = pairs.owners.astype(np.int32)
+        best, second = (np.empty(len(pairs.messages), np.int64) for _ in range(2))
+        parents, chosen = (np.empty(len(pairs.messages), np.int64) for _ in range(2))
+        best_two(chances, pairs.offsets, best, second)
+        link_greedily(order, chances, owners, pairs.candidates, parents, chosen)
+        self._keep(pairs, chances, chosen, np.where(chosen == best, second, best))
+
+    def _keep(
+        self,
+        pairs: Pairs,
+        chances: NDArray[np.float64],
+        best: NDArray[np.int64],
+        second: NDArray[np.int64],
+    ) -> None:
+        """Write the chosen pairs of some messages to the result."""
+        at = pairs.messages
+        self.parents[at] = pairs.candidates[best]
+        self.probabilities[at] = chances[best]
+        other = second >= 0
+        self.runners_up[at[other]] = pairs.candidates[second[other]]
+        self.runner_up_probabilities[at[other]] = chances[second[other]]
+
+    def table(self, corpus: Corpus) -> pl.DataFrame:
+        """Return who answers whom, one row a message, in the corpus' order."""
+        links = link_table(corpus, self._parent_rows())
+        return links.hstack(self._how_sure(corpus))
+
+    def rebuilt(self, corpus: Corpus, *, split: bool) -> Corpus:
+        """Return the corpus with these replies; ``split``: every tree is a conversation."""
+        sure = self._how_sure(corpus)
+        described = corpus.with_columns(
+            reply_probability=sure["probability"],
+            **{name: sure[name] for name in ("runner_up", "runner_up_probability")},
+        )
+        return relinked(described, self.rows, self.parents, split=split)
+
+    def _parent_rows(self) -> NDArray[np.int64]:
+        """Return the parents as rows of the corpus, in its order."""
+        return self._as_rows(self.parents)[np.argsort(self.rows)]
+
+    def _as_rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return rows of the corpus in place of places; negative numbers stay."""
+        if not len(places):
+            return places
+        return np.where(places < 0, places, self.rows[np.maximum(places, 0)])
+
+    def _how_sure(self, corpus: Corpus) -> pl.DataFrame:
+        """Return probability, runner_up and runner_up_probability, in the corpus' order."""
+        back = np.argsort(self.rows)
+        second = pl.Series(self.runner_up_probabilities[back])
+        return pl.DataFrame(
+            {
+                "probability": self.probabilities[back],
+                "runner_up": ids_at(corpus, self._as_rows(self.runners_up)[back]),
+                "runner_up_probability": second.set(pl.Series(self.runners_up[back] == -2), None),
+            }
+        )
