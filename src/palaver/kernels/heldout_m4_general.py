@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from palaver.kernels.particles import choose_survivors, keep_survivors, log_mean, mix
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
 
@@ -126,7 +127,7 @@ def general_log_likelihoods(  # type: ignore[no-untyped-def]
     """
     n_classes, n_topics = weights.shape[1], alpha.shape[0]
     bases = designs @ weights[n_classes:]
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     last_reply, slot_of = np.empty(longest, np.int64), np.empty(longest, np.int64)
     n_slots = 0
     for c in range(len(conversation_offsets) - 1):

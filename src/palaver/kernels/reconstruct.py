@@ -24,6 +24,7 @@ from palaver.kernels.block_hmm import draw_class
 from palaver.kernels.block_hmm_trees import filter_beliefs, floored_columns, tree_class_weights
 from palaver.kernels.m4_family import log_rising
 from palaver.kernels.parent_pairs import pair_scores
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.trees import parents_first
 
@@ -288,7 +289,7 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
     """
     n_classes = weights.shape[1]
     inverse = 1.0 / temperature
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     totals = np.empty(longest + 1)
     counts, logs = np.empty((longest, n_classes)), np.empty((n_classes, longest + 1))
     first_child = np.empty(longest + 1, np.int64)
@@ -360,7 +361,7 @@ def draw_block_classes(  # type: ignore[no-untyped-def]
     """
     n_classes = rows.shape[1]
     columns = floored_columns(rows)
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     beliefs, sums = np.empty((longest, n_classes)), np.empty((longest, n_classes + 1))
     moved, places = np.empty(longest, np.int32), np.empty(longest, np.int32)
     weights = np.empty(n_classes)
@@ -410,7 +411,7 @@ def draw_parents_block(  # type: ignore[no-untyped-def]
     Cost, for each message, O(K) and one step for each message below it.
     """
     n_classes = rows.shape[1]
-    longest = np.diff(conversation_offsets).max() if len(conversation_offsets) > 1 else 0
+    longest = longest_stretch(conversation_offsets)
     logs = np.empty((n_classes, n_classes + 1))
     for k in range(n_classes):
         for source in range(n_classes + 1):
