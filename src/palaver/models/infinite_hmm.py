@@ -26,7 +26,7 @@ from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Callback, Chain, Fit
 from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
-from palaver.models.base import RUN_LIMITS
+from palaver.models.base import RUN_LIMITS, with_options
 from palaver.models.infinite_answers import InfiniteAnswers
 from palaver.models.infinite_emissions import MessageEmissions, WordEmissions
 from palaver.models.infinite_engine import FIRST_STATES, MAX_STATES, InfiniteEngine
@@ -194,6 +194,7 @@ class InfiniteHMM(InfiniteAnswers):
 
     # fitting
 
+    @with_options
     def fit(
         self,
         X: Corpus | Encoded | Sequence[Sequence[str]] | ArrayLike,
@@ -219,17 +220,7 @@ class InfiniteHMM(InfiniteAnswers):
             What is known of some words' tags; states then refine the tags. The name of a column of
             the corpus with tags (lists of them, one a word; nulls are free), such lists themselves,
             or a dictionary from words to a tag or several tags, other words being free.
-        folder : path, optional
-            Keep checkpoints there, and go on from the one that is there; the model is saved
-            there at the end.
-        checkpoint_seconds : float
-            Time between checkpoints; one is also written on Ctrl-C and at the end.
-        executor : Executor, optional
-            Where sweeps run; threads of this process by default.
-        callbacks : sequence of callable
-            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks.
+        {options}
         """
         self.check_params()
         if self.sampler == "dense" and self.n_states is None:
