@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from palaver import rng
 from palaver.corpus.table import Corpus
@@ -26,14 +25,13 @@ from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Callback, Chain, Fit
 from palaver.fit.progress import Show
 from palaver.fit.schedule import Schedule
-from palaver.kernels.chains import chain_posteriors
-from palaver.models.answers import FOLD_SWEEPS
-from palaver.models.base import Model, with_options
+from palaver.models.base import with_options
 from palaver.models.gaussian_acts import common_covariance, join_states, members, number_of_acts
 from palaver.models.gaussian_parts import GaussianEmissions
 from palaver.models.infinite_emissions import VectorEmissions
 from palaver.models.infinite_engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.infinite_tags import Tags
+from palaver.models.vector_answers import VectorAnswers
 from palaver.models.vector_engine import VectorEngine
 from palaver.models.vector_limits import VECTOR_LIMITS
 from palaver.parallel import Arrays, Executor
@@ -44,7 +42,7 @@ COLLAPSED_WORK = 2e8
 _SKETCH = 20_000
 
 
-class VectorModel(Model):
+class VectorModel(VectorAnswers):
     """A model whose states emit vectors.
 
     Attributes
@@ -67,8 +65,6 @@ class VectorModel(Model):
     """
 
     size_parameter: ClassVar[str] = "n_states"
-    #: Whether utterances do not know what came before.
-    _single: ClassVar[bool] = False
     limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
 
     def __init__(
@@ -292,92 +288,7 @@ class VectorModel(Model):
         common = common_covariance(params["covariance"], self.covariances_, counts)
         return join_states(self.means_, common, counts, n_acts)
 
-    # using
-
-    @property
-    def n_states_(self) -> int:
-        """States that there are."""
-        self._check_fitted()
-        return len(self.means_)
-
-    def _posteriors(self, data: Utterances) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the acts' probabilities (n, n_acts) and each sequence's log-likelihood."""
-        self._check_fitted()
-        if data.vectors.shape[1] != self.means_.shape[1]:
-            raise ParameterError(
-                f"{type(self).__name__}: fitted on vectors of {self.means_.shape[1]} dimensions, "
-                f"got {data.vectors.shape[1]}"
-            )
-        shares = np.empty((data.n_messages, len(self.class_shares_)))
-        scores = []
-        emissions, joined = self._emissions(), members(self.acts_)
-        with threadpool_limits(1):
-            for shard in cut_vectors(data, self._centre, single=self._single):
-                logs = emissions.log_densities(shard.vectors, self._parameters)
-                part = np.empty_like(logs)
-                scores.append(chain_posteriors(logs, shard.offsets, self._rows, part))
-                rows = slice(shard.first_message, shard.first_message + shard.n_messages)
-                shares[rows] = part @ joined
-        return shares, np.concatenate(scores)
-
-    @property
-    def needs_texts(self) -> bool:
-        """Whether a sentence encoder makes the vectors."""
-        return callable(self._source) and not isinstance(self._source, WordPooling)
-
-    def _new(self, X: Any, lengths: ArrayLike | None) -> Utterances:
-        """Return new utterances as vectors."""
-        self._check_fitted()
-        if not isinstance(X, Corpus | Encoded):
-            return Utterances.of_arrays(X, lengths)
-        if isinstance(self._source, WordPooling):
-            encoded = self._encode(X)
-            found, words = self._source(encoded), word_counts(encoded)
-            offsets = np.asarray(encoded.conversation_offsets)
-            return Utterances(found, offsets, words, encoded.vocabulary)
-        if callable(self._source) and isinstance(X, Corpus):
-            found = sentence_vectors(X, self._source, X.n_messages)
-            return Utterances.of_arrays(found, np.diff(X.conversation_offsets))
-        raise ParameterError(
-            f"{type(self).__name__}: fitted on an array, so new utterances are needed as one: "
-            "predict_proba(X, lengths)"
-        )
-
-    def predict_proba(
-        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Return the probability of each act for each utterance, given its conversation.
-
-        Parameters
-        ----------
-        X : array of shape (n, M), Corpus or Encoded
-        lengths : array of int, optional
-            Of the conversations, if X are vectors.
-
-        Returns
-        -------
-        array of float64, shape (n, n_acts)
-        """
-        return self._posteriors(self._new(X, lengths))[0]
-
-    def predict(
-        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
-    ) -> NDArray[np.int64]:
-        """Return the likeliest act of each utterance, (n,)."""
-        return np.asarray(self.predict_proba(X, lengths).argmax(axis=1))
-
-    def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
-        """Return the log-likelihood of all utterances, states summed out."""
-        return float(self._posteriors(self._new(X, lengths))[1].sum())
-
-    def transform(
-        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
-    ) -> NDArray[np.float64]:
-        """Return the probability of each act for each message, also of new conversations.
-
-        Exact, by summing over all state sequences: ``n_sweeps`` is not needed.
-        """
-        return self.predict_proba(corpus)
+    # looking
 
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.vocabulary_.counts
