@@ -8,6 +8,7 @@ import tempfile
 import zlib
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import atheris
 
@@ -17,44 +18,86 @@ from palaver.errors import PalaverError
 for module in pkgutil.iter_modules(palaver.kernels.__path__):  # compiled code is left alone
     import_module(f"palaver.kernels.{module.name}")
 
-with atheris.instrument_imports(include=["palaver.store", "palaver.models.registry"]):
+with atheris.instrument_imports(include=["palaver.store", "palaver.models", "palaver.encode"]):
     import palaver as pv
+    from palaver.models.registry import MODELS, TAGGERS, model_class, tagger_class
     from palaver.store.folder import MANIFEST
 
+    CLASSES = [model_class(name) for name in MODELS] + [tagger_class(name) for name in TAGGERS]
+
 FOLDER = Path(tempfile.mkdtemp(prefix="palaver-fuzz-"))
-WHOLE, COPY = FOLDER / "whole", FOLDER / "copy"
+COPY = FOLDER / "copy"
+WRONG = (None, 0, -1, 2, 10**30, 1.5, "", "x", [], {}, [1], {"a": 1}, True, "../../x", "\ud800")
 
 
 def test_one_input(data: bytes) -> None:
-    """Put bytes in place of the manifest, or of an array with a manifest that agrees."""
+    """Tamper with one of the models: its manifest, a value in it, or an array that it admits."""
     if len(data) < 2:
         return
+    kind, way, rest = CLASSES[data[0] % len(CLASSES)], data[1], data[2:]
     shutil.rmtree(COPY, ignore_errors=True)
-    shutil.copytree(WHOLE, COPY)
-    arrays = sorted(COPY.glob("arrays-*/*.npy"))
-    if data[0] % 2:
-        (COPY / MANIFEST).write_bytes(data[2:])
+    shutil.copytree(FOLDER / kind.name, COPY)
+    manifest = json.loads((COPY / MANIFEST).read_text())
+    if way % 3 == 0:
+        (COPY / MANIFEST).write_bytes(rest)
+    elif way % 3 == 1:
+        change_values(manifest, rest)
+        (COPY / MANIFEST).write_text(json.dumps(manifest))
     else:
-        path = arrays[data[1] % len(arrays)]
-        path.write_bytes(data[2:])
-        manifest = json.loads((COPY / MANIFEST).read_text())
-        content = data[2:][data[2:].find(b"\n") + 1 :]
-        manifest["arrays"][path.stem] = {"bytes": len(data) - 2, "crc32": zlib.crc32(content)}
+        arrays = sorted(COPY.glob("arrays-*/*.npy"))
+        path = arrays[way // 3 % len(arrays)]
+        path.write_bytes(rest)
+        content = rest[rest.find(b"\n") + 1 :]
+        manifest["arrays"][path.stem] = {"bytes": len(rest), "crc32": zlib.crc32(content)}
         (COPY / MANIFEST).write_text(json.dumps(manifest))
     try:
         model = pv.load(COPY)
-        model.top_words(3)
         model.summary()
+        if kind.name in MODELS:
+            model.top_words(3)
     except PalaverError:
         pass
 
 
+def change_values(place: Any, steps: bytes) -> None:
+    """Walk down a manifest, a byte a step, and put something else where the walk ends."""
+    for step, wrong in zip(steps[::2], steps[1::2], strict=False):
+        name = sorted(place)[step % len(place)] if isinstance(place, dict) else step % len(place)
+        if wrong % 2 and isinstance(place[name], dict | list) and place[name]:
+            place = place[name]
+            continue
+        value = (WRONG * 2)[wrong // 2 % (2 * len(WRONG))]
+        if wrong // 2 >= 2 * len(WRONG) and isinstance(place, dict):
+            del place[name]
+        else:
+            place[name] = value
+        return
+
+
+def seeds(folder: Path) -> None:
+    """Save a small model of each kind, and write what changes nothing as first inputs."""
+    corpus = pv.sample(5)
+    for number, kind in enumerate(CLASSES):
+        whole = FOLDER / kind.name
+        if kind.name in MODELS:
+            options = {"n_sweeps": 4, **kind.sized(2)}
+            kind(**options).fit(corpus, show_progress=False).save(whole)
+        else:
+            kind().fit(corpus, show_progress=False).save(whole)
+        (folder / f"{kind.name}-manifest").write_bytes(
+            bytes([number, 0]) + (whole / MANIFEST).read_bytes()
+        )
+        (folder / f"{kind.name}-value").write_bytes(bytes([number, 1]))
+        for place, path in enumerate(sorted(whole.glob("arrays-*/*.npy"))[:85]):
+            start = bytes([number, 3 * place + 2])
+            (folder / f"{kind.name}-{path.stem}").write_bytes(start + path.read_bytes())
+
+
 if __name__ == "__main__":
-    pv.LDA(n_classes=2, n_sweeps=4).fit(pv.sample(5), show_progress=False).save(WHOLE)
     first = FOLDER / "seeds"
     first.mkdir()
-    (first / "manifest").write_bytes(b"\x01\x00" + (WHOLE / MANIFEST).read_bytes())
-    for number, path in enumerate(sorted(WHOLE.glob("arrays-*/*.npy"))):
-        (first / path.stem).write_bytes(bytes([0, number]) + path.read_bytes())
-    atheris.Setup([*sys.argv, str(first)], test_one_input)
+    seeds(first)
+    # arrays that change nothing teach the fuzzer nothing either, but are what it must begin from
+    kept = ["-keep_seed=1", "-len_control=0"]
+    atheris.Setup([sys.argv[0], *kept, *sys.argv[1:], str(first)], test_one_input)
     atheris.Fuzz()
