@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,17 +55,23 @@ class Checkpoints:
         self.fell_back = False
         self._schedule: Schedule | None = None
         self._last = time.monotonic()
-        self._writing = 0.0  # seconds that the last one took
+        self._writing = 0.0  # seconds that the last one took, gathering included
 
     def due(self) -> bool:
         """Whether it is time for another checkpoint."""
         pause = self.every_seconds and max(self.every_seconds, self._writing / LARGEST_SHARE)
         return time.monotonic() - self._last >= pause
 
-    def try_save(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint; where that cannot be done, warn and leave it for the next time."""
+    def try_save(self, gather: Callable[[], Snapshot]) -> None:
+        """Write a checkpoint; where that cannot be done, warn and leave it for the next time.
+
+        Gathering counts as writing: the states may have to come from other machines.
+        """
+        start = time.monotonic()
+        snapshot = gather()
         try:
             self.save(snapshot)
+            self._writing = self._last - start
         except StoreError as error:
             self._last = time.monotonic()
             warnings.warn(
@@ -96,7 +103,6 @@ class Checkpoints:
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a checkpoint; the one before is kept in case this one gets damaged."""
-        start = time.monotonic()
         arrays: Arrays = {}
         for (chain, shard), state in snapshot.states.items():
             arrays |= {f"state.{chain}.{shard}.{name}": array for name, array in state.items()}
@@ -123,7 +129,6 @@ class Checkpoints:
         }
         store.save(self.folder, "checkpoint", content, arrays, keep_previous=True)
         self._last = time.monotonic()
-        self._writing = self._last - start
 
     def load(self) -> Snapshot | None:
         """Return the stored state, or None where there is none.

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -168,9 +169,9 @@ def _run(
             finished = sweep >= schedule.n_sweeps
             break
         if checkpoints is not None and checkpoints.due():
-            checkpoints.try_save(_snapshot(chains, sweep, executor))
+            checkpoints.try_save(partial(_snapshot, chains, sweep, executor))
     if checkpoints is not None and (snapshot is None or sweep > snapshot.sweep):
-        checkpoints.try_save(_snapshot(chains, sweep, executor))
+        checkpoints.try_save(partial(_snapshot, chains, sweep, executor))
     if stop.is_set() and not finished:
         kept = "; resume to go on" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
