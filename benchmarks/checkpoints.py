@@ -45,7 +45,7 @@ class Watched:
 def measure(encoded: Encoded, kind: Any, seconds: float, **options: Any) -> dict[str, float]:
     """Fit for so many seconds; return the number of checkpoints, their seconds and their share."""
     model = kind(
-        n_classes=N_CLASSES, sampler="parallel", n_sweeps=10**6, burn_in=0, n_samples=10,
+        n_classes=N_CLASSES, sampler="parallel", n_sweeps=20_000, burn_in=0, n_samples=2_000,
         max_seconds=seconds, random_state=0,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, Watched() as watched:

@@ -40,10 +40,8 @@ class Rounds:
         """Do whole rounds: sweep all shards, merge, update."""
         for _ in range(n_sweeps):
             self.swept += 1
-            merged: Any = None
             key = rng.key(0, "sweep", 0, self.swept)
-            for _, found in self.executor.round({0: self.shared}, {0: key}):
-                merged = found if merged is None else self.engine.merge(merged, found)
+            merged = self.executor.round({0: self.shared}, {0: key})[0]
             generator = rng.generator(0, "update", 0, self.swept)
             self.shared, self.trace = self.engine.update(self.shared, merged, generator)
 

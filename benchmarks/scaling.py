@@ -4,18 +4,20 @@ Run: python -m benchmarks.scaling --data ../shared/data [--tokens 1,20] [--json 
 
 r-help, its threads repeated until there are so many million tokens, written to disk and mapped.
 LDA with background, K = 25, parallel sampler, seed 0. A round is everything that a sweep costs in a
-fit. *Coordination* is the time of a round in which no actor sweeps, if sweeps were spread evenly:
-round - sweeping / actors; it has the update of the parameters in it, which threads pay, too.
+fit. Seconds of a round are by the clock; those of sweeping (all workers added up) and of the driver
+are processor time, which other work on the machine changes little.
 
-The estimate is a model of three measured costs: sweeping a token; moving a byte of globals to an
-actor's machine or of statistics back; and what the driver does alone per word and class (merging
-and drawing parameters).
+The estimate adds up measured costs: sweeping a token; a call to an actor; what the driver does
+alone in a round; copying a byte of globals in an actor and merging a byte of counts there. The
+network is assumed: so many bytes a second, globals sent by the driver to every actor's machine, one
+actor each, which is the worst case. All but the calls grow with the vocabulary.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -28,11 +30,17 @@ import numpy as np
 
 import palaver as pv
 from benchmarks.models import FILE, chain_of
+from benchmarks.rounds import Rounds
 from palaver.encode import Encoded, encode
+from palaver.encode.shards import LARGEST
 from palaver.encode.tokens import Coded
 from palaver.parallel import LocalExecutor
+from palaver.parallel.wire import array_bytes, received
+from palaver.parallel.worker import Worker
 
-N_CLASSES, WARM, ROUNDS = 25, 3, 7
+N_CLASSES, WARM, ROUNDS, CALLS = 25, 3, 7, 500
+#: Bytes a second, 10 Gbit/s.
+NETWORK = 1.25e9
 
 
 def repeated(encoded: Encoded, n_tokens: int) -> Encoded:
@@ -56,27 +64,49 @@ def repeated(encoded: Encoded, n_tokens: int) -> Encoded:
     )
 
 
-def measure(folder: Path, executor: Any) -> dict[str, float]:
-    """Return seconds of a round, of its sweeping, and the bytes it moved."""
+def measure(folder: Path, executor: Any) -> dict[str, Any]:
+    """Return seconds of a round, of its sweeping and of the driver, and the bytes it moved."""
     encoded = Encoded.open(folder)
     rounds = chain_of(pv.LDA(n_classes=N_CLASSES), encoded, "parallel", executor=executor)
     rounds.sweep(WARM)
-    seconds, sweeping = [], []
+    seconds, driver, sweeping = [], [], []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         rounds.sweep(1)
         seconds.append(time.perf_counter() - start)
+        driver.append(time.process_time() - busy)
         sweeping.append(getattr(executor, "traffic", None) and executor.traffic.sweeping)
     executor.end()
     found = {"tokens": encoded.n_tokens, "seconds": statistics.median(seconds)}
     if hasattr(executor, "traffic"):
-        traffic = executor.traffic
-        found |= {
+        found |= vars(executor.traffic) | {
             "sweeping": statistics.median(sweeping),
-            "sent": traffic.sent,
-            "received": traffic.received,
+            "driver": statistics.median(driver),
+            "shards": len(executor._shards),
+            **actor_costs(rounds, executor),
         }
     return found
+
+
+def actor_costs(rounds: Rounds, executor: Any) -> dict[str, float]:
+    """Return seconds of a call; of copying a byte of globals, of merging one of counts."""
+    ray = executor._ray
+    actors = list(executor._actors.values())
+    start = time.process_time()
+    ray.get([actors[i % len(actors)].ready.remote() for i in range(CALLS)])
+    call = (time.process_time() - start) / CALLS
+    for array in rounds.shared.arrays.values():
+        array.flags.writeable = False  # as they come from the object store
+    start = time.process_time()
+    received(rounds.shared)
+    copy = (time.process_time() - start) / array_bytes(rounds.shared.arrays)
+    worker = Worker()
+    worker.begin(rounds.engine)
+    total = ray.get(actors[0].total.remote(executor._n_broadcasts))
+    start = time.process_time()
+    worker.total(0, total, total)
+    merge = (time.process_time() - start) / (2 * total.size)
+    return {"call": call, "copy": copy, "merge": merge}
 
 
 def compare(folder: Path) -> list[dict[str, Any]]:
@@ -88,7 +118,6 @@ def compare(folder: Path) -> list[dict[str, Any]]:
     for n in (1, 2):
         with pv.RayExecutor(workers=n) as executor:
             row = measure(folder, executor)
-        row["coordination"] = row["seconds"] - row["sweeping"] / n
         rows.append({"where": f"{n} actor{'s'[: n - 1]}", "workers": n} | row)
     return rows
 
@@ -104,8 +133,8 @@ def private():
 folder, name = sys.argv[1:]
 
 def fit(encoded):
-    kind = getattr(pv, name)
-    model = kind(n_classes=25, sampler="parallel", n_sweeps=3, burn_in=1, n_samples=1)
+    size = {} if name == "InfiniteHMM" else {"n_classes": 25, "sampler": "parallel"}
+    model = getattr(pv, name)(**size, n_sweeps=3, burn_in=1, n_samples=1)
     model.fit(encoded, show_progress=False)
 
 fit(pv.sample(5))  # compiled code is not what is measured
@@ -136,27 +165,48 @@ def corpus_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*.npy"))
 
 
-def estimate(
-    small: list[dict[str, Any]], large: list[dict[str, Any]], n_words: int
-) -> dict[str, float]:
-    """Fit the three costs on the runs with two actors and foretell 100 actors, 1e9 tokens."""
-    one, two = small[-1], large[-1]
-    token = two["sweeping"] / two["tokens"]
-    # what a round costs beyond sweeping, per byte that came back; merging and drawing included
-    byte = two["coordination"] / (two["received"] + two["sent"])
+def estimate(large: dict[str, Any], n_words: int) -> dict[str, float]:
+    """Foretell a round of 100 actors and a billion tokens from one of two actors."""
     actors, tokens = 100, 1e9
-    shards = tokens / 4e6
-    sent = two["sent"] * actors
-    received = one["received"] / max(one["tokens"] // 100_000, 1) * shards
+    shards = max(tokens / LARGEST, actors)
+    levels = math.ceil(math.log2(actors))
+    counts = large["received"]  # of all tokens, as the driver gets them
+    sweeping = large["sweeping"] / large["tokens"] * tokens / actors
+    # in a round of two actors there were these calls, too
+    calls = large["call"] * (shards + actors)
+    own = large["driver"] - large["call"] * (large["shards"] + 2)
+    broadcast = large["sent"] * (actors / NETWORK + large["copy"])
+    adding = levels * counts * (large["merge"] + 1 / NETWORK)
+    coordination = calls + own + broadcast + adding
     return {
         "actors": actors,
         "tokens": tokens,
-        "sweeping": token * tokens / actors,
-        "moved": sent + received,
-        "coordination": byte * (sent + received),
+        "sweeping": sweeping,
+        "calls": calls,
+        "own": own,
+        "broadcast": broadcast,
+        "adding": adding,
+        "coordination": coordination,
+        "from_driver": large["sent"] * actors,
+        "to_driver": counts,
+        "between_actors": counts * (actors - 1),
         "words": n_words,
-        "breaks_even_at_bytes": token * tokens / actors / byte,
+        "words_at_break_even": n_words * (sweeping - calls) / (coordination - calls),
     }
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print what was measured on one corpus."""
+    print(f"\n{rows[0]['tokens']:,} tokens\n")
+    print("| where | s a round | M tokens/s | sweeping | driver | MB sent | MB back | MB passed |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        rate = row["tokens"] / row["seconds"] / 1e6
+        cells = [row["where"], f"{row['seconds']:.3f}", f"{rate:.1f}"]
+        if "sent" in row:
+            cells += [f"{row[name]:.3f}" for name in ("sweeping", "driver")]
+            cells += [f"{row[name] / 1e6:.2f}" for name in ("sent", "received", "passed")]
+        print("| " + " | ".join(cells + [""] * (8 - len(cells))) + " |")
 
 
 def main() -> None:
@@ -167,37 +217,28 @@ def main() -> None:
     arguments = parser.parse_args()
     plain = encode(pv.read(arguments.data / FILE))
     results: dict[str, Any] = {}
-    tables = []
     for millions in map(float, arguments.tokens.split(",")):
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "corpus"
             repeated(plain, int(millions * 1e6)).write(folder)
             rows = compare(folder)
-            tables.append(rows)
+            show(rows)
             size = corpus_bytes(folder)
-            peaks = {name: memory(folder, name) for name in ("LDA", "M4")}
+            peaks = {name: memory(folder, name) for name in ("LDA", "M4", "InfiniteHMM")}
         results[f"{millions:g} M"] = {"rounds": rows, "corpus": size, "peaks": peaks}
-        print(f"\n{rows[0]['tokens']:,} tokens\n")
-        print("| where | s a round | M tokens/s | sweeping | coordination | MB sent | MB back |")
-        print("|---|---|---|---|---|---|---|")
-        for row in rows:
-            rate = row["tokens"] / row["seconds"] / 1e6
-            cells = [row["where"], f"{row['seconds']:.3f}", f"{rate:.1f}"]
-            if "sent" in row:
-                cells += [f"{row[name]:.3f}" for name in ("sweeping", "coordination")]
-                cells += [f"{row[name] / 1e6:.2f}" for name in ("sent", "received")]
-            print("| " + " | ".join(cells + [""] * (7 - len(cells))) + " |")
         for name, peak in peaks.items():
             print(f"\n{name}: a fit adds {peak / 1e6:,.0f} MB of memory, {peak / size:.2f} of the "
                   f"corpus' {size / 1e6:,.0f} MB on disk")  # fmt: skip
-    if len(tables) > 1:
-        results["estimate"] = found = estimate(tables[0], tables[-1], len(plain.vocabulary))
-        print(
-            f"\n{found['actors']} actors, {found['tokens']:,.0f} tokens: {found['sweeping']:.1f} s "
-            f"of sweeping, {found['moved'] / 1e6:,.0f} MB moved and {found['coordination']:.1f} s "
-            "of coordination a round; both are equal at "
-            f"{found['breaks_even_at_bytes'] / 1e6:,.0f} MB"
-        )
+    results["estimate"] = found = estimate(rows[-1], len(plain.vocabulary))
+    print(
+        f"\n{found['actors']} actors, {found['tokens']:,.0f} tokens, a round: "
+        f"{found['sweeping']:.2f} s of sweeping, {found['coordination']:.2f} s of coordination "
+        f"({found['own']:.2f} the driver alone, {found['calls']:.2f} calls, "
+        f"{found['broadcast']:.2f} globals, {found['adding']:.2f} counts); "
+        f"{found['from_driver'] / 1e6:,.0f} MB from the driver, {found['to_driver'] / 1e6:,.1f} MB "
+        f"to it, {found['between_actors'] / 1e6:,.0f} MB between actors. Both are equal at "
+        f"{found['words_at_break_even']:,.0f} words."
+    )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -15,7 +15,8 @@ from palaver.errors import ParameterError, WorkersError
 from palaver.models import MODELS, model_class
 from palaver.models.document_model import DocumentModel
 from palaver.parallel import ray as executors
-from palaver.parallel.ray import FilePart, RayExecutor, portable, received
+from palaver.parallel.ray import RayExecutor
+from palaver.parallel.wire import FilePart, packed, portable, received, unpacked
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 # One cluster for all of them.
@@ -45,6 +46,7 @@ def small_shards(monkeypatch):
 
     monkeypatch.setattr(shards, "SMALLEST", 2000)
     monkeypatch.setattr(shards, "SMALLEST_UTTERANCES", 100)
+    monkeypatch.setattr(shards, "SMALLEST_SENTENCES", 2000)
     monkeypatch.setattr(documents, "SMALLEST", 2000)
     monkeypatch.setattr(hidden_backoff, "SHARD_TOKENS", 2000)
 
@@ -115,18 +117,50 @@ def test_a_lost_worker_changes_nothing(name, kill, data, executor):
 def test_workers_are_lost_in_the_middle_of_a_round(data, executor, monkeypatch):
     """Of the round's statistics, some came before the loss and must not count twice."""
     here = make("m4", n_chains=2).fit(data)
-    plain, answers = executors._unpacked, []
+    answers = []
 
-    def unpacked(packed):
+    def unpack(parts):
         answers.append(1)
         if len(answers) in (3, 17):
             kill_actor(executor, len(answers) % 2)
-        return plain(packed)
+        return unpacked(parts)
 
-    monkeypatch.setattr(executors, "_unpacked", unpacked)
+    monkeypatch.setattr(executors, "unpacked", unpack)
     there = make("m4", n_chains=2).fit(data, executor=executor)
-    assert len(answers) == 8 * 2 * N_SHARDS
+    assert len(answers) == 8 * 2 * (N_SHARDS + 1)  # and the counts, once a chain
     assert estimates(here) == estimates(there)
+
+
+@pytest.mark.parametrize("kill", [kill_actor, kill_process])
+@pytest.mark.parametrize("name", ["m4", "infinite-hmm"])
+def test_workers_are_lost_while_they_add_up_counts(name, kill, data, executor, monkeypatch):
+    """Counts of all sweeps of the round are gone with the worker; all others have theirs."""
+    here = make(name, n_chains=2).fit(data)
+    plain, totals = executor._total, []
+
+    def total(*args, **options):
+        totals.append(1)
+        if len(totals) in (2, 5):
+            kill(executor, len(totals) % 2)
+        return plain(*args, **options)
+
+    monkeypatch.setattr(executor, "_total", total)
+    there = make(name, n_chains=2).fit(data, executor=executor)
+    assert len(totals) == 8
+    assert estimates(here) == estimates(there)
+
+
+@pytest.mark.parametrize("name", ["lda", "m4", "block-hmm", "infinite-hmm"])
+def test_workers_add_up_counts_in_a_tree(name, data, executor, monkeypatch):
+    """Four times as many shards: only M4's gradients, in order, come back for each of them."""
+    back = []
+    for smallest in (2000, 500):
+        monkeypatch.setattr("palaver.encode.shards.SMALLEST", smallest)
+        monkeypatch.setattr("palaver.encode.shards.SMALLEST_SENTENCES", smallest)
+        make(name, n_sweeps=2).fit(data, executor=executor)
+        assert executor.traffic.passed > 0
+        back.append(executor.traffic.received)
+    assert back[1] < 1.5 * back[0]
 
 
 def test_the_ledger_is_renewed_and_recovers_from_states(data, executor, monkeypatch):
@@ -241,10 +275,10 @@ def test_counts_travel_as_the_cells_in_use():
     sparse = np.zeros((50, 100), np.int32)
     sparse[7, 3] = 5
     floats = np.zeros(5000)
-    packed = executors._packed({"dense": dense, "sparse": sparse, "floats": floats})
-    assert list(packed["sparse"]) == ["cells", "values", "shape"]
-    assert list(packed["dense"]) == list(packed["floats"]) == [""]
-    for name, array in executors._unpacked(packed).items():
+    parts = packed({"dense": dense, "sparse": sparse, "floats": floats})
+    assert list(parts["sparse"]) == ["cells", "values", "shape"]
+    assert list(parts["dense"]) == list(parts["floats"]) == [""]
+    for name, array in unpacked(parts).items():
         given = {"dense": dense, "sparse": sparse, "floats": floats}[name]
         np.testing.assert_array_equal(array, given)
         assert array.dtype == given.dtype

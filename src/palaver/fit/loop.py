@@ -204,11 +204,9 @@ def _sweep_chains(
     """One round: sweep all shards of all chains, merge in order, update each chain."""
     for chain in chains:
         chain.shared.temperature = schedule.temperature(sweep)
-    merged: dict[int, Arrays] = {}
     shared = {c: chain.shared for c, chain in enumerate(chains)}
     keys = {c: rng.key(seed, "sweep", c, sweep) for c in range(len(chains))}
-    for c, statistics in executor.round(shared, keys):
-        merged[c] = engine.merge(merged[c], statistics) if c in merged else statistics
+    merged = executor.round(shared, keys)
     for c, chain in enumerate(chains):
         generator = rng.generator(seed, "update", c, sweep)
         if schedule.keeps(sweep):

@@ -52,9 +52,7 @@ def stream_step(
     executor.begin(engine, shards)
     try:
         executor.open({0: shared}, {0: rng.key(seed, "open", 0, step)})
-        merged: Arrays | None = None
-        for _, statistics in executor.round({0: shared}, {0: rng.key(seed, "sweep", 0, step)}):
-            merged = statistics if merged is None else engine.merge(merged, statistics)
+        merged = executor.round({0: shared}, {0: rng.key(seed, "sweep", 0, step)}).get(0)
         if merged is None:
             return shared, {}
         kept = {name: np.copy(value) for name, value in merged.items() if name == "terms"}

@@ -91,6 +91,7 @@ class DocumentEngine:
     n_topics: int
     beta: float | None
     run: Any = field(init=False, default=map)
+    exact: ClassVar[tuple[str, ...]] = ()
     #: How many of the statistics' ``terms`` are of the documents' bound.
     n_document_terms: ClassVar[int]
 

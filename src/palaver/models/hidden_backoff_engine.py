@@ -12,7 +12,7 @@ The phase says what the next sweep does::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class Rounds:
 
 class HiddenBackoffEngine:
     """Embedded EM as five functions."""
+
+    exact: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, words: WordModel, rounds: Rounds, medians: NDArray[np.float64]) -> None:
         self.words, self.rounds, self.medians = words, rounds, medians

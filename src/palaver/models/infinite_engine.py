@@ -9,7 +9,7 @@ an update, and ``relabel`` tells the shards the new numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class InfiniteEngine:
     dense: bool
     tags: Tags
     run: Any = field(init=False, default=map)
+    exact: ClassVar[tuple[str, ...]] = (
+        "start_counts", "transition_counts", "group_counts", "word_counts",
+    )  # fmt: skip
 
     # the five functions
 
@@ -105,8 +108,14 @@ class InfiniteEngine:
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics, padded to the larger number of states; the left are used up."""
-        n_states = max(len(left["start_counts"]), len(right["start_counts"]))
         axes = self._axes
+        sizes = [
+            array.shape[axis]
+            for part in (left, right)
+            for name, array in part.items()
+            for axis in axes[name]
+        ]
+        n_states = max(sizes, default=0)
         for name, value in right.items():
             left[name] = _pad(left[name], axes[name], n_states)
             left[name] += _pad(value, axes[name], n_states)

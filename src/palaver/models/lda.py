@@ -26,6 +26,7 @@ from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, either, one_of, real
 
+_HISTOGRAMS = ("class_histograms", "length_histogram")
 _NO_RECORD = np.empty((0, 0))  # the kernel can record its distributions for tests
 
 
@@ -124,6 +125,8 @@ class LDA(ThreadModel):
 class LDAEngine(TokenEngine):
     """LDA as the loop sees it."""
 
+    exact = (*TokenEngine.exact, *_HISTOGRAMS)
+
     def __init__(self, *common: Any) -> None:
         *shared, self.alpha = common
         super().__init__(*shared)
@@ -172,9 +175,7 @@ class LDAEngine(TokenEngine):
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; histograms into the wider one."""
-        left, right, histograms = merge_histograms(
-            left, right, ("class_histograms", "length_histogram")
-        )
+        left, right, histograms = merge_histograms(left, right, _HISTOGRAMS)
         return {**super().merge(left, right), **histograms}
 
     def update_transitions(

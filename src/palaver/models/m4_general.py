@@ -90,6 +90,8 @@ class GeneralShard(Shard):
 class GeneralEngine(TokenEngine):
     """The general M4. Outcomes of tokens are classes, the background, topics."""
 
+    exact = (*TokenEngine.exact, *_HISTOGRAMS)
+
     def __init__(
         self,
         *common: Any,

@@ -8,7 +8,7 @@ classes are opened, swept and explained.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ class ThreadEngine:
     collapsed: bool
     switch_flag: int = field(init=False)
     run: Any = field(init=False)
+    exact: ClassVar[tuple[str, ...]] = ("word_class_counts",)
     #: Counts (n_words, n_columns) that the prior has beyond omega, for guided classes.
     seeds: NDArray[np.int32] | None = field(init=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ class VectorEngine:
     collapsed: bool
     sketch: NDArray[np.float64]
     run: Any = field(init=False, default=map)
+    exact: ClassVar[tuple[str, ...]] = ()
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals; the first blocked sweep only counts what was opened."""

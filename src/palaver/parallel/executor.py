@@ -1,15 +1,15 @@
 """The protocol between the loop, a model's engine and whatever runs the sweeps.
 
 The unit of work is (chain, shard). An executor owns the states; each round it broadcasts the
-globals of every chain, sweeps every shard and hands the statistics back *in order*, so that
-they merge to the same bytes for any number of workers.
+globals of every chain, sweeps every shard and merges the statistics *in order*, so that they
+are the same bytes for any number of workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,13 @@ class Engine(Protocol):
 
     ``key`` is the two words of :func:`palaver.rng.key`, the same for all shards of a chain's
     sweep; kernels mix in the number of each conversation. ``run`` is ``map`` or, set by the
-    executor, its parallel twin, for work within an update that can be cut into pieces.
+    executor, its parallel twin, for work within an update that can be cut into pieces. ``exact``
+    names statistics of whole numbers that add up to the same bytes in any order: where there are
+    many workers, they merge these among themselves, with :meth:`merge`, which must take any subset.
     """
 
     run: Any
+    exact: ClassVar[tuple[str, ...]]
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals, without a pass over the data."""
@@ -92,8 +95,8 @@ class Executor(Protocol):
 
     def round(
         self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]
-    ) -> Iterator[tuple[int, Arrays]]:
-        """Sweep all shards of the given chains; yield (chain, statistics) in order."""
+    ) -> dict[int, Arrays]:
+        """Sweep all shards of the given chains; return the merged statistics of each."""
         ...
 
     def states(self) -> States:

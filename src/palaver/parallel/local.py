@@ -49,14 +49,17 @@ class LocalExecutor:
 
     def round(
         self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]
-    ) -> Iterator[tuple[int, Arrays]]:
-        """Sweep all shards of the given chains; yield (chain, statistics) in order."""
+    ) -> dict[int, Arrays]:
+        """Sweep all shards of the given chains; return the merged statistics of each."""
 
         def work(chain: int, shard: int) -> tuple[int, Arrays]:
             state = self._states[chain, shard]
             return chain, self._engine.sweep(shared[chain], self._shards[shard], state, keys[chain])
 
-        return self._map(work, shared)
+        merged: dict[int, Arrays] = {}
+        for chain, found in self._map(work, shared):
+            merged[chain] = self._engine.merge(merged[chain], found) if chain in merged else found
+        return merged
 
     def _map(
         self, work: Callable[[int, int], Result], chains: Mapping[int, Globals]

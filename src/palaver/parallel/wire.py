@@ -1,0 +1,109 @@
+"""What travels between machines: records whose arrays lie in files, and packed statistics."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.parallel.executor import Arrays
+from palaver.store.remote import local_folder, url_of
+
+#: Statistics as they are sent: each array whole, or its cells in use and their values.
+Packed = dict[str, Arrays]
+#: Arrays up to this size are always sent whole.
+_SMALL = 1000
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """An array as its place in a file that all machines see, or can fetch (``url``)."""
+
+    path: str
+    url: str | None
+    offset: int
+    dtype: str
+    shape: tuple[int, ...]
+
+    def open(self) -> NDArray[Any]:
+        """Map the array."""
+        if self.url is not None:
+            local_folder(self.url)
+        return np.memmap(self.path, self.dtype, "c", self.offset, self.shape)
+
+
+def portable(value: Any) -> Any:
+    """Return a copy of a record in which arrays mapped from files are their places in them."""
+    if isinstance(value, np.ndarray):
+        whole = value
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        if not isinstance(whole, np.memmap) or not value.flags.c_contiguous or not value.size:
+            return value
+        start = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+        path = str(whole.filename)
+        return FilePart(path, url_of(path), whole.offset + start, value.dtype.str, value.shape)
+    return _changed(value, portable)
+
+
+def received(value: Any) -> Any:
+    """Return a record with arrays that can be written to, undoing :func:`portable`."""
+    if isinstance(value, FilePart):
+        return value.open()
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else np.array(value)
+    return _changed(value, received)
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply a change to what dictionaries and dataclasses hold."""
+    if isinstance(value, dict):
+        return {name: change(item) for name, item in value.items()}
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    result = copy.copy(value)
+    for part in fields(value):
+        object.__setattr__(result, part.name, change(getattr(value, part.name)))
+    return result
+
+
+def packed(statistics: Arrays) -> Packed:
+    """Return statistics with arrays of counts as those cells that are in use, where few are."""
+    result: Packed = {}
+    for name, array in statistics.items():
+        result[name] = {"": array}
+        if array.dtype.kind in "iu" and array.size > _SMALL:
+            cells = np.flatnonzero(array)
+            kind = np.dtype(np.uint32 if array.size < 2**32 else np.int64)
+            if len(cells) * (kind.itemsize + array.itemsize) < array.nbytes:
+                values = array.reshape(-1)[cells]
+                shape = np.array(array.shape)
+                result[name] = {"cells": cells.astype(kind), "values": values, "shape": shape}
+    return result
+
+
+def unpacked(parts: Packed) -> Arrays:
+    """Undo :func:`packed`; the arrays can be written to."""
+    result: Arrays = {}
+    for name, part in parts.items():
+        if "" in part:
+            result[name] = np.array(part[""])
+        else:
+            array = np.zeros(tuple(part["shape"]), part["values"].dtype)
+            array.reshape(-1)[part["cells"]] = part["values"]
+            result[name] = array
+    return result
+
+
+def packed_bytes(parts: Packed) -> int:
+    """Return the size of packed statistics."""
+    return sum(array_bytes(part) for part in parts.values())
+
+
+def array_bytes(arrays: Arrays) -> int:
+    """Return the size of arrays."""
+    return sum(array.nbytes for array in arrays.values())

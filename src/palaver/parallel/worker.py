@@ -1,0 +1,149 @@
+"""What runs in the process of an actor: sweeps of some places, and sums of what they count."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from palaver.parallel.executor import Arrays, Engine, Globals
+from palaver.parallel.wire import (
+    Packed,
+    array_bytes,
+    packed,
+    packed_bytes,
+    received,
+    unpacked,
+)
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The answer to a sweep.
+
+    Attributes
+    ----------
+    names : list of str
+        Of all statistics, in the engine's order.
+    packed : dict
+        Those that the driver merges; the engine's exact ones are in the actor's sums.
+    size : int
+        Bytes of ``packed``.
+    seconds : float
+        Of processor time that the sweep took.
+    """
+
+    names: list[str]
+    packed: Packed
+    size: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Total:
+    """Sums of exact statistics by chain, and the bytes that were passed on the way to them."""
+
+    packed: dict[int, Packed]
+    size: int
+    passed: int
+
+
+class Worker:
+    """What runs in an actor's process: an engine, some places with their shards and states."""
+
+    def __init__(self) -> None:
+        self._limits = threadpool_limits(1)
+
+    def ready(self) -> int:
+        """Answer with the number of the process."""
+        return os.getpid()
+
+    def begin(self, engine: Engine) -> None:
+        """Take another engine and forget all data."""
+        self._engine = engine
+        self._shards: dict[int, Any] = {}
+        self._states: dict[Place, Arrays] = {}
+        self._shared: dict[int, tuple[int, Globals]] = {}
+        self._sums: dict[int, tuple[int, Arrays]] = {}
+
+    def open(
+        self, place: Place, shard: Any, shared: Globals, number: int, key: NDArray[np.uint64]
+    ) -> int:
+        """Open the state of a place; return its size."""
+        self._take(place, shard)
+        shared = self._own(place[0], shared, number)
+        state = self._engine.open(shared, self._shards[place[1]], np.array(key))
+        self._states[place] = state
+        return array_bytes(state)
+
+    def restore(self, place: Place, shard: Any, state: Arrays) -> int:
+        """Put a state back; return its size."""
+        self._take(place, shard)
+        self._states[place] = {name: np.array(value) for name, value in state.items()}
+        return array_bytes(state)
+
+    def sweep(
+        self, place: Place, shared: Globals, number: int, key: NDArray[np.uint64], wanted: bool
+    ) -> Swept:
+        """Sweep a place; what it counts is added to the sums of the round, if wanted."""
+        shared = self._own(place[0], shared, number)
+        start = time.thread_time()
+        state, shard = self._states[place], self._shards[place[1]]
+        statistics = self._engine.sweep(shared, shard, state, np.array(key))
+        seconds = time.thread_time() - start
+        if not wanted:
+            return Swept([], {}, 0, seconds)
+        names = list(statistics)
+        exact = {n: statistics.pop(n) for n in self._engine.exact if n in statistics}
+        self._add(place[0], number, exact)
+        sent = packed(statistics)
+        return Swept(names, sent, packed_bytes(sent), seconds)
+
+    def _add(self, chain: int, number: int, exact: Arrays) -> None:
+        """Add to the sums of a chain, which begin anew with every broadcast."""
+        kept = self._sums.get(chain)
+        if kept is not None and kept[0] == number:
+            self._sums[chain] = number, self._engine.merge(kept[1], exact)
+        else:  # a copy, for what a sweep returns may be part of its state
+            self._sums[chain] = number, {name: np.array(array) for name, array in exact.items()}
+
+    def total(self, number: int, *others: Total) -> Total:
+        """Add the sums of other actors to those of this one, which stay as they are."""
+        sums = {
+            chain: {name: np.array(array) for name, array in arrays.items()}
+            for chain, (kept, arrays) in self._sums.items()
+            if kept == number
+        }
+        for other in others:
+            for chain, parts in other.packed.items():
+                found = unpacked(parts)
+                sums[chain] = self._engine.merge(sums[chain], found) if chain in sums else found
+        sent = {chain: packed(arrays) for chain, arrays in sums.items()}
+        size = sum(packed_bytes(parts) for parts in sent.values())
+        return Total(sent, size, sum(other.passed + other.size for other in others))
+
+    def state(self, place: Place) -> Arrays:
+        """Return the state of a place."""
+        return self._states[place]
+
+    def _take(self, place: Place, shard: Any) -> None:
+        if place[1] not in self._shards:
+            self._shards[place[1]] = received(shard)
+
+    def _own(self, chain: int, shared: Globals, number: int) -> Globals:
+        """Return globals whose arrays are this process' own.
+
+        The object store's cannot be written to, a type of their own for which every kernel would
+        be compiled once more; one copy serves all shards.
+        """
+        kept = self._shared.get(chain)
+        if kept is None or kept[0] != number:
+            kept = self._shared[chain] = number, received(shared)
+        return kept[1]
