@@ -1,6 +1,6 @@
 """A Ray cluster against threads: what travels, what coordination costs, what memory it takes.
 
-Run: python -m benchmarks.scaling --data ../shared/data [--tokens 1,20] [--json FILE]
+Run: python -m benchmarks.scaling --data ../shared/data [--tokens 1,20] [--memory LDA,M4]
 
 r-help, its threads repeated until there are so many million tokens, written to disk and mapped.
 LDA with background, K = 25, parallel sampler, seed 0. A round is everything that a sweep costs in a
@@ -209,27 +209,8 @@ def show(rows: list[dict[str, Any]]) -> None:
         print("| " + " | ".join(cells + [""] * (8 - len(cells))) + " |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--tokens", default="1,20", help="millions, smallest first")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    plain = encode(pv.read(arguments.data / FILE))
-    results: dict[str, Any] = {}
-    for millions in map(float, arguments.tokens.split(",")):
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place) / "corpus"
-            repeated(plain, int(millions * 1e6)).write(folder)
-            rows = compare(folder)
-            show(rows)
-            size = corpus_bytes(folder)
-            peaks = {name: memory(folder, name) for name in ("LDA", "M4", "InfiniteHMM")}
-        results[f"{millions:g} M"] = {"rounds": rows, "corpus": size, "peaks": peaks}
-        for name, peak in peaks.items():
-            print(f"\n{name}: a fit adds {peak / 1e6:,.0f} MB of memory, {peak / size:.2f} of the "
-                  f"corpus' {size / 1e6:,.0f} MB on disk")  # fmt: skip
-    results["estimate"] = found = estimate(rows[-1], len(plain.vocabulary))
+def show_estimate(found: dict[str, float]) -> None:
+    """Print what a round of a large cluster would cost."""
     print(
         f"\n{found['actors']} actors, {found['tokens']:,.0f} tokens, a round: "
         f"{found['sweeping']:.2f} s of sweeping, {found['coordination']:.2f} s of coordination "
@@ -239,6 +220,35 @@ def main() -> None:
         f"to it, {found['between_actors'] / 1e6:,.0f} MB between actors. Both are equal at "
         f"{found['words_at_break_even']:,.0f} words."
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--tokens", default="1,20", help="millions, smallest first")
+    parser.add_argument("--memory", help="measure the memory of these models alone, as LDA,M4")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    plain = encode(pv.read(arguments.data / FILE))
+    names = (arguments.memory or "LDA,M4,InfiniteHMM").split(",")
+    results: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    for millions in map(float, arguments.tokens.split(",")):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "corpus"
+            repeated(plain, int(millions * 1e6)).write(folder)
+            if arguments.memory is None:
+                rows = compare(folder)
+                show(rows)
+            size = corpus_bytes(folder)
+            peaks = {name: memory(folder, name) for name in names}
+        results[f"{millions:g} M"] = {"rounds": rows, "corpus": size, "peaks": peaks}
+        for name, peak in peaks.items():
+            print(f"\n{name}: a fit adds {peak / 1e6:,.0f} MB of memory, {peak / size:.2f} of the "
+                  f"corpus' {size / 1e6:,.0f} MB on disk")  # fmt: skip
+    if rows:
+        results["estimate"] = found = estimate(rows[-1], len(plain.vocabulary))
+        show_estimate(found)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -288,8 +288,11 @@ class InfiniteHMM(InfiniteAnswers):
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         relabel = fit.chains[fit.best].shared.arrays["relabel"]
-        parts = sorted((s, a) for (c, s), a in self._executor.states().items() if c == fit.best)
-        self.states_ = relabel[np.concatenate([part["states"] for _, part in parts])]
+        places = sorted(place for place in self._executor.states() if place[0] == fit.best)
+        parts = [self._executor.states()[place]["states"] for place in places]
+        self.states_ = np.empty(sum(map(len, parts)), np.int16)
+        for part, last in zip(parts, np.cumsum([len(part) for part in parts]), strict=True):
+            self.states_[last - len(part) : last] = relabel[part]  # of all tokens: no second copy
         arrays = fit.chains[fit.best].shared.arrays
         self.state_tags_ = [self._tags.names[i] for i in arrays.get("state_tags", ())]
         del self._executor
