@@ -41,7 +41,8 @@ candidates (`reconstruct(test, order="time")`, 300 sweeps from temperature 20, 2
 200 sweeps, one chain, Dirichlet transitions). Share of messages whose parent is right, with 95 %
 bootstrap intervals over conversations; *p* of a paired bootstrap against M4. Features are
 `same_speaker`, `position` and `time_gap`; the tweets have no speakers. Only ubuntu-irc has messages
-with several parents; of these `reply_to` counts.
+with several parents; of these `reply_to` counts. *CPU* is of fit and search; that of the first row
+has the compilation in it.
 
 """
 

@@ -39,11 +39,9 @@ class _PartsDraw(Draw):
         return [row, row, DOUBLE, POINTER, POINTER, INT64, INT64, DOUBLE, INT64, POINTER,
                 DOUBLE, DOUBLE, DOUBLE]  # fmt: skip
 
-    def _draw(
-        self, class_row: Any, topic_row: Any, offset: Any, masses: Any, inverses: Any,
-        n_class_blocks: Any, n_blocks: Any, topic_scale: Any, skipped: Any, running: Any,
-        *weights: Any,
-    ) -> Any:  # fmt: skip
+    def _draw(self, *arguments: Any) -> Any:
+        (class_row, topic_row, offset, masses, inverses, n_class_blocks, n_blocks, topic_scale,
+         skipped, running, *weights) = arguments  # fmt: skip
         builder = self.builder
         self._masses, self._inverses, self._running = masses, inverses, running
         self._offsets, self._skipped = self._repeated(offset), self._repeated(skipped)

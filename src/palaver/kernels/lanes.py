@@ -68,11 +68,9 @@ class Draw:
         self.builder.ret(self._draw(*self.function.args))
         return self.function
 
-    def _draw(
-        self, row: Any, offset: Any, factors: Any, skipped: Any, running: Any, n_blocks: Any,
-        *weights: Any,
-    ) -> Any:  # fmt: skip
+    def _draw(self, *arguments: Any) -> Any:
         """Write the draw; return its rank."""
+        row, offset, factors, skipped, running, n_blocks, *weights = arguments
         self._row, self._factors, self._running = row, factors, running
         self._offsets = self._repeated(offset)
         self._skipped = self._repeated(skipped)

@@ -227,7 +227,8 @@ def _langevin(
     scale = _PROPOSAL_SCALE * weights.size ** (-1 / 6)
     ascent = (gradient - weights / variance).T[:, :, None]
     drift = np.linalg.solve(precision, ascent)[:, :, 0].T
-    return weights + scale**2 / 2 * drift, np.linalg.cholesky(precision), scale
+    mean = np.asarray(weights + scale**2 / 2 * drift)
+    return mean, np.asarray(np.linalg.cholesky(precision), np.float64), float(scale)
 
 
 def _log_proposal(

@@ -261,7 +261,7 @@ class M4(Reconstructs, ThreadModel):
 
     def _unlinked(self, data: Encoded) -> list[Shard]:
         """Cut data whose parents are to be found, with features as far as these are known."""
-        shards = self.cut(data)
+        shards: list[Any] = self.cut(data)
         return [unlink(shard, data, self.columns_) for shard in shards] if self.features else shards
 
     def _attached(
