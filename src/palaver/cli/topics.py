@@ -44,14 +44,12 @@ def as_rows(
     summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | None = None
 ) -> list[dict[str, Any]]:
     """Return the table of classes for JSON, words as lists."""
-    rows = summary.classes(n_words).to_dicts()
-    called = [
-        {"name": names[row["class"]]} if row["class"] in (names or {}) else {} for row in rows
-    ]
-    return [
-        {**row, **name, "words": (row["words"] or "").split()}
-        for row, name in zip(rows, called, strict=True)
-    ]
+    rows = []
+    for row in summary.classes(n_words).to_dicts():
+        name = (names or {}).get(row["class"])
+        called = {"name": name} if name is not None else {}
+        rows.append({**row, **called, "words": (row["words"] or "").split()})
+    return rows
 
 
 def show(summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | None = None) -> None:
@@ -88,7 +86,9 @@ def show(summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | No
     table = summary.classes(n_words).with_columns(
         (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
     )
-    print_table(with_names(table, dict(enumerate(facts.get("class_names", []))) | (names or {})))
+    print_table(
+        with_names(table, {**dict(enumerate(facts.get("class_names", []))), **(names or {})})
+    )
     if "topics" in summary.tables:
         console.print(f"\nTopics of conversations, {facts['topic_share']:.0%} of the tokens:")
         cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")

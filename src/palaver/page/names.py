@@ -16,7 +16,8 @@ from palaver.errors import InputError
 from palaver.models.summary import ModelSummary
 from palaver.page.text import MAX_NAME, name
 
-Names = Mapping[int | str, str]
+#: Names of classes by their numbers in the model or their letters on the page.
+Names = Mapping[Any, str]
 
 
 def run_id(summary: ModelSummary) -> str:
