@@ -188,6 +188,7 @@ def test_the_page_shows_topics_apart(corpus, tmp_path):
     assert html.index('id="graph"') < html.index('id="topics"') < html.index('id="reader"')
     assert html.count('<tr id="topic-') == 4
     assert 'id="show-topics"' in html
+    assert "tick <em>topics</em> to see which" in html
     assert ">thanks</h3>" in html  # the class is called as its seeds are
     plain = pv.M4(**SMALL).fit(corpus)
     html = pv.report(plain, corpus, tmp_path / "page.html").read_text("utf-8")

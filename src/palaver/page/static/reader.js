@@ -106,6 +106,21 @@ function showMessage(thread, place, depth, needle) {
   return view;
 }
 
+// What a thread is about: the topics of its words, the most frequent first.
+function matter(thread, order) {
+  const counts = new Map();
+  for (const [place] of order) {
+    const numbers = unpack(message(thread, place).runs);
+    for (let i = 2; i < numbers.length; i += 3) {
+      if (numbers[i] >= acts.length) counts.set(numbers[i], (counts.get(numbers[i]) || 0) + 1);
+    }
+  }
+  const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 3);
+  const words = (topic) => topic.number + " " + topic.words.split(" ").slice(0, 5).join(" ");
+  const list = most.map(([number]) => words(data.topics[number - acts.length])).join(" · ");
+  return make("p", { class: "note matter" }, list ? "Topics here: " + list : "No topics here.");
+}
+
 function openThread(thread, place, needle) {
   const [, , shown, total] = threads[thread];
   const order = treeOrder(thread);
@@ -113,6 +128,7 @@ function openThread(thread, place, needle) {
   const title = "Thread " + data.threads.ids[thread] + ", " + total + (total === 1 ? " message" : " messages");
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
+  if (data.topics && data.topics.length) room.append(matter(thread, order));
   if (data.rebuilt) room.append(...comparison(thread));
   let done = 0;
   const more = make("button", { type: "button" }, "More messages");
