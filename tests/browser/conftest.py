@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 from support.pages import hostile_corpus, small_model
 
 import palaver as pv
-
-
-def pytest_collection_modifyitems(items):
-    """Keep these tests on one worker: one browser, one model and one page serve them all."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from palaver.encode import Encoded, encode
 from palaver.parallel import ray as executors
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from palaver.parallel.ray import RayExecutor
 from palaver.parallel.wire import FilePart, packed, portable, received, unpacked
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
-# One cluster for all of them.
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.filterwarnings("default")
 
 N_SHARDS = 3
 
