@@ -15,6 +15,7 @@ from palaver.errors import ParameterError, WorkersError
 from palaver.models import MODELS, model_class
 from palaver.models.document_model import DocumentModel
 from palaver.parallel import ray as executors
+from palaver.parallel.cluster import connect
 from palaver.parallel.ray import RayExecutor
 from palaver.parallel.wire import FilePart, packed, portable, received, unpacked
 
@@ -287,3 +288,19 @@ def test_counts_travel_as_the_cells_in_use():
 def test_parameters_of_the_executor():
     with pytest.raises(ParameterError, match="at least 1"):
         RayExecutor(workers=0)
+
+
+def test_without_an_address_a_cluster_of_its_own_is_started():
+    """Not the one that somebody else runs on this machine, or that RAY_ADDRESS names."""
+    calls = []
+
+    class Library:
+        @staticmethod
+        def init(*arguments, **options):
+            calls.append((arguments, options))
+
+    connect(Library, 3, None)
+    connect(Library, 3, "auto")
+    assert calls[0][0] == ("local",)
+    assert calls[0][1]["num_cpus"] >= 3
+    assert calls[1][1]["address"] == "auto"

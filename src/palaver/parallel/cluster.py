@@ -25,7 +25,8 @@ def connect(ray: Any, workers: int, address: str | None) -> None:
             ray.init(address=address, **quiet)
         else:
             cores = max(workers, os.cpu_count() or 1)
-            ray.init(num_cpus=cores, include_dashboard=False, **quiet)
+            # "local": not the one that happens to run here, whose cores are not ours to count
+            ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
     except ConnectionError as error:
         raise WorkersError(
             f"no Ray cluster at address {address!r} ({error}); start one with `ray start --head`, "
