@@ -43,7 +43,8 @@ class Checkpoints:
     ----------
     folder : path
     every_seconds : float
-        How often :meth:`due` says yes; less often where writing takes over 2 % of the time.
+        How often :meth:`due` says yes; less often where writing takes over 2 % of the time. 0 is
+        after every sweep.
     identity : dict
         What must be equal for a checkpoint to be continued: model, parameters, data.
     """
@@ -54,13 +55,22 @@ class Checkpoints:
         self.identity = identity
         self.fell_back = False
         self._schedule: Schedule | None = None
-        self._last = time.monotonic()
-        self._writing = 0.0  # seconds that the last one took, gathering included
+        self._begin = self._last = time.monotonic()
+        # seconds that the last one took, and all of them, gathering included
+        self._writing = self._spent = 0.0
 
     def due(self) -> bool:
-        """Whether it is time for another checkpoint."""
-        pause = self.every_seconds and max(self.every_seconds, self._writing / LARGEST_SHARE)
-        return time.monotonic() - self._last >= pause
+        """Whether it is time for another checkpoint.
+
+        Those before, this one and the one at the end of the run stay within their share of the
+        time together, if this one and the last take as long as the one before.
+        """
+        now = time.monotonic()
+        if not self.every_seconds:
+            return True
+        expected = self._spent + 2 * self._writing
+        is_cheap = expected <= LARGEST_SHARE * (now - self._begin)
+        return is_cheap and now - self._last >= self.every_seconds
 
     def try_save(self, gather: Callable[[], Snapshot]) -> None:
         """Write a checkpoint; where that cannot be done, warn and leave it for the next time.
@@ -72,6 +82,7 @@ class Checkpoints:
         try:
             self.save(snapshot)
             self._writing = self._last - start
+            self._spent += self._writing
         except StoreError as error:
             self._last = time.monotonic()
             warnings.warn(
