@@ -30,7 +30,12 @@ def test_train_and_tag(files, tmp_path):
     assert set(tagger.summary().tables) == {"state_words", "rounds", "confusion", "errors"}
     out = tmp_path / "tagged.csv"
     shown = call("tag", run, test, "--out", out)
-    assert "tagged rightly" in shown
+    gold = pv.read(test).table["act"]
+    said = f"{report['accuracy']:.1%} of {len(gold)} labelled messages are tagged rightly"
+    assert said.replace("%", " %") in " ".join(shown.split())
+    usual = gold.value_counts(sort=True)["count"][0] / len(gold)
+    assert f"would be right for {100 * usual:.1f} %." in " ".join(shown.split())
+    assert not {"</s>", "<unk>"} & set(tagger.top_words(8, by="distinctiveness")["word"])
     assert pv.read(out).table["tag"].to_list() == tagger.predict(pv.read(test)).tolist()
     rows = json.loads(call("tag", run, test, "--json"))
     assert rows["accuracy"] == report["accuracy"]

@@ -10,6 +10,7 @@ import typer
 from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Json, Run
 
 if TYPE_CHECKING:
+    from palaver.page.names import Names
     from palaver.threads import ThreadRebuilder
 
 NAME = "report"
@@ -65,7 +66,8 @@ def run(
     same = file is None or learned_from(encode(corpus, model.vocabulary_))
     target = out or folder / "report.html"
     summary = model.summary()
-    called = names if names is not None else runs.names_of(folder, summary)
+    known: Names = dict(runs.names_of(folder, summary).items())
+    called = names if names is not None else known
     options: dict[str, str | Path | int | bool | None] = {
         "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,

@@ -10,6 +10,8 @@ import typer
 from palaver.cli.options import Column, File, Format, Json
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from palaver.corpus.table import Corpus
     from palaver.models.tagger import Tagger
 
@@ -69,14 +71,15 @@ def run(
     with working("tagging"):
         tagged = model.annotate(corpus)
     path = tagged.write(out) if out is not None else None
-    accuracy = _accuracy(model, corpus)
+    confusion = _confusion(model, corpus)
+    accuracy = None if confusion is None else share_right(confusion)
     if json:
         rows = tagged.table.select("conversation", "id", "tag", "tag_probability").to_dicts()
         print_json({"out": path and str(path), "accuracy": accuracy, "messages": rows})
         return
     _show(tagged)
-    if accuracy is not None:
-        console.print(f"\n{100 * accuracy:.1f} % of the labelled messages are tagged rightly.")
+    if confusion is not None:
+        console.print("\n" + in_words(confusion))
     if path is not None:
         console.print(f"{tagged.n_messages:,} messages with their tags -> {path}")
 
@@ -113,23 +116,48 @@ def _tag_words(model: Any, corpus: Corpus, out: Path | None, json: bool) -> None
         console.print(f"{words.height:,} words with their states -> {path}", soft_wrap=True)
 
 
-def _accuracy(model: Tagger, corpus: Corpus) -> float | None:
-    """Return the share of right tags if the corpus has labels."""
+def _confusion(model: Tagger, corpus: Corpus) -> pl.DataFrame | None:
+    """Return how often each label got each tag, if the corpus has labels."""
     if model.label_ not in corpus.labels or not corpus.table[model.label_].count():
         return None
-    return model.score(corpus)
+    return model.confusion(corpus)
+
+
+def share_right(confusion: pl.DataFrame) -> float:
+    """Return the share of messages whose tag is their label."""
+    import polars as pl
+
+    right = confusion.filter(pl.col("label") == pl.col("tag"))["messages"].sum()
+    return int(right) / int(confusion["messages"].sum())
+
+
+def in_words(confusion: pl.DataFrame) -> str:
+    """Say how many tags are right, and how many would be without looking at the messages."""
+    import polars as pl
+
+    from palaver.cli.output import counted
+
+    n_messages = int(confusion["messages"].sum())
+    labels = confusion.group_by("label").agg(pl.col("messages").sum()).sort("messages", "label")
+    most = labels.row(-1, named=True)
+    return (
+        f"{share_right(confusion):.1%} of {counted(n_messages, 'labelled message')} are tagged "
+        f"rightly; calling all of them {most['label']}, their most frequent label, would be "
+        f"right for {most['messages'] / n_messages:.1%}."
+    ).replace("%", " %")
 
 
 def _show(tagged: Corpus) -> None:
     """Print how often each tag was given, with its surest message."""
     import polars as pl
 
-    from palaver.cli.output import print_table
+    from palaver.cli.output import excerpt, print_table
 
     table = (
         tagged.table.sort("tag_probability", descending=True, maintain_order=True)
         .group_by("tag", maintain_order=True)
-        .agg(pl.len().alias("messages"), pl.col("text").str.slice(0, 60).first().alias("such as"))
+        .agg(pl.len().alias("messages"), pl.col("text").first().alias("such as"))
         .sort("messages", descending=True)
     )
-    print_table(table)
+    shortened = pl.Series("such as", [excerpt(text) for text in table["such as"]], pl.String)
+    print_table(table.with_columns(shortened))

@@ -105,9 +105,9 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
     import polars as pl
 
     from palaver.cli.output import console, print_json, print_table
+    from palaver.cli.tag import in_words
 
     summary = model.summary()
-    accuracy = model.accuracy_
     if json:
         print_json(
             {
@@ -115,7 +115,7 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
                 "model": summary.name,
                 **summary.facts,
                 "tags": model.tags_,
-                "accuracy": accuracy,
+                "accuracy": model.accuracy_,
                 "confusion": None if model.confusion_ is None else model.confusion_.to_dicts(),
             }
         )
@@ -133,7 +133,7 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
         ),
         right=["share"],
     )
-    if accuracy is not None:
-        console.print(f"\n{100 * accuracy:.1f} % of the test messages are tagged rightly.")
+    if model.confusion_ is not None:
+        console.print("\n" + in_words(model.confusion_))
     console.print(f"\nThe tagger is in {folder}. Next:")
     console.print(f"  palaver tag {folder} FILE --out tagged.jsonl", soft_wrap=True)

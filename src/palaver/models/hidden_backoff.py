@@ -26,6 +26,7 @@ from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
 from palaver.language import Smoothing
 from palaver.language.backoff import as_cutoffs
+from palaver.language.words import END, START, UNKNOWN
 from palaver.models.hidden_backoff_engine import PHASES, HiddenBackoffEngine, Rounds, TagShard
 from palaver.models.hidden_decoding import SHARD_TOKENS, Decoding
 from palaver.models.hidden_limits import HIDDEN_LIMITS
@@ -322,6 +323,13 @@ class HiddenBackoffTagger(Decoding):
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.chains_[0]["unit_words"].sum(axis=0)
         return np.asarray(counts / counts.sum())
+
+    def distinctiveness(self) -> NDArray[np.float64]:
+        """Return how much each word tells a tag from the others; ends of sentences are no words."""
+        telling = super().distinctiveness()
+        words = self.vocabulary_.words
+        telling[:, [i for i, word in enumerate(words) if word in (UNKNOWN, START, END)]] = 0.0
+        return telling
 
     # using
 
