@@ -31,9 +31,9 @@ _NOTES = """## What to make of it
 
 **Ties within messages are what M4 lacked.** With `transition="dirichlet"` a message may deviate
 from what its parent predicts, and all of its words do so together. This closes the gap to LDA: on
-every corpus here it foretells words better than the paper's M4 and at least as well as LDA and the
-block HMM, and more words bear a class: on Switchboard, where the paper's M4 leaves four words of
-five in the background, four of five have one, and its classes of messages agree with acts as the
+every corpus here it foretells words better than the paper's M4 and the block HMM, and as well as
+LDA or better, and more words bear a class: on Switchboard, where the paper's M4 leaves four words
+of five in the background, four of five have one, and its classes of messages agree with acts as the
 block HMM's do.
 
 **Topics** take the words of the matter out of the classes: perplexity falls everywhere. Classes

@@ -15,7 +15,7 @@ NAME = "demo"
 
 def run(
     out: Annotated[Path, typer.Option(help="Folder to write to; replaced.")] = Path("palaver-demo"),
-    sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 300,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 200,
     json: Json = False,
 ) -> None:
     """Fit M4 to the built-in sample, a synthetic help forum, and write a page about it.
