@@ -66,7 +66,7 @@ def _merged(results: dict[str, Any]) -> dict[str, Any]:
         if trained is not None:
             methods |= trained["methods"]
             gains["trained"] = trained["gains"][result["best"][1]]
-            gains["hidden"] = trained["gains"]["linear"]
+            gains["hidden"] = methods["trained"]["accuracy"][0] - methods["linear"]["accuracy"][0]
             calibration["trained"] = trained["calibration"]
         merged[name] = {**result, "methods": methods, "gains": gains, "calibration": calibration}
     return merged
@@ -125,7 +125,9 @@ def _accuracy(results: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _difference(values: list[float]) -> str:
+def _difference(values: list[float] | float) -> str:
+    if isinstance(values, float):
+        return f"{100 * values:+.1f}"
     return f"{100 * values[2]:+.1f} ({100 * values[3]:+.1f} to {100 * values[4]:+.1f})"
 
 
@@ -133,8 +135,8 @@ def _gains(results: dict[str, Any]) -> list[str]:
     lines = [
         "Points of accuracy, with intervals of the difference. *Trained* is compared with the best "
         "of all baselines, *untrained* with the better of previous and first message. The last "
-        "columns are what hidden units add to the linear ranker, and what the score of a model "
-        "adds to it.",
+        "columns are what hidden units add to the linear ranker (two fits, no interval), and what "
+        "the score of a model adds to it.",
         "",
         "| corpus | best baseline | trained | untrained | units add | M4 adds | block HMM adds |",
         "|---|---|---|---|---|---|---|",

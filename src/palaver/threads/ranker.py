@@ -9,14 +9,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
+from threadpoolctl import threadpool_limits
 
-from palaver.kernels.ranking_loss import (
-    add_gradient,
-    add_inner_gradient,
-    hidden_units,
-    normalize_pairs,
-    score_pairs,
-)
+from palaver.kernels.ranking_loss import add_gradient, normalize_pairs, score_pairs
 from palaver.threads.pairs import Pairs
 
 _ITERATIONS = 200
@@ -62,15 +57,17 @@ class Ranker:
 
     def units(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the values of the hidden units, (n_pairs, H)."""
-        found = np.empty((len(features), len(self.outer)), np.float32)
-        hidden_units(features, self.inner.astype(np.float32), found)
-        return found
+        inner = self.inner.astype(np.float32)
+        sums = features @ inner[:-1]
+        sums += inner[-1]
+        return np.tanh(sums, out=sums)
 
     def scores(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the score of each candidate, (n_pairs,)."""
         scores = scores_of(pairs, self.weights)
         if len(self.outer):
-            scores += _weighted(self.units(pairs.features), self.outer)
+            with threadpool_limits(1):  # the same bytes for any number of cores
+                scores += _weighted(self.units(pairs.features), self.outer)
         return scores
 
 
@@ -117,9 +114,11 @@ def loss_and_gradient(
     found = Ranker.unpacked(np.zeros(len(numbers)), pairs.features.shape[1])
     add_gradient(pairs.features, differences, found.weights)
     if units is not None:
-        outer = ranker.outer.astype(np.float32)
         add_gradient(units, differences, found.outer)
-        add_inner_gradient(pairs.features, differences, units, outer, found.inner)
+        back = (1.0 - units**2) * ranker.outer.astype(np.float32)
+        back *= differences[:, None].astype(np.float32)
+        found.inner[:-1] = pairs.features.T @ back
+        found.inner[-1] = back.sum(axis=0, dtype=np.float64)
     away = numbers - centre
     penalty = 0.5 * float(precision @ away**2)
     return log_prior - log_posterior + penalty, found.packed + precision * away
@@ -192,7 +191,8 @@ def fit_ranker(
         )
         return value, gradient / scales
 
-    found = _least(loss, begin.packed * scales, max_iter, told)
+    with threadpool_limits(1):
+        found = _least(loss, begin.packed * scales, max_iter, told)
     return Ranker.unpacked(found / scales, len(spread))
 
 

@@ -17,7 +17,7 @@ from palaver.threads.ranker import Ranker, fit_ranker, fit_temperature, fresh_ra
 Progress = Callable[[float], None]
 
 #: At most, without the messages for the temperature, then on with all.
-_ITERATIONS, _HIDDEN_ITERATIONS = (200, 200), (150, 50)
+_ITERATIONS, _HIDDEN_ITERATIONS = (200, 200), (100, 30)
 _FOLDS = 5  # one of which is for the temperature
 _BLOCK = 100
 
