@@ -61,6 +61,7 @@ def test_words_get_states(tmp_path):
     run, out = tmp_path / "run", tmp_path / "states.conll"
     shown = call("fit", "infinite-hmm", train, "--sweeps", 10, "--out", run)
     assert "palaver tag" in shown
+    assert f"{pv.load(run).n_states_} states found" in " ".join(shown.split())
     shown = call("tag", run, train, "--out", out)
     assert "60 words with their states" in " ".join(shown.split())
     again = pv.read(out)

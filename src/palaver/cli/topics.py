@@ -56,12 +56,14 @@ def show(summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | No
     """Print one line about the fit and the table of classes."""
     import polars as pl
 
-    from palaver.cli.output import console, print_table
+    from palaver.cli.output import console, counted, print_table
     from palaver.fit.trace import STILL_CLIMBING
 
     facts = summary.facts
     line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
     line += f"{facts['words']:,} words, seed {facts['seed']}"
+    if "first_states" in summary.params:  # nobody said how many there are
+        line += f", {counted(len(summary.class_shares), 'state')} found"
     if summary.params.get("background"):
         line += f", {summary.background_share:.0%} of the tokens are background"
     if "coverage" in facts:
