@@ -60,7 +60,8 @@ class Ranker:
         inner = self.inner.astype(np.float32)
         sums = features @ inner[:-1]
         sums += inner[-1]
-        return np.tanh(sums, out=sums)
+        np.tanh(sums, out=sums)
+        return np.asarray(sums)
 
     def scores(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the score of each candidate, (n_pairs,)."""
