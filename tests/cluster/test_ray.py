@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import palaver as pv
 from palaver.encode import Encoded, encode
@@ -249,6 +250,40 @@ def test_what_is_mapped_from_files_is_not_sent(data):
     np.testing.assert_array_equal(back.tokens, shard.tokens)
     assert back.first_token == shard.first_token
     assert back.tokens.flags.writeable
+
+
+def leaves(value):
+    """All that a record holds, whatever it is nested in."""
+    if isinstance(value, FilePart) or not (isinstance(value, dict) or hasattr(value, "__dict__")):
+        yield value
+        return
+    for part in (value if isinstance(value, dict) else vars(value)).values():
+        yield from leaves(part)
+
+
+@pytest.mark.parametrize("name", ["gaussian-hmm", "markov-m3", "hidden-backoff"])
+def test_data_in_memory_are_read_from_a_shared_folder(name, data, executor, tmp_path, monkeypatch):
+    """Of vectors, documents and labelled sentences the driver sends only where they are."""
+    sent = []
+
+    def send(shard):
+        sent.append(portable(shard))
+        return sent[-1]
+
+    monkeypatch.setattr(executors, "portable", send)
+    monkeypatch.setattr(executor, "folder", tmp_path / "shared")
+    given, here = data, make(name) if name in MODELS else pv.HiddenBackoffTagger(n_states=2)
+    if name not in MODELS:
+        given = pv.sample(60)
+    there = clone(here).fit(given, executor=executor)
+    assert estimates(here.fit(given)) == estimates(there)
+    assert len(sent) > 1
+    parts = [part for shard in sent for part in leaves(shard)]
+    assert sum(isinstance(part, FilePart) for part in parts) > 1
+    assert not [p for p in parts if isinstance(p, np.ndarray) and p.size > 1000]
+    assert list((tmp_path / "shared").rglob("*.npy"))
+    executor._remove_files()
+    assert not (tmp_path / "shared").exists()
 
 
 def test_a_corpus_behind_a_url_is_fetched_by_each_machine(data, tmp_path, monkeypatch):

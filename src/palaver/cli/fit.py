@@ -125,7 +125,7 @@ def run(
         reading = {"format": format, "column": column, "chain": chain}
         encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
     try:
-        with executor_of(executor, workers, address) as where:
+        with executor_of(executor, workers, address, folder) as where:
             fitted.fit(
                 encoded, folder=folder, checkpoint_seconds=checkpoint_seconds, executor=where
             )

@@ -98,14 +98,19 @@ def check_out(out: Path, file: Path) -> None:
 
 
 @contextmanager
-def executor_of(name: str, workers: int | None, address: str | None) -> Iterator[Executor | None]:
-    """Give what the options of a cluster stand for; None for threads of this process."""
+def executor_of(
+    name: str, workers: int | None, address: str | None, folder: Path
+) -> Iterator[Executor | None]:
+    """Give what the options of a cluster stand for; None for threads of this process.
+
+    Workers read their data in the run's ``folder``.
+    """
     import os
 
     if name == "ray":
         from palaver.parallel.ray import RayExecutor
 
-        with RayExecutor(workers or os.cpu_count() or 1, address) as executor:
+        with RayExecutor(workers or os.cpu_count() or 1, address, folder / "shards") as executor:
             yield executor
     elif name != "threads":
         raise typer.BadParameter(f"--executor is threads or ray, got {name!r}")

@@ -75,7 +75,7 @@ def run(
     reading = {"format": format, "column": column, "chain": False}
     _begin(out, model, str(file.absolute()), reading, label)
     try:
-        with executor_of(executor, workers, address) as where:
+        with executor_of(executor, workers, address, out) as where:
             model.fit(corpus, labels=label, folder=out, executor=where)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: give the same command again", err=True)

@@ -15,14 +15,16 @@ when a checkpoint gathers the states anyway.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from palaver.errors import ParameterError, WorkersError
 from palaver.parallel.cluster import connect, faults, import_ray
 from palaver.parallel.executor import Arrays, Engine, Globals, Shards, States
 from palaver.parallel.ledger import Broadcast, Keys, Ledger, Traffic
-from palaver.parallel.wire import array_bytes, portable, unpacked
+from palaver.parallel.wire import array_bytes, in_files, portable, unpacked
 from palaver.parallel.worker import Place, Total, Worker
 
 #: Rounds after which the ledger is renewed at the latest: bounds the work of a recovery.
@@ -44,17 +46,24 @@ class RayExecutor:
         Actors, each on one core.
     address : str, optional
         Of a cluster that runs; "auto" finds it. Without, one is started on this machine.
+    folder : path, optional
+        That all machines see: data that lie in no file (vectors, documents, labelled sentences)
+        are put there during a fit, and read by the actors. Without, they are sent once.
 
     Notes
     -----
     Shards of a corpus that was opened from a folder (``Encoded.open``) are read there by the
-    actors: the folder, or the URL, must be seen from all machines. Other data are sent once.
+    actors: the folder, or the URL, must be seen from all machines.
     """
 
-    def __init__(self, workers: int = 2, address: str | None = None) -> None:
+    def __init__(
+        self, workers: int = 2, address: str | None = None, folder: str | Path | None = None
+    ) -> None:
         if workers < 1:
             raise ParameterError(f"workers: at least 1 is needed, got {workers}")
         self.workers, self.address = workers, address
+        self.folder = None if folder is None else Path(folder).absolute()
+        self._n_fits = 0
         self.traffic = Traffic()
         self._started_ray = False
         self._actors: dict[int, Any] = {}
@@ -74,6 +83,8 @@ class RayExecutor:
         if not ray.is_initialized():
             connect(ray, self.workers, self.address)
             self._started_ray = True
+        self._remove_files()
+        self._n_fits += 1
         self._shards, self._merge = shards, engine.merge
         self._engine = ray.put(engine)
         self._sent: dict[int, Any] = {}
@@ -136,7 +147,8 @@ class RayExecutor:
         """End a fit; states stay readable until the next one or :meth:`close`."""
 
     def close(self) -> None:
-        """End the actors, and the cluster if it was started here."""
+        """End the actors, and the cluster if it was started here; remove what was put in files."""
+        self._remove_files()
         for actor in self._actors.values():
             if self._ray.is_initialized():
                 self._ray.kill(actor)
@@ -268,8 +280,23 @@ class RayExecutor:
     def _shard(self, number: int) -> Any:
         """Return a reference to a shard, put once; arrays mapped from files go as their place."""
         if number not in self._sent:
-            self._sent[number] = self._ray.put(portable(self._shards[number]))
+            shard = self._shards[number]
+            if self.folder is not None:
+                shard = in_files(shard, self._files / str(number))
+            self._sent[number] = self._ray.put(portable(shard))
         return self._sent[number]
+
+    @property
+    def _files(self) -> Path:
+        """Where this fit's data are put: never over what an actor may still map."""
+        assert self.folder is not None
+        return self.folder / f"fit-{self._n_fits}"
+
+    def _remove_files(self) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self._files, ignore_errors=True)
+            if self.folder.exists() and not any(self.folder.iterdir()):
+                self.folder.rmdir()
 
     def _start(self, engine: Any) -> Any:
         """Start an actor; this does not wait for it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,12 +38,34 @@ class FilePart:
         return np.memmap(self.path, self.dtype, "c", self.offset, self.shape)
 
 
+def _whole(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array that another one is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def in_files(value: Any, folder: Path) -> Any:
+    """Return a copy of a record whose larger arrays lie in files of a folder, if not in others."""
+    numbers = count()
+
+    def change(item: Any) -> Any:
+        if not isinstance(item, np.ndarray):
+            return _changed(item, change)
+        if item.size <= _SMALL or isinstance(_whole(item), np.memmap):
+            return item
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{next(numbers)}.npy"
+        np.save(path, np.ascontiguousarray(item), allow_pickle=False)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+    return change(value)
+
+
 def portable(value: Any) -> Any:
     """Return a copy of a record in which arrays mapped from files are their places in them."""
     if isinstance(value, np.ndarray):
-        whole = value
-        while isinstance(whole.base, np.ndarray):
-            whole = whole.base
+        whole = _whole(value)
         if not isinstance(whole, np.memmap) or not value.flags.c_contiguous or not value.size:
             return value
         start = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
