@@ -104,7 +104,9 @@ def test_progress_in_notebooks_is_one_bar_that_is_gone_at_the_end(corpus, monkey
     display = Display()
     fake = types.ModuleType("IPython.display")
     fake.HTML, fake.display = str, display.display
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: types.SimpleNamespace(kernel="one")
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", fake)
     monkeypatch.setattr(progress, "_PAUSE", -1.0)
     pv.LDA(n_classes=2, n_sweeps=5).fit(corpus)
@@ -122,3 +124,14 @@ def test_progress_in_notebooks_is_one_bar_that_is_gone_at_the_end(corpus, monkey
         for _ in range(3):
             advance(1.0)
     assert ['value="1"' in step for step in display.drawn[-4:]] == [True, False, True, False]
+
+
+def test_no_bar_where_no_kernel_runs(corpus, monkeypatch, capfd):
+    """IPython may be imported, by a library or a test, and nobody looks at a cell."""
+    for shell in (None, types.SimpleNamespace()):
+        ipython = types.ModuleType("IPython")
+        ipython.get_ipython = lambda shell=shell: shell
+        monkeypatch.setitem(sys.modules, "IPython", ipython)
+        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+        pv.LDA(n_classes=2, n_sweeps=2).fit(corpus)
+    assert capfd.readouterr() == ("", "")

@@ -29,7 +29,9 @@ def _wanted(show: Show) -> bool:
 
 
 def _in_notebook() -> bool:
-    return "ipykernel" in sys.modules and not sys.stderr.isatty()
+    """Whether the code runs in a kernel; that ipykernel was imported does not say so."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 @contextmanager
