@@ -12,13 +12,13 @@ from sklearn.base import clone
 
 import palaver as pv
 from palaver.encode import Encoded, encode
-from palaver.errors import ParameterError, WorkersError
+from palaver.errors import ParameterError, StoreError, WorkersError
 from palaver.models import MODELS, model_class
 from palaver.models.document_model import DocumentModel
 from palaver.parallel import ray as executors
 from palaver.parallel.cluster import connect
 from palaver.parallel.ray import RayExecutor
-from palaver.parallel.wire import FilePart, packed, portable, received, unpacked
+from palaver.parallel.wire import FilePart, in_files, packed, portable, received, unpacked
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -252,6 +252,14 @@ def test_what_is_mapped_from_files_is_not_sent(data):
     assert back.tokens.flags.writeable
 
 
+def test_a_folder_that_takes_no_files_is_said(tmp_path):
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(StoreError, match="a part of the path is a file"):
+        in_files({"tokens": np.arange(2000)}, tmp_path / "file" / "0")
+    few = {"tokens": np.arange(9)}
+    assert in_files(few, tmp_path / "file" / "0")["tokens"] is few["tokens"]  # which are sent
+
+
 def leaves(value):
     """All that a record holds, whatever it is nested in."""
     if isinstance(value, FilePart) or not (isinstance(value, dict) or hasattr(value, "__dict__")):
@@ -291,7 +299,6 @@ def test_a_corpus_behind_a_url_is_fetched_by_each_machine(data, tmp_path, monkey
     import tempfile
 
     from palaver.encode import cut
-    from palaver.errors import StoreError
 
     pytest.importorskip("fsspec")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -64,6 +65,7 @@ class RayExecutor:
         self.workers, self.address = workers, address
         self.folder = None if folder is None else Path(folder).absolute()
         self._n_fits = 0
+        self._files: Path | None = None
         self.traffic = Traffic()
         self._started_ray = False
         self._actors: dict[int, Any] = {}
@@ -84,7 +86,9 @@ class RayExecutor:
             connect(ray, self.workers, self.address)
             self._started_ray = True
         self._remove_files()
-        self._n_fits += 1
+        if self.folder is not None:  # never over what an actor may still map
+            self._n_fits += 1
+            self._files = self.folder / f"fit-{self._n_fits}"
         self._shards, self._merge = shards, engine.merge
         self._engine = ray.put(engine)
         self._sent: dict[int, Any] = {}
@@ -281,22 +285,18 @@ class RayExecutor:
         """Return a reference to a shard, put once; arrays mapped from files go as their place."""
         if number not in self._sent:
             shard = self._shards[number]
-            if self.folder is not None:
+            if self._files is not None:
                 shard = in_files(shard, self._files / str(number))
             self._sent[number] = self._ray.put(portable(shard))
         return self._sent[number]
 
-    @property
-    def _files(self) -> Path:
-        """Where this fit's data are put: never over what an actor may still map."""
-        assert self.folder is not None
-        return self.folder / f"fit-{self._n_fits}"
-
     def _remove_files(self) -> None:
-        if self.folder is not None:
+        """Remove the data of the last fit, and the folder if nothing else is in it."""
+        if self._files is not None:
             shutil.rmtree(self._files, ignore_errors=True)
-            if self.folder.exists() and not any(self.folder.iterdir()):
-                self.folder.rmdir()
+            with suppress(OSError):
+                self._files.parent.rmdir()
+            self._files = None
 
     def _start(self, engine: Any) -> Any:
         """Start an actor; this does not wait for it."""

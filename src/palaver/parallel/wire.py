@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.parallel.executor import Arrays
+from palaver.store.atomic import explained
 from palaver.store.remote import local_folder, url_of
 
 #: Statistics as they are sent: each array whole, or its cells in use and their values.
@@ -54,9 +55,10 @@ def in_files(value: Any, folder: Path) -> Any:
             return _changed(item, change)
         if item.size <= _SMALL or isinstance(_whole(item), np.memmap):
             return item
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{next(numbers)}.npy"
-        np.save(path, np.ascontiguousarray(item), allow_pickle=False)
+        with explained(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            np.save(path, np.ascontiguousarray(item), allow_pickle=False)
         return np.load(path, mmap_mode="r", allow_pickle=False)
 
     return change(value)
