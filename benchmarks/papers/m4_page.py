@@ -77,7 +77,7 @@ _NOTES = """## What to make of it
 
 As in the paper, M4 foretells words better than the block HMM where both mix classes word by word,
 at every K, and LDA, whose shares have seen the words, better than both; and M4 rebuilds replies
-better on r-help, where messages are long.
+better on r-help and 4forums, where messages are long.
 
 On the short messages of the sample the block HMM rebuilds more. M4's search is a reason: its
 classes follow the random parents of the start and seldom let go of them, which a hot start mends
