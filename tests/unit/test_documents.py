@@ -15,6 +15,7 @@ from palaver.encode.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
 from palaver.models.document_heldout import split_words
+from palaver.models.document_parts import SMOOTH_BETA, SMOOTH_PASSES
 from palaver.models.topic_graph import topic_graph
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
@@ -359,3 +360,26 @@ def test_alpha_too_small_for_floating_point(counts):
 def test_a_model_of_one_position_is_a_mixture(counts):
     model = pv.MarkovM3(**{**QUICK, "truncation": 1}).fit(counts)
     assert np.median(model.transform(counts).max(axis=1)) > 0.99
+
+
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+def test_topics_are_smooth_at_first_and_no_fit_stops_before_the_prior_is_free(model, counts):
+    seen = []
+
+    def look(sweep, chains):
+        seen.append(float(chains[0].shared.arrays["beta"]))
+
+    fitted = model(4, random_state=0, n_sweeps=60, tolerance=1e-3).fit(counts, callbacks=[look])
+    assert min(seen[: SMOOTH_PASSES - 1]) >= SMOOTH_BETA
+    assert len(seen) > SMOOTH_PASSES + 3, "the tolerance would have been met in the first passes"
+    assert len(seen) < 60, "the tolerance is not looked at"
+    assert fitted.beta_ == seen[-1] < SMOOTH_BETA
+    fixed = model(4, random_state=0, n_sweeps=60, tolerance=1e-3, beta=0.1).fit(counts)
+    assert fixed.beta_ == 0.1
+
+
+def test_an_earliest_stop_holds_back_the_tolerance():
+    flat = [[1.0] * 8]
+    assert Schedule(50, 2, tolerance=0.1).settled(flat)
+    assert not Schedule(50, 2, tolerance=0.1, earliest=5).settled(flat)
+    assert Schedule(50, 2, tolerance=0.1, earliest=4).settled(flat)

@@ -20,7 +20,7 @@ from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
 from palaver.models.base import with_options
 from palaver.models.document_heldout import DocumentHeldOut
-from palaver.models.document_parts import DocumentEngine
+from palaver.models.document_parts import SMOOTH_PASSES, DocumentEngine
 from palaver.models.document_stream import STREAM_SHARD, DocumentStream
 from palaver.parallel import Arrays, Executor, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
@@ -74,6 +74,7 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
             first,
             max_seconds=params["max_seconds"],
             tolerance=params["tolerance"],
+            earliest=SMOOTH_PASSES if params["beta"] == "learn" else 0,
         )
 
     # data

@@ -22,7 +22,9 @@ from palaver.kernels.lanes import LANES, n_lane_blocks
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
 from palaver.parallel.executor import Arrays, Globals
 
-FIRST_BETA = 0.05
+#: The word prior is learned, but in the first passes over all documents not below this: smooth
+#: topics at first lead to better ones at the end (docs/results/markov_m3.md).
+SMOOTH_BETA, SMOOTH_PASSES = 0.3, 20
 #: Mean concentration of a word in a random topic. A stream forgets its start slowly: at 1 it weighs
 #: as much as many documents, at 0.1 the first documents choose topics by chance.
 START_WEIGHT = 0.3
@@ -106,7 +108,7 @@ class DocumentEngine:
         """Return the first globals for given topics, (n_words, n_topics)."""
         arrays: Arrays = {
             "topics": topics,
-            "beta": np.array(FIRST_BETA if self.beta is None else self.beta),
+            "beta": np.array(SMOOTH_BETA if self.beta is None else self.beta),
             "steps": np.array(0),
             **self.start_structure(),
         }
@@ -198,7 +200,8 @@ class DocumentEngine:
         sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
                                                      "topic_sums": old["topic_sums"]}  # fmt: skip
         if look and self.beta is None:
-            beta = learn_prior(beta, self.n_words, sums["topic_sums"][0])
+            least = SMOOTH_BETA if whole and steps < SMOOTH_PASSES else SMALLEST_PRIOR
+            beta = learn_prior(beta, self.n_words, sums["topic_sums"][0], least)
         arrays: Arrays = {
             "topics": topics,
             "beta": np.array(beta),

@@ -106,7 +106,7 @@ class MarkovM3(DocumentModel):
         beta: float | str = "learn",
         max_visits: int | None = 16,
         documents: str = "message",
-        start_sweeps: int = 20,
+        start_sweeps: int = 30,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,
