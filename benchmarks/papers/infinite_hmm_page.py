@@ -17,9 +17,11 @@ _INTRO = """# The infinite HMM on newspaper text
 `python -m benchmarks.papers infinite_hmm --data ../shared/data{flag}`, seed 0. Van Gael, Vlachos &
 Ghahramani (2009) find parts of speech without labels in the Wall Street Journal: about one million
 words, 1,000 sweeps of burn-in and 8,000 more. Here the text is a third of that (conll2000 and
-wsj-sample, 353,188 words) {sweeps}, and the emission likelihood is raised to 0.4 at first, rising
-to 1 over three quarters of the burn-in. Measured are the 94,084 words of wsj-sample, whose 45 tags
-are gold; conll2000's are a tagger's output. States are those of the last sample.
+wsj-sample, 353,188 words) {sweeps}. All occurrences of a word start in one of 50 states, with the
+emission likelihood to the power 1 / 1.3, rising to 1 over three quarters of the burn-in. (The
+paper: each occurrence by itself in one of 20 states, and from the power 0.4.) Measured are the
+94,084 words of wsj-sample, whose 45 tags are gold; conll2000's are a tagger's output. States are
+those of the last sample.
 """
 
 _PAPER = """

@@ -98,12 +98,18 @@ class WordEmissions:
         self.axes = {"word_counts": (1,)}
 
     def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
-        """Give all states one level."""
+        """Give all states one level, and every word of the vocabulary a state to start in."""
         first = min(max(_FIRST_LEVEL, self.low), self.high)
-        return {"etas": np.full(n_states, first)}
+        places = generator.integers(n_states, size=self.n_words, dtype=np.int16)
+        return {"etas": np.full(n_states, first), "places": places}
 
-    def first(self, arrays: Arrays, shard: Shard) -> None:
-        """Return nothing: words start evenly."""
+    def first(self, arrays: Arrays, shard: Shard) -> NDArray[Any] | None:
+        """Return the state of each word: all its occurrences start together.
+
+        The paper draws each by itself, after which no state knows a word from another; the chain
+        is far longer on its way from there (docs/results/infinite_hmm.md).
+        """
+        return np.asarray(arrays["places"][shard.tokens])
 
     def count(self, shard: Shard, states: NDArray[np.int16], n_states: int) -> Arrays:
         """Count words by state."""
@@ -197,6 +203,9 @@ class WordEmissions:
 
 class MessageEmissions(WordEmissions):
     """All words of a message at once: a position is a message."""
+
+    def first(self, arrays: Arrays, shard: Shard) -> None:
+        """Return nothing: messages start evenly."""
 
     def count(self, shard: Shard, states: NDArray[np.int16], n_states: int) -> Arrays:
         """Count words by the state of their message."""
