@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from palaver.kernels.random import open_stream, uniform
 
 _TABLE_SIZE = 512
 #: Small enough that threads end their last slices together.
-_WORDS_A_SLICE = 1024
+_WORDS_A_SLICE = 2048
 _LOWEST_LOG_WEIGHT = -460.0  # 1e-200
 
 FloatArray = npt.NDArray[np.float64]
@@ -363,14 +362,6 @@ def _draw_log_gammas(  # type: ignore[no-untyped-def]
     return maxima
 
 
-def _exponentiate(maxima: FloatArray, weights: FloatArray) -> FloatArray:
-    """Exponentiate ``weights`` (IN-OUT) less their column's maximum; return column sums."""
-    weights -= maxima
-    np.maximum(weights, _LOWEST_LOG_WEIGHT, out=weights)
-    np.exp(weights, out=weights)
-    return np.asarray(weights.sum(axis=0))
-
-
 def word_slices(n_words: int) -> list[slice]:
     """Cut the words into slices of a fixed size, for threads."""
     return [slice(start, start + _WORDS_A_SLICE) for start in range(0, n_words, _WORDS_A_SLICE)]
@@ -398,22 +389,29 @@ def draw_word_weights(
     Returns
     -------
     array of float64, shape (n_words, n_columns)
-        Columns sum to one. No weight is zero: weights below 1e-200 of the column's largest, which
-        are drawn when the concentration is small, are put there. Only words that never occur can
-        notice: their classes are then drawn from the message's alone.
+        Columns sum to one. No weight is zero: weights below 1e-200 of the largest of their slice,
+        which are drawn when the concentration is small, are put there, and those of slices without
+        tokens at least at 1e-300. Only words that never occur can notice: their classes are then
+        drawn from the message's alone.
     """
     key = generator.integers(2**64, size=2, dtype=np.uint64)
     weights = np.empty(counts.shape)
     parts = word_slices(len(counts))
-    slices = [weights[part] for part in parts]
 
-    def draw(part: slice, target: Any) -> Any:
-        return _draw_log_gammas(key, part.start, counts[part], concentration, target)
+    def draw(part: slice) -> tuple[FloatArray, FloatArray]:
+        own = weights[part]
+        maxima = _draw_log_gammas(key, part.start, counts[part], concentration, own)
+        own -= maxima
+        np.maximum(own, _LOWEST_LOG_WEIGHT, out=own)
+        np.exp(own, out=own)
+        return maxima, own.sum(axis=0)
 
-    maxima = np.max(list(run(draw, parts, slices)), axis=0)
-    sums = np.sum(list(run(partial(_exponentiate, maxima), slices)), axis=0)
-    for _ in run(lambda part: np.divide(part, sums, out=part), slices):
-        pass
+    # Each slice by its own largest weights, so that threads meet once; then all by the largest.
+    maxima, sums = (np.array(found) for found in zip(*run(draw, parts), strict=True))
+    scales = np.exp(np.maximum(maxima - maxima.max(axis=0), _LOWEST_LOG_WEIGHT / 2))
+    scales /= (scales * sums).sum(axis=0)
+    for part, scale in zip(parts, scales, strict=True):
+        weights[part] *= scale
     return weights
 
 

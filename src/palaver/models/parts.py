@@ -7,6 +7,7 @@ classes are opened, swept and explained.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -96,14 +97,15 @@ class ThreadEngine:
         count_classes(shard.tokens, classes, counts)
         return counts
 
-    def _counts(self, statistics: Arrays) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return counts with the seeds, and how many tokens there are in each column."""
-        counts = statistics["word_class_counts"]
-        if self.seeds is None:
-            return counts, counts.sum(axis=0, dtype=np.int64)
-        if not self.collapsed:
-            counts = counts + self.seeds
-        return counts, counts.sum(axis=0, dtype=np.int64) - self.seeds.sum(axis=0, dtype=np.int64)
+    def _counts(self, statistics: Arrays) -> NDArray[np.int32]:
+        """Return the counts of words by class with the seeds, which a collapsed state has."""
+        counts: NDArray[np.int32] = statistics["word_class_counts"]
+        return counts if self.seeds is None or self.collapsed else counts + self.seeds
+
+    def _totals(self, counts: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return how many tokens there are in each column, the seeds not counted."""
+        totals: NDArray[np.int64] = counts.sum(axis=0, dtype=np.int64)
+        return totals if self.seeds is None else totals - self.seeds.sum(axis=0, dtype=np.int64)
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics; those of the left are used up."""
@@ -119,7 +121,7 @@ class ThreadEngine:
         What nothing waits for is handed to ``run`` before what is waited for, so that threads
         are busy all the time; the results do not depend on it.
         """
-        counts, totals = self._counts(statistics)
+        counts = self._counts(statistics)
         learns = self.omega is None
         facts = self.run(dirichlet.seeded_histogram, [counts] * learns, [self.seeds] * learns)
         omega = float(shared.arrays["omega"])
@@ -139,10 +141,13 @@ class ThreadEngine:
                 return own
             return own - float(dirichlet.log_dirichlet_multinomial(self.seeds, omega).sum())
 
-        logs = self.run(lambda work: work(), [log_classes, log_words])
+        works: list[Callable[[], Any]] = [lambda: self._totals(counts), log_classes, log_words]
+        found = self.run(lambda work: work(), works)
         arrays: Arrays = {"omega": np.array(omega), **transitions}
         if not self.collapsed:
             arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator, self.run)
+        totals, *logs = found
+        if not self.collapsed:
             arrays |= self.draw_switches(totals, generator)
         log_joint = sum(logs) + self.log_switches(totals, statistics)
         share = totals[self.n_classes] / max(totals.sum(), 1)
@@ -176,8 +181,8 @@ class ThreadEngine:
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the posterior means given this sweep's counts."""
-        counts, totals = self._counts(statistics)
-        omega = float(shared.arrays["omega"])
+        counts = self._counts(statistics)
+        totals, omega = self._totals(counts), float(shared.arrays["omega"])
         return {
             "class_words": dirichlet.mean_word_weights(counts, omega),
             "class_shares": _shares(totals[: self.n_classes]),
