@@ -28,7 +28,7 @@ from palaver.models.document_heldout import split_words
 from palaver.models.document_parts import START_WEIGHT
 from palaver.parallel import Globals
 
-SEED, VERSION = 0, 3
+SEED, VERSION, BATCH_VERSION = 0, 3, 4
 MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
 LARGEST_CTM = 100
 #: Sweeps of CTM for each of the others', by topics: its time grows faster than K.
@@ -179,7 +179,8 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
                 "elbo": model.elbo_, "sweeps": model.n_sweeps_, **own}  # fmt: skip
 
     changed = "".join(f"/{key}={value}" for key, value in params.items())
-    settings = {"version": VERSION, "corpus": name, "model": kind, "n_topics": n_topics,
+    version = BATCH_VERSION if ours else VERSION
+    settings = {"version": version, "corpus": name, "model": kind, "n_topics": n_topics,
                 **_passes(kind, n_sweeps), "seed": SEED, **params}  # fmt: skip
     cost = {"lda-vb": 1, "lda-gibbs": 1, "ctm": 6, "hdp": 3, "m3": 4}[kind] * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
@@ -212,7 +213,7 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
                     split.observed, split.heldout)  # fmt: skip
         return found
 
-    settings = {"version": VERSION, "swap": name, "n_topics": n_topics,
+    settings = {"version": BATCH_VERSION, "swap": name, "n_topics": n_topics,
                 **_passes("m3", plan.n_sweeps), "seed": SEED}  # fmt: skip
     return Cell(f"{name}/swap/{n_topics}", settings, work, 8.0)
 

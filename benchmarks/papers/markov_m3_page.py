@@ -33,9 +33,9 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
         "of the documents is for testing; of these, all models see the same 90 % of the words and "
         "foretell the rest. Our models learn their priors, tomotopy's have a word prior of 0.01 "
         "and give the mean of ten samples of a document's shares; variational LDA and M3 go over "
-        "the documents equally often. The paper: M3 below LDA and CTM everywhere. That the word "
-        "prior is at least 0.3 in the first 20 passes, and that M3 spends three quarters of its "
-        "passes as LDA, was decided by the test words of ap at K = 20 and kos at K = 50.",
+        "the documents equally often. The paper: M3 below LDA and CTM everywhere. How smooth "
+        "the topics of our models are in the first 20 passes, and that M3 spends three quarters of "
+        "its passes as LDA, was decided by the test words of ap and kos, K = 20 to 100.",
     ]  # fmt: skip
     missing = [name for name in names if name not in results]
     if missing:

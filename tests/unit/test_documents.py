@@ -15,7 +15,7 @@ from palaver.encode.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
 from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import SMOOTH_BETA, SMOOTH_PASSES
+from palaver.models.document_parts import SMOOTH_BETA, SMOOTH_PASSES, SMOOTH_SHARE
 from palaver.models.topic_graph import topic_graph
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
@@ -376,6 +376,12 @@ def test_topics_are_smooth_at_first_and_no_fit_stops_before_the_prior_is_free(mo
     assert fitted.beta_ == seen[-1] < SMOOTH_BETA
     fixed = model(4, random_state=0, n_sweeps=60, tolerance=1e-3, beta=0.1).fit(counts)
     assert fixed.beta_ == 0.1
+    seen.clear()
+    few = planted(length=8)
+    model(20, random_state=0, n_sweeps=20).fit(few, callbacks=[look])
+    least = SMOOTH_SHARE * few.sum() / (20 * few.shape[1])
+    assert min(seen[: SMOOTH_PASSES - 1]) == pytest.approx(least)
+    assert least < SMOOTH_BETA
 
 
 def test_an_earliest_stop_holds_back_the_tolerance():

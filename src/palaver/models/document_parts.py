@@ -22,9 +22,10 @@ from palaver.kernels.lanes import LANES, n_lane_blocks
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
 from palaver.parallel.executor import Arrays, Globals
 
-#: The word prior is learned, but in the first passes over all documents not below this: smooth
-#: topics at first lead to better ones at the end (docs/results/markov_m3.md).
-SMOOTH_BETA, SMOOTH_PASSES = 0.3, 20
+#: The word prior is learned, but in the first passes over all documents not below this, or, where
+#: topics are many, what gives a topic this share of its mean number of tokens: smooth topics at
+#: first lead to better ones at the end (docs/results/markov_m3.md).
+SMOOTH_BETA, SMOOTH_SHARE, SMOOTH_PASSES = 0.3, 0.25, 20
 #: Mean concentration of a word in a random topic. A stream forgets its start slowly: at 1 it weighs
 #: as much as many documents, at 0.1 the first documents choose topics by chance.
 START_WEIGHT = 0.3
@@ -188,19 +189,20 @@ class DocumentEngine:
         whole = rate == 1.0 and scale == 1.0
         if whole:
             info = self.bound(shared, statistics)
-        beta = float(old["beta"])
+        beta, steps = float(old["beta"]), int(old["steps"]) + 1
         topics = statistics["word_topics"]  # a mixture in place: no third array of this size
+        least = SMALLEST_PRIOR
+        if whole and steps < SMOOTH_PASSES:
+            least = max(min(SMOOTH_BETA, SMOOTH_SHARE * topics.sum() / topics.size), least)
         topics *= rate * scale
         topics += rate * beta
         if rate != 1.0:
             topics += (1.0 - rate) * old["topics"]
-        steps = int(old["steps"]) + 1
         late = steps >= BETA_FIRST and steps % BETA_STEPS == 0
         look = whole or (self.beta is None and late)
         sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
                                                      "topic_sums": old["topic_sums"]}  # fmt: skip
         if look and self.beta is None:
-            least = SMOOTH_BETA if whole and steps < SMOOTH_PASSES else SMALLEST_PRIOR
             beta = learn_prior(beta, self.n_words, sums["topic_sums"][0], least)
         arrays: Arrays = {
             "topics": topics,
