@@ -36,17 +36,19 @@ LDA or better, and more words bear a class: on Switchboard, where the paper's M4
 of five in the background, four of five have one, and its classes of messages agree with acts as the
 block HMM's do.
 
-**Topics** take the words of the matter out of the classes: perplexity falls everywhere. Classes
-agree better with acts on the forum and on tweets, where threads have a matter of their own. On
-Switchboard, with Dirichlet transitions, they do not: calls chat about this and that.
+**Topics** take the words of the matter out of the classes: perplexity falls on the forum, on tweets
+and on Switchboard. Classes agree better with acts on the forum and on tweets, where threads have a
+matter of their own. In calls and meetings, with Dirichlet transitions, they do so little or not at
+all: calls chat about this and that, and the twelve meetings are few conversations to learn topics
+from.
 
 **One class a sentence** foretells words best where messages have several sentences, and its
 classes of words agree well with the acts of sentences. The class of a message as a whole is then
 less well defined on the forum (*V, messages*): a greeting or thanks may be its largest part.
 
-**Features** help where replies say little: on Switchboard, where a message answers the one before
-it by construction, who speaks matters to every measure of the paper's M4, and to the words with
-Dirichlet transitions. On the forum and on tweets they do little for the paper's M4.
+**Features** help where replies say little: on Switchboard and in meetings, where a message answers
+the one before it by construction, who speaks matters to every measure of the paper's M4, and to the
+words with Dirichlet transitions. On the forum and on tweets they do little for the paper's M4.
 
 **Features help little to find replies**, where the order is known: some points on mails, less
 elsewhere, and M4 stays behind the simplest guess that suits the corpus. A feature says what classes

@@ -94,3 +94,13 @@ def test_texts_that_are_gone_can_be_given(tmp_path):
     assert "give a FILE" in fails("report", tmp_path / "run")
     call("report", tmp_path / "run", moved)
     assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_a_bar_of_the_page_ends_where_the_page_does(run, threads, tmp_path):
+    from palaver.cli.report import _FOLDS
+    from palaver.fit.fold import listening
+
+    heard = []
+    with listening(heard.append):
+        pv.report(pv.load(run), pv.read(threads), tmp_path / "page.html")
+    assert sum(heard) == pytest.approx(_FOLDS)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NAME = "report"
 _MAX_MESSAGES = 20_000
+#: How often a page asks a thread model about all messages: shares, classes of words, foretelling.
+_FOLDS = 3
 
 
 def run(
@@ -55,9 +57,10 @@ def run(
     Example: `palaver report run/ --out report.html --names names.json`
     """
     from palaver.cli import runs
-    from palaver.cli.output import console, print_json, working
+    from palaver.cli.output import console, folding, print_json, working
     from palaver.encode import encode
     from palaver.models import load
+    from palaver.models.thread_model import ThreadModel
     from palaver.page import report
     from palaver.page.findings import learned_from
 
@@ -73,9 +76,8 @@ def run(
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
         "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
-    with working(
-        "reading every message with the model, and writing the page (longer the first time)"
-    ):
+    what = "reading every message with the model, and writing the page (longer the first time)"
+    with folding(what, _FOLDS) if isinstance(model, ThreadModel) else working(what):
         path = report(
             model, corpus, target, names=called, anonymize=anonymize, title=title,
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
