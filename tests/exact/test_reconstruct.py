@@ -18,7 +18,9 @@ from palaver.encode import cut, encode
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.kernels import reconstruct as kernels
+from palaver.kernels.forests import open_parents
 from palaver.kernels.parent_pairs import NO_PAIRS, Pairs, pair_scores
+from palaver.kernels.reconstruct_block import draw_parents_block
 from palaver.models.reconstruct import Rebuilding, best_parents, order_of
 from palaver.threads.transitions import unlinked
 
@@ -209,7 +211,7 @@ def test_parents_of_the_block_hmm_are_drawn_from_their_distribution(ranks):
     given = np.array(ranks if ranks else range(4))
 
     def draw(parents, key):
-        kernels.draw_parents_block(
+        draw_parents_block(
             np.array([0, 4]), 0, classes, rows, temperature, ranks is not None, given, key, parents
         )
 
@@ -224,7 +226,7 @@ def test_first_parents_are_a_forest_of_every_kind(ranks):
     for run in range(3000):
         parents = np.empty(4, np.int32)
         key = rng.key(1, "test", 0, run)
-        kernels.open_parents(np.array([0, 4]), 0, ranks is not None, given, key, parents)
+        open_parents(np.array([0, 4]), 0, ranks is not None, given, key, parents)
         seen.add(tuple(parents.tolist()))
     assert seen == forests
 

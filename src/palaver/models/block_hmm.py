@@ -22,7 +22,7 @@ from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
 from palaver.kernels.dirichlet import word_slices
-from palaver.kernels.reconstruct import draw_block_classes, draw_parents_block
+from palaver.kernels.reconstruct_block import draw_block_classes, draw_parents_block
 from palaver.kernels.states import open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
 from palaver.models.guided import (

@@ -21,7 +21,7 @@ from palaver.encode import Encoded, Shard
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.fit.progress import Show, fold_progress
-from palaver.kernels.reconstruct import open_parents
+from palaver.kernels.forests import open_parents
 from palaver.parallel import Arrays, Globals
 from palaver.params import check, either, nothing, one_of, real, whole
 
