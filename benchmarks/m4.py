@@ -13,16 +13,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.lda import DATA, FILE, Data, processor_seconds
+from benchmarks.rounds import seconds as seconds_of
 from palaver.kernels.m4 import sweep_collapsed
 from palaver.kernels.m4_weights import bound_step, weight_statistics
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
+DATA = Path("../shared/data")
+FILE = "r-help/r-help-2001-2002.jsonl.gz"
 SWITCHES = {"off": SWITCH_OFF, "corpus": SWITCH_CORPUS, "message": SWITCH_MESSAGE}
 CLASSES = (5, 10, 25, 50, 100, 200)
 SWITCH_PRIOR = np.array([10.0, 10.0])
@@ -32,13 +37,23 @@ NOT_RECORDED = np.zeros((0, 0, 0))
 N_THREADS, BURN_IN, N_SWEEPS = 300, 150, 300
 
 
-class Threads(Data):
-    """Flat arrays of one corpus, with parents."""
+class Threads:
+    """Flat arrays of one corpus; words that occur less than five times are dropped."""
 
     def __init__(self, data: Path) -> None:
-        super().__init__(data)
         with gzip.open(data / FILE, "rt") as stream:
             messages = [json.loads(line) for line in stream]
+        texts = [re.findall(r"[a-z][a-z0-9']*", m["text"].lower()) for m in messages]
+        frequencies = Counter(word for text in texts for word in text)
+        self.words = sorted(word for word, n in frequencies.items() if n >= 5)
+        self.n_words = len(self.words)
+        ids = {word: i for i, word in enumerate(self.words)}
+        encoded = [[ids[word] for word in text if word in ids] for text in texts]
+        self.tokens = np.array([i for text in encoded for i in text], np.int32)
+        self.message_offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        names = [m["conversation"] for m in messages]
+        starts = [b for b in range(len(names)) if b == 0 or names[b] != names[b - 1]]
+        self.conversation_offsets = np.array([*starts, len(names)], np.int64)
         places = {message["id"]: b for b, message in enumerate(messages)}
         self.parents = np.array([places.get(m["reply_to"], -1) for m in messages], np.int32)
 
@@ -120,7 +135,7 @@ def compare_samplers(data: Threads, n_classes: int, switch: str) -> list[dict[st
     for _ in range(N_SWEEPS):
         for name, chain in chains.items():
             before = chain.classes.copy()
-            seconds[name] += processor_seconds(lambda c=chain: c.sweep(1))
+            seconds[name] += seconds_of(lambda c=chain: c.sweep(1), time.process_time)
             traces[name].append(np.add.reduceat(chain.classes[watched.tokens] == top, watched.cuts))
             stays[name] += (before == chain.classes).mean() / N_SWEEPS
     rows = []

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import palaver as pv
-from benchmarks.lda import DATA
 from palaver import rng
 from palaver.encode import Encoded, encode
 
+DATA = Path("../shared/data")
 FILE = "r-help/r-help-2001-2002.jsonl.gz"
 N_THREADS, BURN_IN, N_ROUNDS = 900, 10, 15
 VARIANTS: dict[str, dict[str, Any]] = {
