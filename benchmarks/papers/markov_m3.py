@@ -60,6 +60,7 @@ PLANS: dict[Size, Plan] = {
 }  # fmt: skip
 TRUNCATIONS = (3, 5, 10, 15, 25)
 GAMMAS: tuple[float | str, ...] = (0.3, 1.0, 3.0, 10.0, "learn")
+SWAPPED = (20, 100)
 BETAS, ALPHAS = (0.02, 0.1, 0.3), (2.0, 200.0)
 _FILES = {"20news": "20news/docword.20news-train.txt.gz"}
 
@@ -118,10 +119,10 @@ def _tomotopy(kind: str, n_topics: int) -> Any:
     return model
 
 
-def tomotopy_perplexity(
+def fit_tomotopy(
     kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int
-) -> dict[str, Any]:
-    """Fit one of tomotopy's models and predict with its mean shares over samples of a chain."""
+) -> tuple[Any, list[int], NDArray[np.float64]]:
+    """Fit one of tomotopy's models; return it, its live topics and their words, (topics, W)."""
     model = _tomotopy(kind, n_topics)
     for d in range(split.train.n_documents):
         words = _words_of(split.train, d)
@@ -134,7 +135,14 @@ def tomotopy_perplexity(
     words = np.full((len(live), len(split.train.vocabulary)), smooth)
     for row, k in enumerate(live):
         words[row, places] += model.get_topic_word_dist(k)
-    words /= words.sum(axis=1, keepdims=True)
+    return model, live, words / words.sum(axis=1, keepdims=True)
+
+
+def tomotopy_perplexity(
+    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int
+) -> dict[str, Any]:
+    """Fit one of tomotopy's models and predict with its mean shares over samples of a chain."""
+    model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs)
     shares = np.full((split.observed.n_documents, len(live)), 1 / len(live))
     texts = [_words_of(split.observed, d) for d in range(split.observed.n_documents)]
     made = [model.make_doc(text) if text else None for text in texts]
@@ -188,32 +196,37 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
 
 
 def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell that tells topics from predictions: each model foretells with both topics."""
+    """Return the cell that tells topics from predictions: each foretells with all topics."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
         models = {kind: _our(kind, n_topics, **_passes(kind, plan.n_sweeps), n_jobs=options.n_jobs)
                   for kind in ("lda-vb", "m3")}  # fmt: skip
-        kept = {}
+        kept: dict[str, dict[str, Any]] = {}
         for kind, model in models.items():
             model.fit(split.train, show_progress=False)
             kept[kind] = dict(model.chains_[0])
+        peer, _, words = fit_tomotopy("lda-gibbs", split, n_topics, plan.n_gibbs, options.n_jobs)
+        sizes = np.array(peer.get_count_by_topics()) + peer.eta * words.shape[1]
+        topics = np.ascontiguousarray(words.T * sizes)
+        kept["lda-gibbs"] = {"topics": topics, "topic_totals": topics.sum(axis=0),
+                             "beta": np.array(peer.eta)}  # fmt: skip
         found = {}
         for kind, model in models.items():
             for source, theirs in kept.items():
-                topics = {key: theirs[key] for key in ("topics", "topic_totals", "beta")}
+                own = {key: theirs[key] for key in ("topics", "topic_totals", "beta")}
                 even = (
                     {}
                     if kind == source or kind != "m3"
                     else {"start": np.ones(n_topics), "transitions": np.ones((n_topics, n_topics))}
                 )
-                model._keep_globals([Globals("fresh", {**kept[kind], **topics, **even})])
+                model._keep_globals([Globals("fresh", {**kept[kind], **own, **even})])
                 found[f"{kind} with topics of {source}"] = model.perplexity(
                     split.observed, split.heldout)  # fmt: skip
         return found
 
-    settings = {"version": BATCH_VERSION, "swap": name, "n_topics": n_topics,
+    settings = {"version": BATCH_VERSION + 1, "swap": name, "n_topics": n_topics,
                 **_passes("m3", plan.n_sweeps), "seed": SEED}  # fmt: skip
     return Cell(f"{name}/swap/{n_topics}", settings, work, 8.0)
 
@@ -308,7 +321,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [fit_cell(options, "ap", kind, plan.sensitivity, beta=b)
               for kind in ("m3", "lda-vb") for b in BETAS]  # fmt: skip
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, alpha=a) for a in ALPHAS]
-    found.append(swap_cell(options, "ap", plan.sensitivity))
+    found += [swap_cell(options, "ap", k) for k in plan.topics if k in SWAPPED]
     if plan.tag_topics:
         found.append(tag_cell(options, "linear", 0, 0.0))
         found += [tag_cell(options, kind, plan.tag_topics, count)

@@ -116,18 +116,19 @@ def _bounds(results: Mapping[str, Any]) -> list[str]:
 
 
 def _swaps(results: Mapping[str, Any]) -> list[str]:
-    """Return the table of each model's predictions with both models' topics."""
+    """Return the tables of each model's predictions with all models' topics."""
     found = [(name.split("/"), result) for name, result in results.items() if "/swap/" in name]
-    lines: list[str] = []
+    if not found:
+        return []
+    sources = ("lda-vb", "m3", "lda-gibbs")
+    lines = ["", "Are the topics better, or what is made of them? Models foretell with each "
+             "other's topics; M3 then has even transitions."]  # fmt: skip
     for (corpus, _, n_topics), result in found:
-        lines += ["", f"Are the topics better, or what is made of them? {corpus}, {n_topics} "
-                  "topics; M3 has even transitions where the topics are LDA's:", "",
-                  "| foretold by | with LDA's topics | with M3's topics |",
-                  "|---|---|---|"]  # fmt: skip
+        lines += ["", f"| {corpus}, {n_topics} topics | of variational LDA | of M3 | of LDA by "
+                  "Gibbs sampling |", "|---|---|---|---|"]  # fmt: skip
         for kind in ("lda-vb", "m3"):
-            numbers = [f"{result[f'{kind} with topics of {source}']:,.0f}"
-                       for source in ("lda-vb", "m3")]  # fmt: skip
-            lines.append(f"| {_NAMES[kind]} | {' | '.join(numbers)} |")
+            numbers = [f"{result[f'{kind} with topics of {source}']:,.0f}" for source in sources]
+            lines.append(f"| foretold by {_NAMES[kind]} | {' | '.join(numbers)} |")
     return lines
 
 
