@@ -88,6 +88,10 @@ def test_compare(threads, tmp_path, monkeypatch):
     report = json.loads(call("compare", threads, "--models", "lda", *settings, "--json"))
     assert report["gold"] == "act"
     assert report["rows"][0]["perplexity"] == pytest.approx(written["perplexity"][2])
+    chained = call("compare", threads, "--models", "m4,lda", *settings, "--chain")
+    assert "replies %" in output
+    assert "replies %" not in chained, "these are not the file's"
+    assert "previous" not in chained
     assert "takes numbers with commas" in fails("compare", threads, "--classes", "many")
     assert "there is no model 'm5'" in fails("compare", threads, "--models", "m5", *settings)
     assert "x.csv or x.parquet" in fails("compare", threads, "--out", tmp_path / "x.xls")

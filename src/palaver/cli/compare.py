@@ -59,8 +59,8 @@ def run(
         gold = "act"
     names = [name.strip() for name in models.split(",") if name.strip()]
     comparison = compare(
-        corpus, names, numbers, gold=gold, test=test, seed=seed, n_sweeps=sweeps, n_chains=chains,
-        n_jobs=jobs, tell=_tell if errors.is_terminal else None,
+        corpus, names, numbers, gold=gold, replies=not chain, test=test, seed=seed,
+        n_sweeps=sweeps, n_chains=chains, n_jobs=jobs, tell=_tell if errors.is_terminal else None,
     )  # fmt: skip
     if out is not None:
         write_table(comparison.table, out)
@@ -96,10 +96,12 @@ def show(comparison: Comparison) -> None:
 
     for part in _parts(comparison.table, console.width):
         print_table(part, right=_NAMES.values(), markup=True)
+    replies = "previous message" in comparison.table["model"]
+    below = ", and every reply to the previous or first message" if replies else ""
     console.print(
         f"On {comparison.n_conversations:,} held-out conversations. Bold is best; ≈ differs from "
         "it by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm). "
-        "Below: unigram, random, and every reply to the previous or first message."
+        f"Below: unigram, random{below}."
     )
     if comparison.gold is not None:
         console.print(f"VI in bits against the column {comparison.gold}, lower is better.")

@@ -63,6 +63,7 @@ def compare(
     classes: Sequence[int] = (5, 10, 15),
     *,
     gold: str | None = None,
+    replies: bool = True,
     test: float = 0.25,
     seed: int = 0,
     tell: Callable[[str], None] | None = None,
@@ -80,6 +81,8 @@ def compare(
         Numbers of classes; every model is fitted with each.
     gold : str, optional
         A column of labels, for the variation of information.
+    replies : bool
+        Whether to judge how well models rebuild the replies; not where these are made up.
     test : float
         Share of the conversations that are held out.
     seed : int
@@ -107,10 +110,11 @@ def compare(
         if tell:
             tell(f"{name}, {settings['n_classes']} classes ({number} of {len(plan)})")
         trials.append(
-            try_model(name, settings, parts, labels=labels, paper=True, replies=True,
+            try_model(name, settings, parts, labels=labels, paper=True, replies=replies,
                       show_progress=show_progress)
         )  # fmt: skip
-    rows = pl.concat([_judged(trials, seed), _baselines(parts, labels, classes, seed)])
+    baselines = _baselines(parts, labels, classes, seed, replies=replies)
+    rows = pl.concat([_judged(trials, seed), baselines])
     return Comparison(rows, parts.test.n_conversations, gold)
 
 
@@ -176,24 +180,28 @@ def _complete(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _baselines(
-    parts: Parts, labels: pl.Series | None, classes: Sequence[int], seed: int
+    parts: Parts, labels: pl.Series | None, classes: Sequence[int], seed: int, *, replies: bool
 ) -> pl.DataFrame:
     """Return rows of what needs no model."""
     test = parts.test
-    replies = evaluate.thread_baselines(test.parents, test.conversation_offsets)
+    found: dict[str, float] = {}
+    if replies:
+        found = evaluate.thread_baselines(test.parents, test.conversation_offsets)
     rows: list[dict[str, Any]] = [{"model": "unigram", "perplexity": unigram_perplexity(parts)}]
     rows[0]["perplexity_paper"] = rows[0]["perplexity"]
-    if labels is None:
-        rows.append({"model": "random", "replies": replies["random"]})
-    else:
+    if labels is None and replies:
+        rows.append({"model": "random", "replies": found["random"]})
+    if labels is not None:
         for n_classes in classes:
             drawn = evaluate.random_classes(test.n_tokens, n_classes, seed)
             tokens = evaluate.labelled_tokens(drawn, test.message_offsets, labels)
             vi = evaluate.variation_of_information(tokens.found, tokens.gold)
             rows.append({"model": "random", "classes": n_classes, "vi": vi,
-                         "replies": replies["random"]})  # fmt: skip
+                         "replies": found.get("random")})  # fmt: skip
     rows += [
-        {"model": f"{name} message", "replies": replies[name]} for name in ("previous", "first")
+        {"model": f"{name} message", "replies": found[name]}
+        for name in ("previous", "first")
+        if replies
     ]
     return _complete(pl.DataFrame(rows, infer_schema_length=None))
 

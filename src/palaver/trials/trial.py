@@ -67,7 +67,7 @@ class Trial:
     ----------
     model : Model
     seconds : float
-        Of the fit.
+        Of the sweeps of the fit, as if nothing had had to be compiled.
     words_per_second : float
         Of the sweeps after the first, all chains counted.
     held_out, held_out_paper : array of float64, shape (n_conversations, 2), or None
@@ -142,8 +142,11 @@ def try_model(
         show_progress=show_progress,
         callbacks=[lambda sweep, chains: clock.append(time.perf_counter())],
     )
-    sweeping = max(clock[-1] - clock[1], 1e-9)  # the first sweep may have had to compile
-    speed = parts.train.n_tokens * len(model.chains_) * (len(clock) - 2) / sweeping
+    n_sweeps = len(clock) - 1
+    seconds = clock[-1] - clock[0]
+    if n_sweeps > 1:  # the first sweep may have had to compile: it counts as much as the others
+        seconds = max(clock[-1] - clock[1], 1e-9) * n_sweeps / (n_sweeps - 1)
+    speed = parts.train.n_tokens * len(model.chains_) * n_sweeps / max(seconds, 1e-9)
     test = parts.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
     sequential = scored = parents = None
@@ -159,7 +162,7 @@ def try_model(
         cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
     return Trial(
         model,
-        clock[-1] - clock[0],
+        seconds,
         speed,
         sequential,
         scored,
