@@ -88,9 +88,10 @@ def show(judgement: Judgement, summary: ModelSummary) -> None:
     print_table(table.with_columns(pl.col("measure").str.replace_all("_", " ")))
     console.print()
     share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + " %"
-    classes = judgement.classes.join(
-        summary.classes(6).select("class", "words"), on="class", maintain_order="left"
-    ).select("class", pl.col("label").alias("mostly"), share.alias("of it"), "words")
+    classes = summary.classes(6).select("class", "words")  # the largest first, as everywhere
+    classes = classes.join(judgement.classes, on="class", maintain_order="left")
+    mostly = pl.col("label").alias("mostly")
+    classes = classes.select("class", mostly, share.alias("of it"), "words")
     print_table(classes, right=["of it"])
     console.print(against_chance(judgement))
 
