@@ -30,6 +30,23 @@ fixed 90 states, VI 3.73; DP learned 194 states, VI 4.32, homogeneity 69.4 %. Ga
 sampler with 50 states: VI 4.04. VI is in bits and better if lower; all others are in per cent.
 """
 
+_MEANING = """
+## What to make of it
+
+As in the paper states are parts of speech, finer here and coarser there, and help to parse: chunks
+are found better with states than with words alone, and best with the given tags. V-measures are
+above the paper's 53.3 % with a third of the text and less than a quarter of the sweeps, VI is near
+the paper's.
+
+The start decides how far a chain gets in 2,000 sweeps: the last rows of the first table have fewer
+states at first, or the paper's temperature, which melts the states down to a few.
+
+These runs do not find the number of states. Chains with fixed concentrations stay near the number
+that they start with: a new state's words come from their prior and seldom fit anything, so births
+are rare. With learned concentrations the number grows, as in the paper, whose chains were longer.
+The finite model, with as many states as the others begin with, is no worse.
+"""
+
 _SWEEPS = {
     "quick": "and 60 sweeps (a quick run of fewer sentences: a check, not a result)",
     "full": "and 2,000 sweeps",
@@ -53,6 +70,8 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
     other = _table(results, seconds, "ud")
     if other:
         parts += ["\n## Web text\n\nUD English (EWT), against its 49 XPOS tags.\n", other]
+    if size == "full" and results.keys() >= seconds.keys():
+        parts.append(_MEANING)
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
