@@ -53,7 +53,6 @@ class Checkpoints:
         self.folder = Path(folder)
         self.every_seconds = every_seconds
         self.identity = identity
-        self.fell_back = False
         self._schedule: Schedule | None = None
         self._begin = self._last = time.monotonic()
         # seconds that the last one took, and all of them, gathering included
@@ -152,7 +151,6 @@ class Checkpoints:
         if not store.is_stored(self.folder):
             return None
         stored = store.load(self.folder, "checkpoint")
-        self.fell_back = stored.fell_back
         content = stored.content
         if stored.fell_back:
             warnings.warn(
