@@ -25,7 +25,7 @@ from benchmarks.papers.markov_m3_page import write_page
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
 from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import START_WEIGHT
+from palaver.models.document_parts import SMOOTH_PASSES, START_WEIGHT
 from palaver.parallel import Globals
 
 SEED, VERSION, BATCH_VERSION = 0, 3, 4
@@ -61,6 +61,8 @@ PLANS: dict[Size, Plan] = {
 TRUNCATIONS = (3, 5, 10, 15, 25)
 GAMMAS: tuple[float | str, ...] = (0.3, 1.0, 3.0, 10.0, "learn")
 SWAPPED = (20, 100)
+#: Passes of our models after a start from topics of Gibbs sampling.
+START_PASSES = 15
 BETAS, ALPHAS = (0.02, 0.1, 0.3), (2.0, 200.0)
 _FILES = {"20news": "20news/docword.20news-train.txt.gz"}
 
@@ -207,11 +209,9 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
         for kind, model in models.items():
             model.fit(split.train, show_progress=False)
             kept[kind] = dict(model.chains_[0])
-        peer, _, words = fit_tomotopy("lda-gibbs", split, n_topics, plan.n_gibbs, options.n_jobs)
-        sizes = np.array(peer.get_count_by_topics()) + peer.eta * words.shape[1]
-        topics = np.ascontiguousarray(words.T * sizes)
+        topics, beta = gibbs_topics(options, split, n_topics)
         kept["lda-gibbs"] = {"topics": topics, "topic_totals": topics.sum(axis=0),
-                             "beta": np.array(peer.eta)}  # fmt: skip
+                             "beta": np.array(beta)}  # fmt: skip
         found = {}
         for kind, model in models.items():
             for source, theirs in kept.items():
@@ -229,6 +229,51 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
     settings = {"version": BATCH_VERSION + 1, "swap": name, "n_topics": n_topics,
                 **_passes("m3", plan.n_sweeps), "seed": SEED}  # fmt: skip
     return Cell(f"{name}/swap/{n_topics}", settings, work, 8.0)
+
+
+def gibbs_topics(
+    options: Options, split: Split, n_topics: int
+) -> tuple[NDArray[np.float64], float]:
+    """Return topics of Gibbs sampling as our models hold them, (n_words, n_topics), and a prior."""
+    n_sweeps = PLANS[options.size].n_gibbs
+    peer, _, words = fit_tomotopy("lda-gibbs", split, n_topics, n_sweeps, options.n_jobs)
+    sizes = np.array(peer.get_count_by_topics()) + peer.eta * words.shape[1]
+    return np.ascontiguousarray(words.T * sizes), float(peer.eta)
+
+
+def start_cell(options: Options, name: str, n_topics: int) -> Cell:
+    """Return the cell of both our models, started from topics of Gibbs sampling."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = split_of(options.data, name)
+        topics, _ = gibbs_topics(options, split, n_topics)
+        found = {}
+        for kind in ("lda-vb", "m3"):
+            own = {"start_sweeps": 0} if kind == "m3" else {}
+            model = _our(kind, n_topics, n_sweeps=START_PASSES, n_jobs=options.n_jobs, **own)
+            make = model._make_engine
+
+            def started(n_words: int, make: Any = make, **changes: Any) -> Any:
+                engine = make(n_words, **changes)
+                past = {"steps": np.array(SMOOTH_PASSES)}  # these topics mean something already
+
+                def start(generator: np.random.Generator) -> Globals:
+                    shared = engine.start_from(topics.copy())
+                    return Globals(shared.phase, shared.arrays | past)
+
+                engine.start = start
+                return engine
+
+            model._make_engine = started
+            model.fit(split.train, show_progress=False)
+            found[kind] = {"perplexity": model.perplexity(split.observed, split.heldout),
+                           "elbo": model.elbo_}  # fmt: skip
+        return found
+
+    settings = {"version": BATCH_VERSION, "start": name, "n_topics": n_topics,
+                "passes": START_PASSES, "gibbs": PLANS[options.size].n_gibbs,
+                "seed": SEED}  # fmt: skip
+    return Cell(f"{name}/start/{n_topics}", settings, work, 8.0)
 
 
 def online_cell(options: Options, name: str, n_topics: int) -> Cell:
@@ -321,7 +366,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [fit_cell(options, "ap", kind, plan.sensitivity, beta=b)
               for kind in ("m3", "lda-vb") for b in BETAS]  # fmt: skip
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, alpha=a) for a in ALPHAS]
-    found += [swap_cell(options, "ap", k) for k in plan.topics if k in SWAPPED]
+    for cell in (swap_cell, start_cell):
+        found += [cell(options, "ap", k) for k in plan.topics if k in SWAPPED]
     if plan.tag_topics:
         found.append(tag_cell(options, "linear", 0, 0.0))
         found += [tag_cell(options, kind, plan.tag_topics, count)

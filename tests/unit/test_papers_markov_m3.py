@@ -32,7 +32,7 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     options, kept = Options(tmp_path, "quick", 1), Cells(tmp_path / "work")
     cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
     cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
-              experiment.swap_cell(options, "ap", 3),
+              experiment.swap_cell(options, "ap", 3), experiment.start_cell(options, "ap", 3),
               experiment.online_cell(options, "kos", 3)]  # fmt: skip
     results = kept.run(cells)
     for name in ("ap/lda-vb/3", "ap/m3/3"):
@@ -42,7 +42,10 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     assert len(set(swapped.values())) == 6
     foreign = [value for name, value in swapped.items() if name.endswith("lda-gibbs")]
     assert min(foreign) > max(set(swapped.values()) - set(foreign)), "random topics foretell worse"
+    started = results["ap/start/3"]
+    assert all(3 < started[kind]["perplexity"] < 20 for kind in ("lda-vb", "m3"))
     text = experiment.page(options, kept, results)
+    assert "| Markov M3, ap, K = 3 |" in text
     assert "M3 to LDA, variational: ap K = 3" in text
     assert "| Markov M3 |" in text
     assert "| 2 |" in text
