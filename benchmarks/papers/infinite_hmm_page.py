@@ -45,8 +45,8 @@ These runs do not find the number of states. Chains with fixed concentrations st
 that they start with: a new state's words come from their prior and seldom fit anything, so births
 are rare. With learned concentrations the number grows, as in the paper, whose chains were longer.
 The finite model, with as many states as the others begin with, is as good on newspaper text and
-better on web text: it filters over all transitions at once, while slices hold a chain near where it
-is.
+better on web text; a likely reason, not tested: it filters over all transitions at once, while
+slices hold a chain near where it is.
 """
 
 _SWEEPS = {
