@@ -3,8 +3,8 @@
 A tenth of the documents of each corpus is for testing. Of these, all models see the same 90 % of
 the words and foretell the other 10 %: ``p(w) = sum_k share_k p(w | k)``. All learn their priors
 but that tomotopy's models have a word prior of 0.01, and give the mean of ten samples of a
-document's shares; variational LDA and M3 go over the documents equally often, M3's first three
-quarters, which are LDA's passes, included. Tags are learned online.
+document's shares; variational LDA and M3 begin with as many sweeps of Gibbs sampling and go over
+the documents equally often. Tags are learned online.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from benchmarks.papers.markov_m3_page import write_page
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
 from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import SMOOTH_PASSES, START_WEIGHT
+from palaver.models.document_parts import START_WEIGHT
 from palaver.parallel import Globals
 
-SEED, VERSION, BATCH_VERSION = 0, 3, 4
+SEED, VERSION, BATCH_VERSION = 0, 3, 6
 MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
 LARGEST_CTM = 100
 #: Sweeps of CTM for each of the others', by topics: its time grows faster than K.
@@ -39,7 +39,10 @@ INFERENCES = range(20, 60, 4)
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done at one size of the experiment; passes are batch, then Gibbs, then online."""
+    """How much is done at one size of the experiment; passes are batch, then Gibbs, then online.
+
+    Our models begin with half as many sweeps of Gibbs sampling as the sampler that is compared.
+    """
 
     corpora: tuple[str, ...]
     topics: tuple[int, ...]
@@ -50,19 +53,22 @@ class Plan:
     sensitivity: int
     tag_topics: int
 
+    @property
+    def passes(self) -> dict[str, int]:
+        """Sweeps of our models."""
+        return {"start_sweeps": self.n_gibbs // 2, "n_sweeps": self.n_sweeps}
+
 
 PLANS: dict[Size, Plan] = {
-    "quick": Plan(("ap",), (20,), 15, 60, 2, ("kos",), 20, 0),
-    "full": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 40, 200, 6,
+    "quick": Plan(("ap",), (20,), 8, 60, 2, ("kos",), 20, 0),
+    "full": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 20, 200, 6,
                  ("kos", "20news"), 20, 50),
-    "paper": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 100, 1000, 20,
+    "paper": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 60, 1000, 20,
                   ("kos", "20news"), 100, 100),
 }  # fmt: skip
 TRUNCATIONS = (3, 5, 10, 15, 25)
 GAMMAS: tuple[float | str, ...] = (0.3, 1.0, 3.0, 10.0, "learn")
 SWAPPED = (20, 100)
-#: Passes of our models after a start from topics of Gibbs sampling.
-START_PASSES = 15
 BETAS, ALPHAS = (0.02, 0.1, 0.3), (2.0, 200.0)
 _FILES = {"20news": "20news/docword.20news-train.txt.gz"}
 
@@ -163,17 +169,11 @@ def _our(kind: str, n_topics: int, **params: Any) -> Any:
     return model(n_topics, random_state=SEED, **params)
 
 
-def _passes(kind: str, n_passes: int) -> dict[str, int]:
-    """Return the sweeps of a model that goes over all documents so often."""
-    first = 3 * n_passes // 4 if kind == "m3" else 0
-    return {"n_sweeps": n_passes - first, **({"start_sweeps": first} if first else {})}
-
-
 def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
     """Return the cell of one model's perplexity."""
     plan = PLANS[options.size]
     ours = kind in ("lda-vb", "m3")
-    n_sweeps = plan.n_sweeps if ours else plan.n_gibbs
+    n_sweeps = plan.n_gibbs
     if kind == "ctm":
         n_sweeps = int(n_sweeps * CTM_SWEEPS[n_topics])
 
@@ -181,7 +181,7 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
         split = split_of(options.data, name)
         if not ours:
             return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs)
-        model = _our(kind, n_topics, **_passes(kind, n_sweeps), n_jobs=options.n_jobs, **params)
+        model = _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **params)
         model.fit(split.train, show_progress=False)
         own = {key: getattr(model, key) for key in ("alpha_", "beta_", "gamma_") if
                hasattr(model, key)}  # fmt: skip
@@ -191,7 +191,8 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
     changed = "".join(f"/{key}={value}" for key, value in params.items())
     version = BATCH_VERSION if ours else VERSION
     settings = {"version": version, "corpus": name, "model": kind, "n_topics": n_topics,
-                **_passes(kind, n_sweeps), "seed": SEED, **params}  # fmt: skip
+                **(plan.passes if ours else {"n_sweeps": n_sweeps}), "seed": SEED,
+                **params}  # fmt: skip
     cost = {"lda-vb": 1, "lda-gibbs": 1, "ctm": 6, "hdp": 3, "m3": 4}[kind] * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
@@ -203,7 +204,7 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
-        models = {kind: _our(kind, n_topics, **_passes(kind, plan.n_sweeps), n_jobs=options.n_jobs)
+        models = {kind: _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs)
                   for kind in ("lda-vb", "m3")}  # fmt: skip
         kept: dict[str, dict[str, Any]] = {}
         for kind, model in models.items():
@@ -226,8 +227,8 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
                     split.observed, split.heldout)  # fmt: skip
         return found
 
-    settings = {"version": BATCH_VERSION + 1, "swap": name, "n_topics": n_topics,
-                **_passes("m3", plan.n_sweeps), "seed": SEED}  # fmt: skip
+    settings = {"version": BATCH_VERSION, "swap": name, "n_topics": n_topics,
+                **plan.passes, "seed": SEED}  # fmt: skip
     return Cell(f"{name}/swap/{n_topics}", settings, work, 8.0)
 
 
@@ -242,36 +243,17 @@ def gibbs_topics(
 
 
 def start_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell of both our models, started from topics of Gibbs sampling."""
+    """Return the cell of variational LDA from random topics, with twice as many passes."""
+    n_sweeps = 2 * PLANS[options.size].n_sweeps
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
-        topics, _ = gibbs_topics(options, split, n_topics)
-        found = {}
-        for kind in ("lda-vb", "m3"):
-            own = {"start_sweeps": 0} if kind == "m3" else {}
-            model = _our(kind, n_topics, n_sweeps=START_PASSES, n_jobs=options.n_jobs, **own)
-            make = model._make_engine
+        model = _our("lda-vb", n_topics, start_sweeps=0, n_sweeps=n_sweeps, n_jobs=options.n_jobs)
+        model.fit(split.train, show_progress=False)
+        heldout = model.perplexity(split.observed, split.heldout)
+        return {"lda-vb": {"perplexity": heldout, "elbo": model.elbo_}}
 
-            def started(n_words: int, make: Any = make, **changes: Any) -> Any:
-                engine = make(n_words, **changes)
-                past = {"steps": np.array(SMOOTH_PASSES)}  # these topics mean something already
-
-                def start(generator: np.random.Generator) -> Globals:
-                    shared = engine.start_from(topics.copy())
-                    return Globals(shared.phase, shared.arrays | past)
-
-                engine.start = start
-                return engine
-
-            model._make_engine = started
-            model.fit(split.train, show_progress=False)
-            found[kind] = {"perplexity": model.perplexity(split.observed, split.heldout),
-                           "elbo": model.elbo_}  # fmt: skip
-        return found
-
-    settings = {"version": BATCH_VERSION, "start": name, "n_topics": n_topics,
-                "passes": START_PASSES, "gibbs": PLANS[options.size].n_gibbs,
+    settings = {"version": BATCH_VERSION, "start": name, "n_topics": n_topics, "passes": n_sweeps,
                 "seed": SEED}  # fmt: skip
     return Cell(f"{name}/start/{n_topics}", settings, work, 8.0)
 

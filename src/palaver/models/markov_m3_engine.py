@@ -30,7 +30,8 @@ START_STEPS = 10
 RESTART_EVERY = 4
 #: Iterations of a document in a sweep that goes on from what it has.
 KEEP_ITERATIONS = 5
-#: Prior of the shares in the first sweeps, which are plain LDA's.
+#: First steps of a stream that are plain LDA's, and their prior of the shares.
+STREAM_START = 15
 _LDA_PRIOR, _LDA_ITERATIONS, _LDA_TOLERANCE = 0.1, 30, 1e-3
 _MODES = {"keep": KEEP, "fresh": FRESH, "better": BETTER}
 _TERMS = ("words", "walk", "allocation", "sticks")
@@ -46,29 +47,27 @@ class MarkovM3Engine(DocumentEngine):
         Length of a walk, and topics that one may visit.
     alpha, gamma : float or None
         Concentrations of the transitions and of the sticks; None learns them.
-    start_sweeps : int
-        First sweeps that are plain LDA's; half as many steps of a stream.
     n_iterations : int
         Most iterations of a document that starts anew.
     tolerance : float
         A document is done when a smaller share of its words changes position.
     """
 
+    bound_terms: ClassVar[tuple[str, ...]] = (*_TERMS, "transitions")
     n_document_terms: ClassVar[int] = kernels.N_TERMS
 
     n_positions: int
     n_visits: int
     alpha: float | None
     gamma: float | None
-    start_sweeps: int
     n_iterations: int
     tolerance: float
 
     def phase(self, steps: int, whole: bool = True) -> str:
-        """Find topics by LDA; then begin from what documents have, now and then, or anew."""
-        done = steps - (self.start_sweeps if whole else self.start_sweeps // 2)
+        """Find topics first; then begin from what documents have, now and then, or anew."""
+        done = steps - (self.start_sweeps if whole else min(self.start_sweeps, STREAM_START))
         if done < 0:
-            return "lda"
+            return "tokens" if whole else "lda"
         if not whole or done == 0:
             return "fresh"
         return "better" if done % RESTART_EVERY == 0 else "keep"
@@ -86,7 +85,8 @@ class MarkovM3Engine(DocumentEngine):
     def open(self, shared: Globals, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
         """Return room for the walks of a shard's documents; the first sweep starts them."""
         n, n_positions, n_visits = shard.n_documents, self.n_positions, self.n_visits
-        return {
+        tokens = self.open_tokens(shard, key) if shared.phase == "tokens" else {}
+        return tokens | {
             "visits": np.zeros((n, n_visits), np.int32),
             "lengths": np.zeros(n, np.int32),
             "probabilities": np.zeros((n, n_positions, n_visits)),
@@ -99,6 +99,9 @@ class MarkovM3Engine(DocumentEngine):
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
         """Infer the walks of a shard's documents; return their expected counts."""
+        if shared.phase == "tokens":
+            return self.sweep_tokens(shared, shard, state, key)
+        state.pop("classes", None)
         statistics: Arrays = {
             "word_ids": shard.word_ids,
             "word_topics": np.zeros((len(shard.word_ids), self.n_topics)),

@@ -39,8 +39,11 @@ class OnlineLDA(DocumentModel):
         Dirichlet prior of the words of a topic.
     documents : {"message", "conversation"}
         What a document of a corpus is.
+    start_sweeps : int
+        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; 0 begins with
+        random ones, as streams do.
     n_sweeps : int
-        Most passes over the documents.
+        Most passes over the documents after these.
     tolerance : float
         Stop when the bound rises by less than this share of itself a pass.
     n_chains : int
@@ -75,6 +78,7 @@ class OnlineLDA(DocumentModel):
         alpha: float | str = "learn",
         beta: float | str = "learn",
         documents: str = "message",
+        start_sweeps: int = 100,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,
@@ -86,6 +90,7 @@ class OnlineLDA(DocumentModel):
         self.alpha = alpha
         self.beta = beta
         self.documents = documents
+        self.start_sweeps = start_sweeps
         self.n_sweeps = n_sweeps
         self.tolerance = tolerance
         self.n_chains = n_chains
@@ -99,7 +104,12 @@ class OnlineLDA(DocumentModel):
 
         n_iterations = changes.get("n_iterations", ITERATIONS)
         return OnlineLDAEngine(
-            n_words, self.n_topics, fixed(self.beta), fixed(self.alpha), n_iterations
+            n_words,
+            self.n_topics,
+            fixed(self.beta),
+            self.start_sweeps,
+            fixed(self.alpha),
+            n_iterations,
         )
 
     def _set_estimates(self) -> None:
@@ -118,6 +128,7 @@ class OnlineLDAEngine(DocumentEngine):
     n_iterations : int
     """
 
+    bound_terms: ClassVar[tuple[str, ...]] = ("words", "shares")
     n_document_terms: ClassVar[int] = 2
 
     alpha: float | None
@@ -129,7 +140,8 @@ class OnlineLDAEngine(DocumentEngine):
 
     def open(self, shared: Globals, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
         """Return room for the concentrations of a shard's documents."""
-        return {
+        tokens = self.open_tokens(shard, key) if shared.phase == "tokens" else {}
+        return tokens | {
             "gammas": np.ones((shard.n_documents, self.n_topics)),
             "bounds": np.zeros(shard.n_documents),
         }
@@ -138,6 +150,9 @@ class OnlineLDAEngine(DocumentEngine):
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
         """Infer the shares of a shard's documents; return expected counts."""
+        if shared.phase == "tokens":
+            return self.sweep_tokens(shared, shard, state, key)
+        state.pop("classes", None)
         word_topics = np.zeros((len(shard.word_ids), self.n_topics))
         log_shares, terms = np.zeros(self.n_topics), np.zeros(2)
         weights = self.log_words(shared, shard)

@@ -1,0 +1,73 @@
+"""The Gibbs sampler that variational models of documents begin with, against enumeration."""
+
+from itertools import product
+from math import lgamma
+
+import numpy as np
+import pytest
+
+import palaver as pv
+from palaver import rng
+from palaver.encode.documents import cut_documents, documents_of
+from palaver.models.document_parts import TOKEN_ALPHA
+
+N_TOPICS, BETA = 2, 0.4
+COUNTS = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+N_SWEEPS = 30_000
+
+
+def log_joint(words, owners, topics):
+    """Of words and topics, with all distributions integrated out."""
+    alpha = TOKEN_ALPHA / N_TOPICS
+    total = 0.0
+    for d in range(len(COUNTS)):
+        own = topics[owners == d]
+        total += sum(lgamma(alpha + (own == k).sum()) for k in range(N_TOPICS))
+    for k in range(N_TOPICS):
+        own = words[topics == k]
+        total += sum(lgamma(BETA + (own == w).sum()) for w in range(COUNTS.shape[1]))
+        total -= lgamma(COUNTS.shape[1] * BETA + len(own))
+    return total
+
+
+def exact_posterior(words, owners):
+    """Of every table of words by topics, as a dictionary of probabilities."""
+    logs = {}
+    for given in product(range(N_TOPICS), repeat=len(words)):
+        topics = np.array(given)
+        logs.setdefault(table_of(words, topics), []).append(log_joint(words, owners, topics))
+    top = max(max(values) for values in logs.values())
+    weights = {key: np.exp(np.array(values) - top).sum() for key, values in logs.items()}
+    total = sum(weights.values())
+    return {key: weight / total for key, weight in weights.items()}
+
+
+def table_of(words, topics):
+    table = np.zeros((COUNTS.shape[1], N_TOPICS), int)
+    np.add.at(table, (words, topics), 1)
+    return tuple(table.ravel().tolist())
+
+
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+def test_first_sweeps_sample_the_posterior_of_lda(model):
+    documents = documents_of(COUNTS)
+    words = np.repeat(np.tile(np.arange(3), 3), COUNTS.ravel().astype(int))
+    owners = np.repeat(np.arange(3), COUNTS.sum(axis=1).astype(int))
+    engine = model(N_TOPICS, beta=BETA, start_sweeps=N_SWEEPS + 1)._make_engine(3)
+    (shard,) = cut_documents(documents)
+    shared = engine.start(rng.generator(0, "start"))
+    state = engine.open(shared, shard, rng.key(0, "open"))
+    found = {}
+    for sweep in range(N_SWEEPS):
+        assert shared.phase == "tokens"
+        statistics = engine.sweep(shared, shard, state, rng.key(0, "sweep", 0, sweep))
+        table = np.zeros((3, N_TOPICS), int)
+        table[statistics["word_ids"]] = statistics["word_topics"]
+        key = tuple(table.ravel().tolist())
+        found[key] = found.get(key, 0) + 1
+        generator = rng.generator(0, "update", 0, sweep)
+        shared, _ = engine.update(shared, statistics, generator)
+    expected = exact_posterior(words, owners)
+    distance = sum(abs(found.get(key, 0) / N_SWEEPS - p) for key, p in expected.items()) / 2
+    assert set(found) <= set(expected)
+    assert distance < 0.02, "total variation; 0.01 is what so many dependent draws leave"
