@@ -28,7 +28,7 @@ from palaver.models.document_heldout import split_words
 from palaver.models.document_parts import START_WEIGHT
 from palaver.parallel import Globals
 
-SEED, VERSION, BATCH_VERSION = 0, 3, 6
+SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4
 MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
 LARGEST_CTM = 100
 #: Sweeps of CTM for each of the others', by topics: its time grows faster than K.
@@ -253,7 +253,7 @@ def start_cell(options: Options, name: str, n_topics: int) -> Cell:
         heldout = model.perplexity(split.observed, split.heldout)
         return {"lda-vb": {"perplexity": heldout, "elbo": model.elbo_}}
 
-    settings = {"version": BATCH_VERSION, "start": name, "n_topics": n_topics, "passes": n_sweeps,
+    settings = {"version": ONLINE_VERSION, "start": name, "n_topics": n_topics, "passes": n_sweeps,
                 "seed": SEED}  # fmt: skip
     return Cell(f"{name}/start/{n_topics}", settings, work, 8.0)
 
@@ -282,7 +282,7 @@ def online_cell(options: Options, name: str, n_topics: int) -> Cell:
             found[kind] = curve
         return found
 
-    settings = {"version": VERSION, "online": name, "n_topics": n_topics,
+    settings = {"version": ONLINE_VERSION, "online": name, "n_topics": n_topics,
                 "passes": plan.n_passes, "seed": SEED}  # fmt: skip
     return Cell(f"{name}/online/{n_topics}", settings, work, 3.0)
 
@@ -332,7 +332,8 @@ def tag_cell(options: Options, kind: str, n_topics: int, count: float) -> Cell:
         right = sum(a == b for a, b in zip(found, test_labels, strict=True))
         return {"precision": right / len(test_labels), "documents": len(test_labels)}
 
-    settings = {"version": VERSION, "tags": kind, "n_topics": n_topics, "count": count,
+    version = VERSION if kind == "linear" else ONLINE_VERSION
+    settings = {"version": version, "tags": kind, "n_topics": n_topics, "count": count,
                 "passes": plan.n_passes, "seed": SEED}  # fmt: skip
     return Cell(f"20news/tags/{kind}/{n_topics}/{count:g}", settings, work, 12.0)
 

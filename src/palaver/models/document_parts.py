@@ -30,17 +30,17 @@ from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_OFF
 from palaver.parallel.executor import Arrays, Globals
 
-#: The word prior of the first topics; of the Gibbs sampler, where topics are many, as much as gives
-#: a topic the second as a share of its tokens. Smooth topics at first lead to better ones at the
-#: end (docs/results/markov_m3.md).
-FIRST_BETA, FIRST_SHARE = 0.3, 0.25
+#: First word prior where topics are random.
+FIRST_BETA = 0.05
 #: Mean concentration of a word in a random topic. A stream forgets its start slowly: at 1 it weighs
 #: as much as many documents, at 0.1 the first documents choose topics by chance.
 START_WEIGHT = 0.3
 #: Bounds of a learned prior; below the first the words of a topic would be no more than those seen.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
-#: Prior of all topics of a document together in the Gibbs sampler.
-TOKEN_ALPHA = 5.0
+#: Priors of the Gibbs sampler: of all topics of a document together; and of a word, which is, where
+#: topics are many, what gives a topic the third as a share of its tokens. Smooth topics at first
+#: lead to better ones at the end (docs/results/markov_m3.md).
+TOKEN_ALPHA, TOKEN_BETA, TOKEN_SHARE = 5.0, 0.3, 0.25
 #: More tokens of one word in one document than these do not change what the topics are.
 MOST_TOKENS = 100
 _ROWS = 2048  # of topics that a thread takes at a time
@@ -191,7 +191,7 @@ class DocumentEngine:
         """Draw the word distributions given all tokens' topics, or leave topics behind."""
         counted = self._spread(statistics)["word_topics"]
         steps = int(shared.arrays["steps"]) + 1
-        beta = self.beta or min(FIRST_BETA, FIRST_SHARE * counted.sum() / counted.size)
+        beta = self.beta or min(TOKEN_BETA, TOKEN_SHARE * counted.sum() / counted.size)
         topics = counted + beta
         arrays = {**shared.arrays, "topics": topics, "beta": np.array(beta),
                   "steps": np.array(steps), **self.topic_sums(topics)}  # fmt: skip
