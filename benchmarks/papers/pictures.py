@@ -18,12 +18,23 @@ def _text(text: str, x: float, y: float, anchor: str = "start", size: float = 11
     return tag("text", words(text), x=x, y=y, text_anchor=anchor, font_size=size, fill="#333")
 
 
-def _svg(panels: Sequence[str], label: str) -> Svg:
+def _svg(panels: Sequence[str], label: str, names: Sequence[str] = ()) -> Svg:
+    """Put panels side by side, and below them the names of curves, by colour."""
     placed = [tag("g", panel, transform=f"translate({i * WIDTH:.0f} 0)")
               for i, panel in enumerate(panels)]  # fmt: skip
+    x, y = _LEFT, HEIGHT + 14.0
+    for name, colour in zip(names, COLOURS, strict=False):
+        width = 7.0 * len(name) + 44
+        if x > _LEFT and x + width > WIDTH * len(panels):
+            x, y = _LEFT, y + 16
+        placed.append(tag("line", x1=x, x2=x + 20, y1=y - 4, y2=y - 4, stroke=colour,
+                          stroke_width=3.0))  # fmt: skip
+        placed.append(_text(name, x + 26, y))
+        x += width
+    height = y + 8 if names else HEIGHT
     return Svg(
         tag("svg", *placed, xmlns="http://www.w3.org/2000/svg", role="img", aria_label=label,
-            viewBox=f"0 0 {WIDTH * len(panels):.0f} {HEIGHT:.0f}",
+            viewBox=f"0 0 {WIDTH * len(panels):.0f} {height:.0f}",
             width=f"{WIDTH * len(panels):.0f}", font_family="system-ui, sans-serif",
             style="background:#fff")
     )  # fmt: skip
@@ -40,12 +51,19 @@ def curves(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
 
     drawn = {title: {name: ranked(values) for name, values in lines.items()}
              for title, lines in panels.items()}  # fmt: skip
-    return _svg([_panel(title, lines, axis, 0.0) for title, lines in drawn.items()], label)
+    return _lined(drawn, axis, label, 0.0)
 
 
 def traces(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
     """Draw named curves through points, arrays of shape (n_points, 2), one panel a measure."""
-    return _svg([_panel(title, lines, axis, None) for title, lines in panels.items()], label)
+    return _lined(panels, axis, label, None)
+
+
+def _lined(panels: Mapping[str, Lines], axis: str, label: str, low: float | None) -> Svg:
+    """Draw panels of curves with the same names."""
+    names = list(next(iter(panels.values())))
+    drawn = [_panel(title, lines, axis, low) for title, lines in panels.items()]
+    return _svg(drawn, label, names)
 
 
 def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
@@ -69,14 +87,10 @@ def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
     for place in np.arange(0, last + 1e-9, _round_step(last / 5)):
         parts.append(_text(f"{place:,g}", x(place), HEIGHT - 20, "middle"))
     parts.append(_text(axis, (WIDTH + _LEFT) / 2, HEIGHT - 5, "middle"))
-    for number, (name, points) in enumerate(lines.items()):
+    for number, points in enumerate(lines.values()):
         drawn = " ".join(f"{x(place):.1f},{y(value):.1f}" for place, value in points.tolist())
         colour = COLOURS[number]
         parts.append(tag("polyline", points=drawn, fill="none", stroke=colour, stroke_width=2.0))
-        row = HEIGHT - _BOTTOM - 14.0 * (len(lines) - number) + 6
-        parts.append(tag("line", x1=WIDTH - 128, x2=WIDTH - 108, y1=row - 4, y2=row - 4,
-                         stroke=colour, stroke_width=3.0))  # fmt: skip
-        parts.append(_text(name, WIDTH - 102, row))
     return "".join(parts)
 
 
