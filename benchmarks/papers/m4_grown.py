@@ -87,7 +87,7 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
         seconds = time.process_time() - start
         return {"cpu_seconds": round(seconds, 2), **judge(model, corpus, test)}
 
-    settings = {"grown": 1, "model": kind.__name__, "source": vars(source), **params}
+    settings = {"grown": 2, "model": kind.__name__, "source": vars(source), **params}
     settings["n_particles"] = N_PARTICLES
     return Cell(f"{name}/{variant}", settings, work)
 

@@ -37,10 +37,10 @@ of five in the background, four of five have one, and its classes of messages ag
 block HMM's do.
 
 **Topics** take the words of the matter out of the classes: perplexity falls on the forum, on tweets
-and on Switchboard. Classes agree better with acts on the forum and on tweets, where threads have a
-matter of their own. In calls and meetings, with Dirichlet transitions, they do so little or not at
-all: calls chat about this and that, and the twelve meetings are few conversations to learn topics
-from.
+and on Switchboard. Classes agree clearly better with acts on the forum, where threads have a matter
+of their own, and a little better by V (not by VI) on tweets. In calls and meetings, with Dirichlet
+transitions, they do so little or not at all: calls chat about this and that, and the twelve
+meetings are few conversations to learn topics from.
 
 **One class a sentence** foretells words best where messages have several sentences, and its
 classes of words agree well with the acts of sentences. The class of a message as a whole is then
@@ -63,10 +63,6 @@ without the word are the paper's, `transition="softmax"`, whose sweep is
 [faster](../performance.md#m4-beyond-the-paper). Topics are not the default, for they make classes
 acts only where conversations have a matter of their own; there these results advise
 `M4(topics=20)`, and `M4(segment="sentence", topics=20)` for acts of sentences.
-
-The rows of sample, rumoureval2017 and swda were computed before outcomes were drawn in another
-order, which is faster: the models and their distributions are the same, the random numbers are not,
-so the command gives other figures within what chains differ by.
 """
 
 

@@ -77,7 +77,7 @@ def _cell(options: Options, name: str, variant: str) -> Cell:
             "cpu_seconds": round(seconds, 2),
         }  # fmt: skip
 
-    settings = {"replies": 1, "source": vars(source), **params, "search": _SEARCH}
+    settings = {"replies": 2, "source": vars(source), **params, "search": _SEARCH}
     return Cell(f"replies/{name}/{variant}", settings, work)
 
 
