@@ -33,12 +33,13 @@ from palaver.kernels.block_hmm import (
     collapsed_token_weights,
     count_assignments,
     link_children,
-    log_joint,
-    log_transitions,
-    transition_prior_step,
 )
+from palaver.kernels.block_hmm_prior import log_transitions, transition_prior_step
 from palaver.kernels.random import uniforms
+from palaver.kernels.states import log_message_switches
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.block_hmm import BlockHMMEngine
+from palaver.parallel.executor import Globals
 
 NO_LABELS = np.empty(0, np.int16)
 
@@ -147,30 +148,38 @@ def one_sweep(forest, classes, background, priors: Priors, key, fixed=NO_LABELS)
         np.testing.assert_array_equal(kept, recounted)
 
 
+def traced_log_joint(forest: Forest, classes, background, priors: Priors) -> float:
+    """What the trace of a fit shows for a state."""
+    words, _, edges = count(forest, classes, background, priors.n_classes)
+    name = {SWITCH_OFF: "off", SWITCH_CORPUS: "corpus", SWITCH_MESSAGE: "message"}[priors.switch]
+    sizes = forest.n_words, priors.n_classes
+    engine = BlockHMMEngine(*sizes, name, priors.switch_prior, priors.omega, True, 1.0)
+    arrays = {"omega": np.array(priors.omega), "alpha": priors.transition_prior}
+    statistics = {"word_class_counts": words, "transition_counts": edges}
+    if priors.switch == SWITCH_MESSAGE:
+        statistics["log_switches"] = log_message_switches(
+            forest.message_offsets, background, 1, priors.switch_prior
+        )
+    _, trace = engine.update(Globals("sweep", arrays), statistics, np.random.default_rng(0))
+    return trace["log_joint"]
+
+
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_log_joint_is_the_urn(switch):
     rng = np.random.default_rng(11)
     for _ in range(40):
         forest = random_forest(rng, n_tokens=12, n_messages=7)
         priors = random_priors(rng, 3, switch)
-        classes, background = random_state(rng, forest, 3, switch)
-        words, totals, edges = count(forest, classes, background, 3)
-        got = log_joint(
-            forest.message_offsets, background, words, totals, edges,
-            priors.transition_prior, priors.omega, switch, priors.switch_prior,
-        )  # fmt: skip
-        assert got == pytest.approx(urn_log_joint(forest, classes, background, priors), abs=1e-10)
+        state = random_state(rng, forest, 3, switch)
+        got = traced_log_joint(forest, *state, priors)
+        assert got == pytest.approx(urn_log_joint(forest, *state, priors), abs=1e-10)
 
 
 def test_log_joint_beyond_its_table_of_small_counts():
     forest = make_forest([[0] * 700 + [1] * 3], [-1], n_words=2)
     priors = random_priors(np.random.default_rng(12), 2, SWITCH_OFF)
     state = np.zeros(1, np.int16), np.zeros(703, np.uint8)
-    words, totals, edges = count(forest, *state, 2)
-    got = log_joint(
-        forest.message_offsets, state[1], words, totals, edges,
-        priors.transition_prior, priors.omega, SWITCH_OFF, priors.switch_prior,
-    )  # fmt: skip
+    got = traced_log_joint(forest, *state, priors)
     assert got == pytest.approx(urn_log_joint(forest, *state, priors), abs=1e-9)
 
 

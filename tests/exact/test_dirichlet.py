@@ -16,18 +16,16 @@ from support.geweke import batch_means_variance
 
 from palaver.kernels.dirichlet import (
     count_histogram,
-    draw_word_weights,
     log_classes,
     log_concentration,
     log_counts,
     log_dirichlet_multinomial,
-    log_gamma_draw,
-    mean_word_weights,
     sample_concentration,
     seeded_histogram,
     update_alpha,
 )
 from palaver.kernels.random import open_stream
+from palaver.kernels.word_weights import draw_word_weights, log_gamma_draw, mean_word_weights
 
 FALSE_ALARM_RATE = 1e-6
 

@@ -11,8 +11,8 @@ from numba import njit
 from scipy.special import psi
 
 from palaver.kernels import lane_parts, vectors
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
-from palaver.kernels.vectors import EXPONENT_LIMIT
+from palaver.kernels.instructions import EXPONENT_LIMIT, LANES
+from palaver.kernels.lanes import aligned, n_lane_blocks
 
 BLOCKS = pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 5, 7, 13])
 

@@ -24,9 +24,10 @@ from support.geweke import (
 )
 from support.lda_reference import NOTHING_RECORDED, SWITCHES, Model, count, run_sweep
 
-from palaver.kernels.dirichlet import count_histogram, draw_word_weights, sample_concentration
+from palaver.kernels.dirichlet import count_histogram, sample_concentration
 from palaver.kernels.lda import sweep_collapsed, sweep_parallel
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.kernels.word_weights import draw_word_weights
 
 FOREST = make_forest([[0, 0, 0, 0], [], [0, 0], [0, 0, 0]], [-1, 0, 0, -1], [3, 1], n_words=3)
 ALPHA = np.array([0.4, 1.1])

@@ -1,4 +1,4 @@
-"""Dirichlet priors of counts: likelihoods, their concentrations, draws of word distributions.
+"""Dirichlet priors of counts: likelihoods and concentrations.
 
 With the rising factorial ``x^(n) = x (x+1) ... (x+n-1) = Gamma(x+n) / Gamma(x)``, a sequence of
 outcomes with counts ``n_j`` under a Dirichlet prior ``a_j``, its distribution integrated out, has
@@ -13,20 +13,14 @@ histograms of counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from scipy.special import gammaln
 
-from palaver.kernels.random import open_stream, uniform
-
 _TABLE_SIZE = 512
-#: Small enough that threads end their last slices together.
-_WORDS_A_SLICE = 2048
-_LOWEST_LOG_WEIGHT = -460.0  # 1e-200
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -297,125 +291,3 @@ def update_alpha(  # type: ignore[no-untyped-def]
                 numerator = result[k] * _sum_of_inverses(class_histograms[k], result[k])
                 result[k] = max((numerator + shape - 1.0) / denominator, floor)
     return result
-
-
-@njit(cache=True)
-def log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
-    """Return the logarithm of a draw from Gamma(shape, 1). state: IN-OUT.
-
-    Below one by Ahrens & Dieter's GS (1974), in logs because a small shape's draws underflow
-    (of Gamma(0.01) every thirtieth is below 1e-150); from one on by Marsaglia & Tsang (2000).
-    """
-    if shape < 1.0:
-        bound = 1.0 + shape / math.e
-        while True:
-            p = bound * (1.0 - uniform(state))
-            if p <= 1.0:
-                log_draw = math.log(p) / shape
-                threshold = 1.0 - uniform(state)
-                # exp(-x) > 0.95 for x < exp(-3): mostly no exponential is needed
-                if threshold <= 0.95 and log_draw < -3.0:
-                    return log_draw
-                if threshold <= math.exp(-math.exp(log_draw)):
-                    return log_draw
-            else:
-                draw = -math.log((bound - p) / shape)
-                if 1.0 - uniform(state) <= draw ** (shape - 1.0):
-                    return math.log(draw)
-    third = shape - 1.0 / 3.0
-    scale = 1.0 / math.sqrt(9.0 * third)
-    while True:
-        x = _normal(state)
-        cube = (1.0 + scale * x) ** 3
-        if cube > 0.0:
-            threshold = 1.0 - uniform(state)
-            if threshold < 1.0 - 0.0331 * x**4 or math.log(threshold) < (
-                0.5 * x * x + third * (1.0 - cube + math.log(cube))
-            ):
-                return math.log(third * cube)
-
-
-@njit(cache=True)
-def _normal(state):  # type: ignore[no-untyped-def]
-    """Return a standard normal draw by Marsaglia's polar method. state: IN-OUT."""
-    while True:
-        x = 2.0 * uniform(state) - 1.0
-        y = 2.0 * uniform(state) - 1.0
-        square = x * x + y * y
-        if 0.0 < square < 1.0:
-            return x * math.sqrt(-2.0 * math.log(square) / square)
-
-
-@njit(cache=True, nogil=True)
-def _draw_log_gammas(  # type: ignore[no-untyped-def]
-    key, first_word, counts, concentration, weights
-):
-    """Set ``weights`` (OUT) to logs of Gamma(counts + concentration); return column maxima."""
-    n_words, n_columns = counts.shape
-    maxima = np.full(n_columns, -np.inf)
-    state = np.empty(4, np.uint64)
-    for w in range(n_words):
-        open_stream(key, first_word + w, state)
-        for k in range(n_columns):
-            weights[w, k] = log_gamma_draw(counts[w, k] + concentration, state)
-            maxima[k] = max(maxima[k], weights[w, k])
-    return maxima
-
-
-def word_slices(n_words: int) -> list[slice]:
-    """Cut the words into slices of a fixed size, for threads."""
-    return [slice(start, start + _WORDS_A_SLICE) for start in range(0, n_words, _WORDS_A_SLICE)]
-
-
-def draw_word_weights(
-    counts: npt.NDArray[np.int32],
-    concentration: float,
-    generator: np.random.Generator,
-    run: Callable[..., Iterator[Any]] = map,
-) -> FloatArray:
-    """Draw each column's word distribution from its posterior Dirichlet(counts + concentration).
-
-    Every word has its own stream, keyed by two words of the generator.
-
-    Parameters
-    ----------
-    counts : array of int32, shape (n_words, n_columns)
-    concentration : float
-    generator : numpy Generator
-    run : callable
-        ``map`` or the ``map`` of a thread pool: the kernels release the interpreter's lock, words
-        are cut into slices of a fixed size, so the result is the same.
-
-    Returns
-    -------
-    array of float64, shape (n_words, n_columns)
-        Columns sum to one. No weight is zero: weights below 1e-200 of the largest of their slice,
-        which are drawn when the concentration is small, are put there, and those of slices without
-        tokens at least at 1e-300. Only words that never occur can notice: their classes are then
-        drawn from the message's alone.
-    """
-    key = generator.integers(2**64, size=2, dtype=np.uint64)
-    weights = np.empty(counts.shape)
-    parts = word_slices(len(counts))
-
-    def draw(part: slice) -> tuple[FloatArray, FloatArray]:
-        own = weights[part]
-        maxima = _draw_log_gammas(key, part.start, counts[part], concentration, own)
-        own -= maxima
-        np.maximum(own, _LOWEST_LOG_WEIGHT, out=own)
-        np.exp(own, out=own)
-        return maxima, own.sum(axis=0)
-
-    # Each slice by its own largest weights, so that threads meet once; then all by the largest.
-    maxima, sums = (np.array(found) for found in zip(*run(draw, parts), strict=True))
-    scales = np.exp(np.maximum(maxima - maxima.max(axis=0), _LOWEST_LOG_WEIGHT / 2))
-    scales /= (scales * sums).sum(axis=0)
-    for part, scale in zip(parts, scales, strict=True):
-        weights[part] *= scale
-    return weights
-
-
-def mean_word_weights(counts: npt.NDArray[np.int32], concentration: float) -> FloatArray:
-    """Return each column's expected word distribution given counts, shape (n_words, n_columns)."""
-    totals = counts.sum(axis=0, dtype=np.int64) + len(counts) * concentration
-    return np.asarray((counts + concentration) / totals)

@@ -14,7 +14,8 @@ import math
 
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned
 from palaver.kernels.special import digamma
 from palaver.kernels.vectors import digammas, dot, exponentials, weighted_rows
 

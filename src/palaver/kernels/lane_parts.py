@@ -14,17 +14,17 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from palaver.kernels.lanes import (
+from palaver.kernels.instructions import (
     DOUBLE,
-    DOUBLES,
     INT64,
     LANES,
     POINTER,
-    Draw,
     cgutils,
-    n_lane_blocks,
+    load,
+    repeated,
     whole,
 )
+from palaver.kernels.lanes import Draw, n_lane_blocks
 
 
 class _PartsDraw(Draw):
@@ -44,13 +44,13 @@ class _PartsDraw(Draw):
          skipped, running, *weights) = arguments  # fmt: skip
         builder = self.builder
         self._masses, self._inverses, self._running = masses, inverses, running
-        self._offsets, self._skipped = self._repeated(offset), self._repeated(skipped)
+        self._offsets, self._skipped = repeated(builder, offset), repeated(builder, skipped)
         self._row, self._scales = class_row, None
         sums = cgutils.alloca_once_value(builder, self._add_blocks(n_class_blocks))
         # the row of topics is shifted, so that slots count on where those of the classes end
         first_topic = builder.mul(n_class_blocks, whole(LANES))
         self._row = builder.gep(topic_row, [builder.neg(first_topic)])
-        self._scales = self._repeated(topic_scale)
+        self._scales = repeated(builder, topic_scale)
         with cgutils.for_range(builder, builder.sub(n_blocks, n_class_blocks)) as loop:
             block = builder.add(loop.index, n_class_blocks)
             first = builder.mul(block, whole(LANES))
@@ -59,10 +59,7 @@ class _PartsDraw(Draw):
 
     def _factor(self, first: Any) -> Any:
         builder = self.builder
-        mass, inverse = (
-            builder.load(self._block(array, first, DOUBLES), align=8)
-            for array in (self._masses, self._inverses)
-        )
+        mass, inverse = (load(builder, array, first) for array in (self._masses, self._inverses))
         factor = builder.fmul(mass, inverse)
         return factor if self._scales is None else builder.fmul(factor, self._scales)
 

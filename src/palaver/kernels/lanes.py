@@ -15,29 +15,29 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils as _untyped_cgutils
 from numba.extending import intrinsic
 
-LANES = 8
+from palaver.kernels.instructions import (
+    DOUBLE,
+    DOUBLES,
+    INT32,
+    INT32S,
+    INT64,
+    INT64S,
+    LANES,
+    POINTER,
+    ZEROS,
+    cgutils,
+    load,
+    multiply_add,
+    pointer,
+    repeated,
+    store,
+    whole,
+)
+
 #: Rows of tokens to come are fetched this many tokens ahead (3 to 8 measured the same).
 TOKENS_AHEAD = 6
-
-# untyped in numba; ``Any`` lets typed code call it
-cgutils: Any = _untyped_cgutils
-
-INT32 = ir.IntType(32)
-INT64 = ir.IntType(64)
-INT32S = ir.VectorType(INT32, LANES)
-INT64S = ir.VectorType(INT64, LANES)
-DOUBLE = ir.DoubleType()
-POINTER = DOUBLE.as_pointer()
-DOUBLES = ir.VectorType(DOUBLE, LANES)
-ZEROS = ir.Constant(DOUBLES, [0.0] * LANES)
-
-
-def whole(number: int) -> Any:
-    """Return a number as LLVM has it."""
-    return ir.Constant(INT64, number)
 
 
 class Draw:
@@ -72,23 +72,13 @@ class Draw:
         """Write the draw; return its rank."""
         row, offset, factors, skipped, running, n_blocks, *weights = arguments
         self._row, self._factors, self._running = row, factors, running
-        self._offsets = self._repeated(offset)
-        self._skipped = self._repeated(skipped)
+        self._offsets = repeated(self.builder, offset)
+        self._skipped = repeated(self.builder, skipped)
         return self._rank(self._add_blocks(n_blocks), n_blocks, *weights)
-
-    def _repeated(self, value: Any) -> Any:
-        """Return a vector with ``value`` in every lane."""
-        empty = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
-        first = self.builder.insert_element(empty, value, ir.Constant(INT32, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(INT32S, [0] * LANES))
 
     def _shuffled(self, vector: Any, lanes: list[int]) -> Any:
         """Return ``np.append(vector, np.zeros(8))[lanes]``."""
         return self.builder.shuffle_vector(vector, ZEROS, ir.Constant(INT32S, lanes))
-
-    def _block(self, data: Any, first: Any, vector_type: Any) -> Any:
-        """Return a pointer to the vector that starts at ``data[first]``."""
-        return self.builder.bitcast(self.builder.gep(data, [first]), vector_type.as_pointer())
 
     def _add_blocks(self, n_blocks: Any) -> Any:
         builder = self.builder
@@ -100,23 +90,21 @@ class Draw:
 
     def _factor(self, first: Any) -> Any:
         """Return what outcomes first .. first+7 of the row are multiplied by."""
-        return self.builder.load(self._block(self._factors, first, DOUBLES), align=8)
+        return load(self.builder, self._factors, first)
 
     def _add_block(self, first: Any, sums: Any) -> Any:
         """Add the weights of outcomes first .. first+7 to the lanes' sums, and store these."""
         builder = self.builder
         if self.is_count:
-            row = builder.load(self._block(self._row, first, INT32S), align=4)
+            row = builder.load(pointer(builder, self._row, first, INT32S), align=4)
             row = builder.sitofp(row, DOUBLES)
         else:
-            row = builder.load(self._block(self._row, first, DOUBLES), align=8)
-        outcomes = builder.add(ir.Constant(INT64S, list(range(LANES))), self._repeated(first))
+            row = load(builder, self._row, first)
+        outcomes = builder.add(ir.Constant(INT64S, list(range(LANES))), repeated(builder, first))
         is_skipped = builder.icmp_signed("==", outcomes, self._skipped)
         row = builder.select(is_skipped, ZEROS, builder.fadd(row, self._offsets))
-        # "contract": a fused multiply-add where the processor has one
-        weight = builder.fmul(row, self._factor(first), flags=("contract",))
-        sums = builder.fadd(weight, sums, flags=("contract",))
-        builder.store(sums, self._block(self._running, first, DOUBLES), align=8)
+        sums = multiply_add(builder, row, self._factor(first), sums)
+        store(builder, sums, self._running, first)
         return sums
 
     def _rank(
@@ -129,15 +117,15 @@ class Draw:
             ends = builder.fadd(ends, self._shuffled(ends, shifted))
         begins = self._shuffled(ends, [LANES, *range(LANES - 1)])
         vector_total = self._shuffled(ends, [LANES - 1] * LANES)
-        with_background = builder.fadd(vector_total, self._repeated(background_weight))
-        total = builder.fadd(with_background, self._repeated(old_weight))
-        aim = builder.fmul(self._repeated(uniform), total)
+        with_background = builder.fadd(vector_total, repeated(builder, background_weight))
+        total = builder.fadd(with_background, repeated(builder, old_weight))
+        aim = builder.fmul(repeated(builder, uniform), total)
         # count what lies below the aim instead of searching: no branch to mispredict
         past_background = builder.fcmp_ordered("<=", self._first(with_background), self._first(aim))
         rank = cgutils.alloca_once_value(builder, builder.zext(past_background, INT64))
         with cgutils.for_range(builder, n_blocks) as loop:
             first = builder.mul(loop.index, whole(LANES))
-            sums = builder.load(self._block(self._running, first, DOUBLES), align=8)
+            sums = load(builder, self._running, first)
             below = builder.fcmp_ordered("<=", builder.fadd(sums, begins), aim)
             count = builder.ctpop(builder.bitcast(below, ir.IntType(LANES)))
             builder.store(builder.add(builder.load(rank), builder.zext(count, INT64)), rank)

@@ -24,8 +24,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
+from palaver.kernels.instructions import LANES
 from palaver.kernels.lanes import (
-    LANES,
     TOKENS_AHEAD,
     aligned,
     choose_outcome,

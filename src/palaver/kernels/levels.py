@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.dirichlet import log_gamma_draw
 from palaver.kernels.random import open_stream, uniform
+from palaver.kernels.word_weights import log_gamma_draw
 
 _TABLE_SIZE = 512
 _CANDIDATES = 3  # values from the base measure that compete with the levels there are

@@ -23,7 +23,8 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from palaver.kernels.lanes import LANES, aligned, outcome_order
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned, outcome_order
 from palaver.kernels.m4_children import lay_out, make_children
 from palaver.kernels.m4_tokens import Words, sample_exact, sample_proposed
 from palaver.kernels.plain import longest_stretch

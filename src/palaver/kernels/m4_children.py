@@ -37,7 +37,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.vectors import (
     dot,
     exponentials,

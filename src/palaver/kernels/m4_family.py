@@ -28,7 +28,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.vectors import dot, moved_exponentials
 
 FloatArray = NDArray[np.float64]

@@ -25,8 +25,9 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.instructions import LANES
 from palaver.kernels.lane_parts import parts_order
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.m4_family import (
     Links,
     add_parent_scores,

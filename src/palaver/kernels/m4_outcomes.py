@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.instructions import LANES
 from palaver.kernels.lane_parts import choose_of_parts
-from palaver.kernels.lanes import LANES, TOKENS_AHEAD, prefetch_line
+from palaver.kernels.lanes import TOKENS_AHEAD, prefetch_line
 from palaver.kernels.random import uniform
 
 FloatArray = NDArray[np.float64]

@@ -28,7 +28,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit, uint64
 
-from palaver.kernels.lanes import LANES, choose_outcome
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import choose_outcome
 from palaver.kernels.m4_children import child_log, child_logs, set_tangent, tangent_excess
 from palaver.kernels.random import uniform
 from palaver.kernels.switch import SWITCH_OFF, collapsed_switch_weights, drawn_switch_weights

@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.special import digamma
 from palaver.kernels.vectors import dot, exponentials, largest, weighted_rows
 

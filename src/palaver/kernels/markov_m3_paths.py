@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import n_lane_blocks
 from palaver.kernels.markov_m3 import allocate_words, make_walk, score_positions
 from palaver.kernels.markov_m3_sweep import take_words
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.lanes import LANES, aligned, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.markov_m3 import FEWEST_WORDS, N_SUMS, improve, make_walk
 from palaver.kernels.vectors import dot, weighted_rows
 

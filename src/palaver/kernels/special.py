@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.lanes import LANES
+from palaver.kernels.instructions import LANES
 from palaver.kernels.vectors import digammas, exponentials
 
 

@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.dirichlet import log_gamma_draw
 from palaver.kernels.random import open_stream, uniform
+from palaver.kernels.word_weights import log_gamma_draw
 
 # Shapes of Gamma draws below this say nothing more; their draws are still finite in logs.
 _SMALLEST_SHAPE = 1e-290

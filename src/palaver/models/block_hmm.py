@@ -21,10 +21,11 @@ from palaver.encode import Encoded, Shard
 from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
-from palaver.kernels.dirichlet import word_slices
+from palaver.kernels.block_hmm_prior import log_transitions, transition_prior_step
 from palaver.kernels.reconstruct_block import draw_block_classes, draw_parents_block
-from palaver.kernels.states import open_messages
+from palaver.kernels.states import log_message_switches, open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
+from palaver.kernels.word_weights import word_slices
 from palaver.models.guided import (
     GUIDED_LIMITS,
     LabelledShard,
@@ -267,8 +268,8 @@ class BlockHMMEngine(ThreadEngine):
             statistics = {"word_class_counts": counts, "transition_counts": transitions}
         if self.switch_flag == SWITCH_MESSAGE:
             statistics["log_switches"] = np.array(
-                kernels.log_message_switches(
-                    shard.message_offsets, state["background"], self.switch_prior
+                log_message_switches(
+                    shard.message_offsets, state["background"], 1, self.switch_prior
                 )
             )
         return statistics
@@ -280,13 +281,13 @@ class BlockHMMEngine(ThreadEngine):
         counts = statistics["transition_counts"]
         alpha = shared.arrays["alpha"]
         if self.alpha is None:
-            alpha = kernels.transition_prior_step(counts, alpha, _ALPHA_SHAPE, _ALPHA_RATE)
+            alpha = transition_prior_step(counts, alpha, _ALPHA_SHAPE, _ALPHA_RATE)
         arrays: Arrays = {"alpha": alpha}
         if not self.collapsed:
             gammas = generator.standard_gamma(counts + alpha)
             gammas = np.maximum(gammas, np.finfo(float).tiny)
             arrays["rows"] = gammas / gammas.sum(axis=1, keepdims=True)
-        return arrays, {"log_transitions": partial(kernels.log_transitions, counts, alpha)}
+        return arrays, {"log_transitions": partial(log_transitions, counts, alpha)}
 
     def prepare(self, arrays: Arrays) -> Arrays:
         """Take the logs of the words' probabilities, once a round, in slices of the words."""

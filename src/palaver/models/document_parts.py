@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
 from palaver.encode.documents import DocumentShard
-from palaver.kernels.dirichlet import draw_word_weights, log_dirichlet_multinomial
-from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.dirichlet import log_dirichlet_multinomial
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import n_lane_blocks
 from palaver.kernels.lda import sweep_parallel
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
 from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_OFF
+from palaver.kernels.word_weights import draw_word_weights
 from palaver.parallel.executor import Arrays, Globals
 
 #: First word prior where topics are random.

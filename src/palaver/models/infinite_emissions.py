@@ -18,7 +18,7 @@ from palaver import rng
 from palaver.encode.shards import Shard, VectorShard
 from palaver.kernels import gaussian, levels
 from palaver.kernels.beam_trees import message_log_densities
-from palaver.kernels.dirichlet import word_slices
+from palaver.kernels.word_weights import word_slices
 from palaver.models.gaussian_parts import GaussianEmissions, k_means, nearest
 from palaver.parallel import Arrays
 

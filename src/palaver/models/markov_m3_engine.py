@@ -12,7 +12,8 @@ from scipy.special import gammaln
 from palaver.encode.documents import DocumentShard
 from palaver.kernels import markov_m3 as kernels
 from palaver.kernels.document_lda import sweep_shares
-from palaver.kernels.lanes import LANES, n_lane_blocks
+from palaver.kernels.instructions import LANES
+from palaver.kernels.lanes import n_lane_blocks
 from palaver.kernels.markov_m3_sweep import BETTER, FRESH, KEEP, sweep_documents
 from palaver.kernels.special import dirichlet_sums, log_expectations
 from palaver.models.document_parts import DocumentEngine, learn_prior, prior_term

@@ -30,6 +30,7 @@ from palaver.kernels.switch import (
     draw_class_probability,
     log_switch,
 )
+from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
 from palaver.parallel.executor import Arrays, Globals
 
 FIRST_OMEGA = 0.1
@@ -145,7 +146,7 @@ class ThreadEngine:
         found = self.run(lambda work: work(), works)
         arrays: Arrays = {"omega": np.array(omega), **transitions}
         if not self.collapsed:
-            arrays["word_weights"] = dirichlet.draw_word_weights(counts, omega, generator, self.run)
+            arrays["word_weights"] = draw_word_weights(counts, omega, generator, self.run)
         totals, *logs = found
         if not self.collapsed:
             arrays |= self.draw_switches(totals, generator)
@@ -184,7 +185,7 @@ class ThreadEngine:
         counts = self._counts(statistics)
         totals, omega = self._totals(counts), float(shared.arrays["omega"])
         return {
-            "class_words": dirichlet.mean_word_weights(counts, omega),
+            "class_words": mean_word_weights(counts, omega),
             "class_shares": _shares(totals[: self.n_classes]),
             "omega": np.array(omega),
             **self.mean_switches(totals),
