@@ -1,6 +1,7 @@
 """``fit``, ``topics``, ``annotate`` and ``demo``."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli.options import n_threads
 from palaver.encode import encode
 from palaver.models import MODELS, model_class
 
@@ -28,7 +30,7 @@ def test_fit_topics_annotate(name, threads, tmp_path):
     prior = "omega" if "omega" in kind.limits else "alpha"
     report = json.loads(
         call("fit", name, threads, "--classes", 4, "--sweeps", 20, "--chains", 2, "--seed", 3,
-             "--jobs", 2, "--out", run, "--set", f"{prior}=0.1", "--json")
+             "--out", run, "--set", f"{prior}=0.1", "--json")
     )  # fmt: skip
     assert report["model"] == name
     assert len(report["classes"]) == 4
@@ -166,3 +168,10 @@ def test_documents_from_a_bag_of_words_to_the_page(tmp_path):
     call("fit", "--resume", run, "--sweeps", "5")
     assert pv.load(run).n_sweeps_ == 5
     assert "class_probability" in (tmp_path / "tagged.jsonl").read_text()
+
+
+def test_all_cores_unless_told(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert [n_threads(None), n_threads(1), n_threads(7)] == [3, 1, 7]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert n_threads(None) == (os.cpu_count() or 1)

@@ -15,9 +15,11 @@ from palaver.cli.options import (
     Column,
     ExecutorName,
     Format,
+    Jobs,
     Json,
     Workers,
     executor_of,
+    n_threads,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def run(
     ] = None,
     chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    jobs: Jobs = None,
     sampler: Annotated[
         str | None, typer.Option(help="auto, collapsed, parallel, blocked ...")
     ] = None,
@@ -83,7 +85,7 @@ def run(
     Ctrl-C stops after the current sweep and keeps it; so does a kill, up to the last
     checkpoint. `--resume` goes on, also with more sweeps than a finished run had.
 
-    Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --jobs 2 --out run/`
+    Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --out run/`
 
     Example: `palaver fit --resume run/ --sweeps 2000`
 
@@ -95,7 +97,7 @@ def run(
     from palaver.models import model_class
 
     changes = {"n_sweeps": sweeps, "n_chains": chains,
-               "random_state": seed, "n_jobs": jobs, "sampler": sampler,
+               "random_state": seed, "n_jobs": n_threads(jobs), "sampler": sampler,
                "max_seconds": max_seconds}  # fmt: skip
     changes = {name: value for name, value in changes.items() if value is not None}
     changes |= dict(parse_setting(pair) for pair in set_ or [])

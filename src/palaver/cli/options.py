@@ -50,6 +50,15 @@ Column = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a file that needs repairs, with the places.")
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        help="Threads; all cores if not given. Results are the same for any number.",
+        show_default=False,
+    ),
+]
 ExecutorName = Annotated[
     str, typer.Option("--executor", help="Where sweeps run: threads, or ray (a cluster).")
 ]
@@ -61,6 +70,16 @@ Address = Annotated[
     typer.Option(help="Ray cluster to join, e.g. auto; without, one is started here."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def n_threads(jobs: int | None) -> int:
+    """Return how many threads --jobs asks for: as many as this process has cores, if not given."""
+    import os
+
+    if jobs is not None:
+        return jobs
+    allowed = getattr(os, "sched_getaffinity", None)  # fewer than there are, in a container
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def read_corpus(
@@ -105,12 +124,10 @@ def executor_of(
 
     Workers read their data in the run's ``folder``.
     """
-    import os
-
     if name == "ray":
         from palaver.parallel.ray import RayExecutor
 
-        with RayExecutor(workers or os.cpu_count() or 1, address, folder / "shards") as executor:
+        with RayExecutor(n_threads(workers), address, folder / "shards") as executor:
             yield executor
     elif name != "threads":
         raise typer.BadParameter(f"--executor is threads or ray, got {name!r}")

@@ -14,9 +14,11 @@ from palaver.cli.options import (
     ExecutorName,
     File,
     Format,
+    Jobs,
     Json,
     Workers,
     executor_of,
+    n_threads,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def run(
         typer.Option("--set", help="Any other parameter, e.g. order=3; may be repeated."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    jobs: Jobs = None,
     executor: ExecutorName = "threads",
     workers: Workers = None,
     address: Address = None,
@@ -63,7 +65,7 @@ def run(
 
     if out is None:
         raise typer.BadParameter("give --out FOLDER, where the tagger is kept")
-    changes: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
+    changes: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads(jobs)}
     if states is not None:
         changes["n_states"] = int(states) if states.isdigit() else states
     changes = {name: value for name, value in changes.items() if value is not None}
