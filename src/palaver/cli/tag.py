@@ -54,7 +54,7 @@ def run(
     from palaver.cli.output import console, print_json, working
     from palaver.errors import ParameterError
     from palaver.models import load
-    from palaver.models.tagger import Tagger
+    from palaver.models.tagger import Tagger, share_right
 
     if out is not None:
         check_out(out, file)
@@ -123,19 +123,12 @@ def _confusion(model: Tagger, corpus: Corpus) -> pl.DataFrame | None:
     return model.confusion(corpus)
 
 
-def share_right(confusion: pl.DataFrame) -> float:
-    """Return the share of messages whose tag is their label."""
-    import polars as pl
-
-    right = confusion.filter(pl.col("label") == pl.col("tag"))["messages"].sum()
-    return int(right) / int(confusion["messages"].sum())
-
-
 def in_words(confusion: pl.DataFrame) -> str:
     """Say how many tags are right, and how many would be without looking at the messages."""
     import polars as pl
 
     from palaver.cli.output import counted
+    from palaver.models.tagger import share_right
 
     n_messages = int(confusion["messages"].sum())
     labels = confusion.group_by("label").agg(pl.col("messages").sum()).sort("messages", "label")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from palaver.corpus.names import CELLS, PLACE, name_columns, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS
+from palaver.corpus.replies import components, ids_of_parents, moved_parents
 from palaver.corpus.times import parse_times
 from palaver.corpus.values import plain_types
 from palaver.kernels.trees import break_cycles, parents_first
@@ -175,13 +176,10 @@ def _fill_conversations(table: pl.DataFrame, notes: Notes, places: _Places) -> p
     if table["reply_to"].null_count() == table.height:
         return table.with_columns(pl.col("conversation").fill_null("conversation"))
     parents = _lookup(table.select("id"), table.select(id="reply_to"))
-    rows = np.arange(len(parents), dtype=np.int32)
-    parents[parents == rows] = -1
+    parents[parents == np.arange(len(parents))] = -1
     break_cycles(parents)
-    above = np.where((parents < 0) | ~missing.to_numpy(), rows, parents)
-    while not np.array_equal(above, further := above[above]):  # doubles the steps each time
-        above = further
-    names = table.select(pl.coalesce("conversation", "id").gather(above)).to_series()
+    named = components(np.where(missing.to_numpy(), parents, -1))
+    names = table.select(pl.coalesce("conversation", "id").gather(named)).to_series()
     return table.with_columns(names.alias("conversation"))
 
 
@@ -254,10 +252,7 @@ def _parents_first(
         return table, parents
     notes.add("reordered", *places.of(early))
     order = parents_first(parents)
-    position = np.empty(len(order) + 1, np.int32)
-    position[order] = np.arange(len(order))
-    position[-1] = -1  # so that -1, a root, stays -1
-    return table[order], position[parents[order]]
+    return table[order], moved_parents(parents, order)
 
 
 def _finish(table: pl.DataFrame, parents: NDArray[np.int32]) -> Tidy:
@@ -267,11 +262,3 @@ def _finish(table: pl.DataFrame, parents: NDArray[np.int32]) -> Tidy:
     changes = np.flatnonzero((conversation != conversation.shift(1)).fill_null(True).to_numpy())
     offsets = np.append(changes, table.height).astype(np.int64)
     return Tidy(table, parents, offsets)
-
-
-def ids_of_parents(ids: pl.Series, parents: NDArray[np.int32]) -> pl.Series:
-    """Return the column ``reply_to`` that says what the rows of parents say."""
-    known = ids.gather(np.maximum(parents, 0))
-    return known.zip_with(pl.Series(parents >= 0), pl.Series([None], dtype=pl.String)).alias(
-        "reply_to"
-    )

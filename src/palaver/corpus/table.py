@@ -15,11 +15,12 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
-from palaver.corpus.clean import ids_of_parents, tidy
+from palaver.corpus.clean import tidy
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
 from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
+from palaver.corpus.replies import ids_of_parents
 from palaver.errors import MissingExtraError, ParameterError
 from palaver.params import check, one_of, real, whole
 

@@ -190,9 +190,7 @@ class Tagger(Model):
         """Share of right tags that :meth:`judge` found."""
         if self.confusion_ is None:
             return None
-        right = self.confusion_["label"] == self.confusion_["tag"]
-        counts = self.confusion_["messages"].to_numpy()
-        return float(counts[right.to_numpy()].sum() / counts.sum())
+        return share_right(self.confusion_)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the confusion matrix and the errors that :meth:`judge` found."""
@@ -227,3 +225,9 @@ class Tagger(Model):
         rows = np.arange(len(tags))
         names = pl.Series(np.array(self.tags_)[tags], dtype=pl.String)
         return corpus.with_columns(tag=names, tag_probability=pl.Series(shares[rows, tags]))
+
+
+def share_right(confusion: pl.DataFrame) -> float:
+    """Return the share of messages whose tag is their label, of what ``confusion`` returned."""
+    messages, is_right = pl.col("messages"), pl.col("label") == pl.col("tag")
+    return float(confusion.select(messages.filter(is_right).sum() / messages.sum()).item())

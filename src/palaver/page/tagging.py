@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from palaver.models.tagger import share_right
 from palaver.page.findings import Findings
 from palaver.page.quality import shade
 from palaver.page.sections import Act
@@ -51,9 +52,7 @@ def _confusion(table: pl.DataFrame | None, ranks: dict[str, int]) -> dict[str, A
                 "cells": [(round(100 * share), shade(share)) for share in shares],
             }
         )
-    right = sum(count for (label, tag), count in counts.items() if label == tag)
-    whole = sum(counts.values())
-    return {"rows": rows, "accuracy": right / whole, "n_messages": whole}
+    return {"rows": rows, "accuracy": share_right(table), "n_messages": sum(counts.values())}
 
 
 def _errors(table: pl.DataFrame, ranks: dict[str, int]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Rebuilding reply structure: who answers whom where nobody says."""
 
+from palaver.corpus.replies import components
 from palaver.threads.learn import learn_defaults
-from palaver.threads.links import components, interleaved, relinked
+from palaver.threads.links import interleaved, relinked
 from palaver.threads.places import Defaults
 from palaver.threads.rebuilder import ThreadRebuilder
 

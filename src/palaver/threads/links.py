@@ -9,24 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.replies import components, ids_of_parents, moved_parents
 from palaver.corpus.table import Corpus
 from palaver.kernels.trees import parents_first
 from palaver.models.reconstruct import order_of
-
-
-def components(parents: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the root of each message: messages of one root are one conversation.
-
-    Parameters
-    ----------
-    parents : array of int, shape (n_messages,)
-        A forest; any negative number is a root.
-    """
-    rows = np.arange(len(parents))
-    above = np.where(np.asarray(parents) < 0, rows, parents)
-    while not np.array_equal(above, further := above[above]):  # doubles the steps each time
-        above = further
-    return np.asarray(above, np.int64)
 
 
 def relinked(
@@ -52,21 +38,14 @@ def relinked(
         groups = roots
     order = parents_first(parents.astype(np.int32))
     order = order[np.argsort(groups[order], kind="stable")]
-    places = np.empty(len(order) + 1, np.int32)
-    places[order] = np.arange(len(order))
-    places[-1] = -1  # so that -1, a start, stays -1
-    moved = places[parents[order]]
+    moved = moved_parents(parents, order)
     table = table[order]
-    nobody = pl.Series([None], dtype=pl.String)
-    ids = table["id"].gather(np.maximum(moved, 0)) if len(table) else table["id"]
-    reply_to = ids.zip_with(pl.Series(moved >= 0), nobody).alias("reply_to")
+    table = table.with_columns(ids_of_parents(table["id"], moved))
     changes = np.flatnonzero(np.diff(groups[order])) + 1
     offsets = np.concatenate(([0], changes, [len(order)])).astype(np.int64)
     if not len(order):
         offsets = corpus.conversation_offsets
-    return replace(
-        corpus, table=table.with_columns(reply_to), parents=moved, conversation_offsets=offsets
-    )
+    return replace(corpus, table=table, parents=moved, conversation_offsets=offsets)
 
 
 def _tree_names(conversations: pl.Series, roots: NDArray[np.int64]) -> pl.Series:
@@ -104,23 +83,16 @@ def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
     order = np.lexsort((times.to_numpy(), names[owners[rows]]))
     channel = names[owners[rows]][order]
     rows = rows[order]
-    places = np.empty(len(rows), np.int64)
-    places[rows] = np.arange(len(rows))
-    old = np.asarray(corpus.parents)[rows]
-    parents = np.where(old < 0, -1, places[np.maximum(old, 0)])
+    parents = moved_parents(corpus.parents, rows)
     late = parents > np.arange(len(rows))  # clocks differ; a reply cannot stand before its parent
     parents[late] = -1
     ids = pl.format("{}|{}", "conversation", "id")
     own = corpus.table.select(ids.alias("id")).to_series().gather(rows)
     table = corpus.table[rows].with_columns(
-        own.alias("id"), (pl.lit("channel ") + pl.Series(channel.astype(str))).alias("conversation")
+        own.alias("id"),
+        ids_of_parents(own, parents),
+        (pl.lit("channel ") + pl.Series(channel.astype(str))).alias("conversation"),
     )
     changes = np.flatnonzero(np.diff(channel)) + 1
     limits = np.concatenate(([0], changes, [len(rows)])).astype(np.int64)
-    reply_to = own.gather(np.maximum(parents, 0)).zip_with(
-        pl.Series(parents >= 0), pl.Series([None], dtype=pl.String)
-    )
-    return replace(
-        corpus, table=table.with_columns(reply_to.alias("reply_to")),
-        parents=parents.astype(np.int32), conversation_offsets=limits,
-    )  # fmt: skip
+    return replace(corpus, table=table, parents=parents, conversation_offsets=limits)
