@@ -4,8 +4,9 @@ Run: python -m benchmarks.run --data ../shared/data [--only TEXT]
 
 About ten minutes on two cores that have nothing else to do. Every part runs in a process of its
 own, peers and ours in turns within it. Figures are kept in ``benchmarks/results.json`` as they
-come, and the table at the top of ``docs/performance.md`` is made from that file; ``--page`` makes
-it without measuring. Ratios with one thread are of processor time, those of threads by the clock.
+come; the table at the top of ``docs/performance.md`` and the one in ``README.md`` are made from
+that file, and ``--page`` makes them without measuring. Ratios with one thread are of processor
+time, those of threads by the clock.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from benchmarks.rounds import seconds
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results.json"
-PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- made by benchmarks/run.py -->\n", "<!-- end -->\n"
 Figures = dict[str, float]
+Results = dict[str, dict[str, float | str]]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,23 @@ PROMISES = [
             "M tokens/s"),
     Promise("reading and encoding JSON lines, 4forums, one core", "reading", "4forums", 1.0, 4.0,
             "M tokens/s"),
+]  # fmt: skip
+
+#: Rows of the README's table: what, against what, and where the ratio is.
+PEERS = [
+    ("LDA, a sweep, 20 topics", "tomotopy's LDA, one worker", "lda", "20"),
+    ("LDA, a sweep, 100 topics", "tomotopy's LDA, one worker", "lda", "100"),
+    ("M4 of the paper (`transition=\"softmax\"`), a sweep, 25 classes, which looks at the message "
+     "answered and at all replies, too", "tomotopy's LDA, one worker", "m4", "plain"),
+    ("the same with a background", "tomotopy's LDA, one worker", "m4", "background"),
+    ("Gaussian HMM, a sweep, 42 states, 100 dimensions, full covariances",
+     "an EM iteration of hmmlearn, scaled from a part", "gaussian_hmm", "ratio"),
+    ("online LDA, documents a second, 100 topics", "scikit-learn's online LDA", "markov_m3",
+     "OnlineLDA"),
+    ("Markov M3, documents a second, 100 topics", "scikit-learn's online LDA", "markov_m3",
+     "MarkovM3"),
+    ("GRASSHOPPER, the first 100 of 100,000 items",
+     "as many PageRanks of networkx, scaled from three", "grasshopper", "ratio"),
 ]  # fmt: skip
 
 
@@ -222,7 +240,7 @@ def shown(value: float, unit: str) -> str:
     return number + unit if unit == "×" else f"{number} {unit}"
 
 
-def table(results: dict[str, dict[str, float | str]]) -> str:
+def table(results: Results) -> str:
     """Return the table as Markdown; rows under their promise are marked."""
     lines = ["| what | at least | aim | reached | |", "|---|---|---|---|---|"]
     for promise in PROMISES:
@@ -239,7 +257,7 @@ def table(results: dict[str, dict[str, float | str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def section(results: dict[str, dict[str, float | str]]) -> str:
+def section(results: Results) -> str:
     """Return the part of the page that is made here."""
     dates = sorted({str(part["date"]) for part in results.values()})
     parts = [results["threads"]] if "threads" in results else []
@@ -258,10 +276,33 @@ def section(results: dict[str, dict[str, float | str]]) -> str:
     return when + table(results) + note
 
 
-def write_page(results: dict[str, dict[str, float | str]]) -> None:
-    """Put the table between its marks."""
-    before, rest = PAGE.read_text("utf-8").split(BEGIN)
-    PAGE.write_text(before + BEGIN + section(results) + END + rest.split(END)[1], "utf-8")
+def peers(results: Results) -> str:
+    """Return the README's table as Markdown."""
+    lines = ["| what | against | ratio |", "|---|---|---|"]
+    for what, against, part, name in PEERS:
+        ratio = results[part][name]
+        assert isinstance(ratio, float)
+        lines.append(f"| {what} | {against} | {shown(ratio, '×')} |")
+    return "\n".join(lines) + "\n"
+
+
+#: What is made here, by page.
+PAGES: dict[Path, Callable[[Results], str]] = {
+    ROOT / "docs" / "performance.md": section,
+    ROOT / "README.md": peers,
+}
+
+
+def written(page: str, text: str) -> str:
+    """Return a page with other text between its marks."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + text + END + rest.split(END)[1]
+
+
+def write_pages(results: Results) -> None:
+    """Put the tables between their marks."""
+    for path, make in PAGES.items():
+        path.write_text(written(path.read_text("utf-8"), make(results)), "utf-8")
 
 
 def main() -> None:
@@ -269,7 +310,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--only", metavar="TEXT", default="", help="parts with TEXT in their names")
-    parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("--page", action="store_true", help="only write the pages")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.part:
@@ -282,7 +323,7 @@ def main() -> None:
             date = f"{datetime.now(UTC):%Y-%m-%d}"
             results[part] = {**measured(part, arguments.data.resolve()), "date": date}
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
-    write_page(results)
+    write_pages(results)
     print(table(results))
 
 

@@ -73,13 +73,6 @@ def test_links_between_pages_lead_somewhere():
                 assert anchor in anchors(there), f"{page.name} -> {target}"
 
 
-def test_ratios_of_the_readme_are_measured_ones():
-    ratios = re.findall(r"([\d.]+)×", (ROOT / "README.md").read_text())
-    assert ratios
-    measured = re.findall(r"[\d.]*\d", (DOCS / "performance.md").read_text())
-    assert set(ratios) <= set(measured), "README.md: take its ratios from docs/performance.md"
-
-
 def test_every_page_is_in_the_index():
     index = (DOCS / "README.md").read_text()
     for page in DOCS.rglob("*.md"):

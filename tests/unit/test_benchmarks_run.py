@@ -1,15 +1,20 @@
-"""The table of what was promised and reached is made from the figures that are kept."""
+"""Tables of what was measured, and promised, are made from the figures that are kept."""
 
 import json
+
+import pytest
 
 from benchmarks import run
 
 
-def test_the_page_shows_the_figures_that_are_kept():
-    results = json.loads(run.RESULTS.read_text("utf-8"))
-    text = run.PAGE.read_text("utf-8")
-    assert text.count(run.BEGIN) == text.count(run.END) == 1
-    assert run.BEGIN + run.section(results) + run.END in text
+@pytest.mark.parametrize("path", run.PAGES, ids=lambda path: path.name)
+def test_pages_show_the_figures_that_are_kept(path):
+    page, results = path.read_text("utf-8"), json.loads(run.RESULTS.read_text("utf-8"))
+    assert page.count(run.BEGIN) == page.count(run.END) == 1
+    now = run.written(page, run.PAGES[path](results))
+    assert page == now, "refresh with python -m benchmarks.run --page"
+    outside = page.replace(run.PAGES[path](results), "")
+    assert path.name != "README.md" or "×" not in outside, "a ratio outside of the table"
 
 
 def test_every_promise_has_its_part_and_is_judged():
