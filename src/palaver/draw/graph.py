@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from palaver.draw.layout import Layout, place, typical_places
 from palaver.draw.palette import colour_class, letters
+from palaver.draw.routes import bends, control, label_boxes
 from palaver.draw.svg import Svg, shorten, tag, words
 
 #: Steps of the slider: how many times as likely as usual the weakest edge is.
@@ -18,6 +19,7 @@ STEPS = (1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0)
 _MORE, _LESS, _LEAST_TRAFFIC = 6, 3, 0.001
 _LEAST_SHARE = 0.03
 MAX_NODES = 30
+_WIDE, _NARROW = 24, 21  # characters of a line of a name
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Edge:
         Expected share of the target after the source.
     weight : float or None
         The model's own weight, where it has weights.
+    replies : float or None
+        To the source, on which the arrow rests; None if not known, or for the start.
     """
 
     source: int
@@ -42,6 +46,7 @@ class Edge:
     effect: float
     probability: float
     weight: float | None = None
+    replies: float | None = None
 
     @property
     def usual(self) -> float:
@@ -63,17 +68,21 @@ def find_edges(
     following: NDArray[np.float64],
     effects: NDArray[np.float64],
     weights: NDArray[np.float64] | None = None,
+    answered: NDArray[np.float64] | None = None,
 ) -> list[Edge]:
     """Choose the arrows worth drawing, the strongest last so that they lie on top.
 
     An arrow must change what is usual by the first of :data:`STEPS`, and what it raises must
     be at least a thousandth of all traffic and :func:`least_share` of what is said there.
+    ``answered`` has the replies to each class, shape (K,), where they are known: what is
+    answered makes the traffic.
     """
     enough = least_share(following.shape[1])
+    parts = shares if answered is None else answered / max(answered.sum(), 1e-9)
     edges = []
     for source in range(len(shares) + 1):
         start = source == len(shares)
-        traffic = following[source] * (1.0 if start else shares[source])
+        traffic = following[source] * (1.0 if start else parts[source])
         raised = (effects[source] >= STEPS[0]) & (traffic >= _LEAST_TRAFFIC)
         raised &= following[source] >= enough
         lowered = effects[source] <= 1 / STEPS[0]
@@ -82,9 +91,10 @@ def find_edges(
         chosen += [] if start else [k for k in order[::-1] if lowered[k]][:_LESS]
         for target in chosen:
             weight = None if weights is None else float(weights[source, target])
+            replies = None if start or answered is None else float(answered[source])
             edges.append(
                 Edge(-1 if start else source, int(target), float(effects[source, target]),
-                     float(following[source, target]), weight)
+                     float(following[source, target]), weight, replies)
             )  # fmt: skip
     return sorted(edges, key=lambda e: (e.effect > 1, abs(np.log(max(e.effect, 1e-9)))))
 
@@ -129,7 +139,13 @@ def act_graph(
         Edges weaker than this are drawn but hidden, and so are all that lower.
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
-    drawn = [_edge(edge, layout, least) for edge in edges]
+    bent = [1.0] * len(edges)
+    if not tall:
+        lines = [wrap(name, _WIDE) for name in names[: len(shares)]]
+        told = [shorten(words, _WIDE + 4) for words in telling[: len(shares)]]
+        boxes = label_boxes(layout, lines, told)
+        bent = bends([(edge.source, edge.target) for edge in edges], layout, boxes)
+    drawn = [_edge(edge, layout, least, bend) for edge, bend in zip(edges, bent, strict=True)]
     node = _node_in_column if tall else _node
     nodes = [node(k, layout, float(shares[k]), names[k], telling[k]) for k in range(len(shares))]
     return Svg(
@@ -147,7 +163,7 @@ def act_graph(
 
 def _node(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
     """Draw a circle with its letter and share, and its name below."""
-    x, y, size = layout.x[rank], layout.y[rank], 24
+    x, y, size = layout.x[rank], layout.y[rank], _WIDE
     lines = wrap(name, size)
     below = y + layout.radius[rank] + 16
     letter = tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17)
@@ -158,7 +174,7 @@ def _node(rank: int, layout: Layout, share: float, name: str, telling: str) -> s
 
 def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
     """Draw a circle with its letter, and name and share at its right."""
-    x, y, size = layout.x[rank], layout.y[rank], 21
+    x, y, size = layout.x[rank], layout.y[rank], _NARROW
     lines = wrap(name, size)
     letter = tag("text", words(letters(rank)), x=x, y=y, class_="letter", font_size=15)
     said = shorten(f"{share:.0%} · {telling}", size + 4)
@@ -167,14 +183,23 @@ def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling:
 
 
 def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: str) -> str:
-    """Write a name and, below it, its telling words."""
-    return tag(
-        "text",
-        *(tag("tspan", words(line), x=x, y=y + 16 * i) for i, line in enumerate(lines)),
-        class_="name",
-        data_label=rank,
-        data_size=size,
-    ) + tag("text", words(telling), x=x, y=y + 16 * len(lines), class_="words")
+    """Write a name and, below it, its telling words, on a halo that arrows do not shine through.
+
+    The halo is the same text as a thick line, below all lines: else it would cut the line above.
+    """
+    parts = []
+    for halo in (" halo", ""):
+        hidden = "true" if halo else None
+        lines_of = [tag("tspan", words(line), x=x, y=y + 16 * i) for i, line in enumerate(lines)]
+        parts.append(
+            tag("text", *lines_of, class_=f"name{halo}", data_label=rank, data_size=size,
+                aria_hidden=hidden)
+        )  # fmt: skip
+        below = y + 16 * len(lines)
+        parts.append(
+            tag("text", words(telling), x=x, y=below, class_=f"words{halo}", aria_hidden=hidden)
+        )
+    return "".join(parts)
 
 
 def _linked(rank: int, layout: Layout, share: float, name: str, inside: str) -> str:
@@ -200,10 +225,10 @@ def wrap(text: str, size: int) -> list[str]:
     return [text[:at], shorten(text[at:].strip(), size)]
 
 
-def _edge(edge: Edge, layout: Layout, least: float) -> str:
+def _edge(edge: Edge, layout: Layout, least: float, bend: float) -> str:
     strength = max(edge.effect, 1 / max(edge.effect, 1e-9))
     width = 1.2 + (1.3 if edge.effect > 1 else 0.3) * min(np.log2(strength), 4.5)
-    path, tip, angle = _path(edge, layout, 4 + 1.6 * width)
+    path, tip, angle = _path(edge, layout, 4 + 1.6 * width, bend)
     size = 5 + 1.5 * width
     hidden = strength < least or edge.effect < 1
     kind = "edge" + (" less" if edge.effect < 1 else "") + (" start" if edge.source < 0 else "")
@@ -219,7 +244,9 @@ def _edge(edge: Edge, layout: Layout, least: float) -> str:
     )
 
 
-def _path(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, float], float]:
+def _path(
+    edge: Edge, layout: Layout, gap: float, bend: float
+) -> tuple[str, tuple[float, float], float]:
     """Return the curve of an edge, its tip and the angle at which it arrives."""
     x1, y1, r1 = layout.x[edge.target], layout.y[edge.target], layout.radius[edge.target] + gap
     if edge.source < 0:  # from outside
@@ -233,10 +260,7 @@ def _path(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, flo
     if edge.source == edge.target:
         return _loop(x1, y1, r1)
     x0, y0, r0 = layout.x[edge.source], layout.y[edge.source], layout.radius[edge.source]
-    dx, dy = x1 - x0, y1 - y0
-    distance = float(np.hypot(dx, dy))
-    bend = 0.14 * distance + 14
-    cx, cy = (x0 + x1) / 2 + bend * dy / distance, (y0 + y1) / 2 - bend * dx / distance
+    cx, cy = control(x0, y0, x1, y1, bend)
     leave, arrive = np.arctan2(cy - y0, cx - x0), np.arctan2(y1 - cy, x1 - cx)
     sx, sy = x0 + (r0 + 2) * np.cos(leave), y0 + (r0 + 2) * np.sin(leave)
     tip = (x1 - r1 * np.cos(arrive), y1 - r1 * np.sin(arrive))

@@ -59,8 +59,8 @@ _SHAPES = """
 .node circle{fill:var(--c);stroke:var(--ink);stroke-opacity:.55;stroke-width:1.25}
 .node.again circle{stroke-dasharray:4 3}
 .node .letter{fill:var(--on);font-weight:700;text-anchor:middle;dominant-baseline:central}
-.node .name,.node .words{text-anchor:middle;paint-order:stroke;stroke:var(--page);
-stroke-width:4px;stroke-linejoin:round}
+.node .name,.node .words{text-anchor:middle}
+.node .halo{stroke:var(--page);stroke-width:12px;stroke-linejoin:round}
 .node .name{fill:var(--ink);font-weight:600;font-size:14px}
 .node .words{fill:var(--soft);font-size:12px}
 .tall .node .name,.tall .node .words{text-anchor:start}

@@ -11,6 +11,9 @@ from palaver.errors import MissingExtraError, ParameterError
 from palaver.params import check, either, nothing, real, whole
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from palaver.corpus.table import Corpus
     from palaver.draw import Svg
     from palaver.models.summary import ModelSummary
 
@@ -42,7 +45,9 @@ class Looks:
         rows = [(str(k), f"{share:.1%}", told or "") for k, share, told in table.iter_rows()]
         return notebook_table(repr(self), facts, ("class", "share", "telling words"), rows)
 
-    def plot_graph(self, least: float | None = None, *, tall: bool = False) -> Svg:
+    def plot_graph(
+        self, least: float | None = None, *, corpus: Corpus | None = None, tall: bool = False
+    ) -> Svg:
         """Draw what follows what: classes as circles, arrows where one raises another.
 
         Parameters
@@ -50,6 +55,10 @@ class Looks:
         least : float, optional
             How many times as likely as usual the weakest arrow is; a readable number of arrows
             if not given. The numbers are those of ``model.summary().effects()``.
+        corpus : Corpus, optional
+            What the model learned from. With it, "usual" is the average over messages that
+            are answered, and classes with too few replies have no arrows, as on the page;
+            without, all classes count as answered alike.
         tall : bool
             From top to bottom instead of left to right.
 
@@ -62,7 +71,8 @@ class Looks:
 
         check("plot_graph", {"least": either(real(above=1), nothing())}, {"least": least})
         summary = self.summary()
-        following, effects = summary.next_shares(), summary.effects()
+        answered = self._replies_to(corpus) if corpus is not None else None
+        following, effects = summary.next_shares(), summary.effects(answered)
         if following is None or effects is None:
             raise ParameterError(
                 f"plot_graph: {summary.name} has no transitions; its page counts what follows "
@@ -73,7 +83,8 @@ class Looks:
         rows = [*order.tolist(), len(summary.class_shares)]
         shares = summary.class_shares[order]
         following, effects = following[rows][:, order], effects[rows][:, order]
-        edges = graph.find_edges(shares, following, effects)
+        replies = None if answered is None else answered[order]
+        edges = graph.find_edges(shares, following, effects, answered=replies)
         if least is None:
             least = graph.STEPS[graph.first_step(edges, len(order))]
         names = [f"class {number}" for number in order]
@@ -81,6 +92,17 @@ class Looks:
         picture = graph.act_graph(shares, following, effects, names, told, edges, tall=tall,
                                   least=least)  # fmt: skip
         return picture.standalone()
+
+    def _replies_to(self, corpus: Corpus) -> NDArray[np.float64] | None:
+        """Count the replies to each class; None where what follows what is not about replies."""
+        from palaver.models.summary import replies_to
+
+        model: Any = self
+        if not self.summary().is_about_replies:
+            return None
+        encoded = model._encode(corpus)
+        shares = model.message_shares(encoded) * (np.diff(encoded.message_offsets) > 0)[:, None]
+        return replies_to(shares, encoded.parents)
 
     def plot_trace(self) -> Any:
         """Chart the log joint of each chain by sweep (extra ``notebook``: altair).

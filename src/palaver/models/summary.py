@@ -12,6 +12,8 @@ from scipy.special import softmax
 
 from palaver.models.base import Model
 
+_ENOUGH, _FEWEST = 20.0, 3.0  # replies to a class
+
 
 @dataclass(frozen=True, eq=False)
 class ModelSummary:
@@ -59,6 +61,11 @@ class ModelSummary:
     names: list[str] | None = None
     transition_steps: str = "replies"
 
+    @property
+    def is_about_replies(self) -> bool:
+        """Whether what follows what is about replies: taggers go from sentence to sentence."""
+        return self.transition_steps == "replies" and self.names is None
+
     def next_shares(self) -> NDArray[np.float64] | None:
         """Return what is expected after a message wholly of one class, and at the start.
 
@@ -85,20 +92,27 @@ class ModelSummary:
         table = np.vstack((following, start))
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def effects(self) -> NDArray[np.float64] | None:
+    def effects(self, answered: NDArray[np.float64] | None = None) -> NDArray[np.float64] | None:
         """Return how many times as likely as usual each class is after each other.
+
+        Parameters
+        ----------
+        answered : array of float64, shape (n_classes,), optional
+            Replies to each class, see :func:`replies_to`. Without, everything counts as
+            answered alike: classes that nobody answers are part of what is usual, too.
 
         Returns
         -------
         array of float64, shape (n_classes + 1, n_classes), or None
             ``next[a, b] / usual[b]`` with :meth:`next_shares`. Usual is the average over what
-            may be answered, ``sum_a share[a] next[a, b]``; for the last row, the start, it is
-            the class's share of the corpus.
+            is answered, ``sum_a answered[a] next[a, b] / sum(answered)``; for the last row, the
+            start, it is the class's share of the corpus. Rows of classes with fewer replies
+            than :func:`least_replies` are one: nothing is known about them.
         """
         following = self.next_shares()
         if following is None:
             return None
-        return relative(following, self.class_shares)
+        return relative(following, self.class_shares, answered)
 
     def classes(self, n_words: int = 8) -> pl.DataFrame:
         """Return one row a class, the largest first: class, share, its telling words."""
@@ -112,12 +126,44 @@ class ModelSummary:
         return shares.join(words, on="class", how="left").sort("share", descending=True)
 
 
-def relative(following: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def replies_to(shares: NDArray[np.float64], parents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many replies there are to each class.
+
+    A message counts for each of its classes by their shares, once for each reply that has
+    words. So a class that is never answered has none, however frequent it is.
+
+    Parameters
+    ----------
+    shares : array of float64, shape (n_messages, n_classes)
+        Zero in messages without words.
+    parents : array of int64, shape (n_messages,)
+    """
+    rows = np.flatnonzero((parents >= 0) & (shares.sum(axis=1) > 0))
+    return np.asarray(shares[parents[rows]].sum(axis=0))
+
+
+def relative(
+    following: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    answered: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """Divide what follows each class by what usually follows; see :meth:`ModelSummary.effects`."""
     tiny = np.finfo(float).tiny
-    usual = np.maximum(shares @ following[:-1], tiny)
+    weights = shares if answered is None or not answered.any() else answered / answered.sum()
+    usual = np.maximum(weights @ following[:-1], tiny)
     start = following[-1] / np.maximum(shares, tiny)
-    return np.vstack((following[:-1] / usual, start))
+    after = following[:-1] / usual
+    if answered is not None:
+        after[answered < least_replies(answered)] = 1.0
+    return np.vstack((after, start))
+
+
+def least_replies(answered: NDArray[np.float64]) -> float:
+    """Return from how many replies on something is said about what follows a class.
+
+    Twenty; in small corpora a quarter of an even part of all replies, but never fewer than three.
+    """
+    return min(_ENOUGH, max(_FEWEST, float(answered.sum()) / (4 * max(len(answered), 1))))
 
 
 def summarize_model(model: Model) -> ModelSummary:

@@ -138,14 +138,15 @@ def render(
         part, findings.shown, findings.shares[rows], findings.marks, rebuilt
     )
     style, script = _style(), _script()
-    wording = wording_of(findings.summary, findings.observed)
+    wording = wording_of(findings.summary)
     return _environment().get_template("page.html.j2").render(
         title=name(title) if title else wording.title,
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         style=Markup(style),
         script=Markup(script),
         acts=acts,
-        story=sections.make_story(acts, graph),
+        n_empty=sum(act.is_empty for act in acts),
+        story=sections.make_story(findings, acts, graph),
         graph=graph,
         corpus=_corpus_facts(findings),
         overview=stacked_bar(findings.class_shares, [act.name for act in acts]),
@@ -179,7 +180,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "percent": percent,
         "number": lambda value: f"{value:,}",
-        "counted": lambda value, noun: f"{value:,} {noun}{'' if value == 1 else 's'}",
+        "counted": counted,
         "times": times,
         "picture": Markup,  # for what palaver.draw made, which escapes by itself
     }
@@ -190,6 +191,12 @@ def _environment() -> Environment:
 def percent(share: float) -> str:
     """Say a share: whole percents, but never nothing for something."""
     return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def counted(value: int, noun: str) -> str:
+    """Say how many: ``1 message``, ``2,000 replies``."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{value:,} {noun if value == 1 else plural}"
 
 
 def times(effect: float) -> str:
@@ -250,7 +257,7 @@ def _data(
     return {
         "run": run_id(findings.summary),
         "observed": findings.observed,
-        "wording": asdict(wording_of(findings.summary, findings.observed)),
+        "wording": asdict(wording_of(findings.summary)),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "share": percent(a.share),
@@ -259,7 +266,8 @@ def _data(
         ],
         "edges": [
             [e.source, e.target, round(e.effect, 3), times(e.effect), percent(e.probability),
-             percent(e.usual), None if e.weight is None else round(e.weight, 2)]
+             percent(e.usual), None if e.weight is None else round(e.weight, 2),
+             None if e.replies is None else round(e.replies)]
             for e in graph["edges"]
         ],
         "steps": graph["steps"],

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
-from palaver.models.summary import ModelSummary, relative
+from palaver.models.summary import ModelSummary, relative, replies_to
 from palaver.page.embed import Shown, choose
 from palaver.page.guess import Guess, guess_words
 from palaver.page.marks import BACKGROUND, Marks, mark
@@ -61,10 +61,18 @@ class Findings:
         By rank; zero in messages without known words.
     speaking : array of bool, shape (n_messages,)
         Messages with known words.
+    same_texts : bool
+        Whether these are the texts that the model learned from.
+    class_shares : array of float64, shape (n_classes,)
+        Share of each rank in the words of these texts that bear a class. Ranks go by what
+        the model learned from, so in other texts rank 0 need not be the largest.
     following, effects : array of float64, shape (n_classes + 1, n_classes)
         By rank; the start is last.
     observed : bool
-        Whether ``following`` was counted in the texts, for the model has no transitions.
+        Whether ``following`` was counted in the texts: the model has no transitions, or has
+        learned them from other texts.
+    answered : array of float64, shape (n_classes,), or None
+        Replies to each rank in these texts; None where transitions are not about replies.
     examples : list of list of int
         Rows of the telling messages of each rank.
     shown : Shown
@@ -86,9 +94,12 @@ class Findings:
     order: NDArray[np.int64]
     shares: NDArray[np.float64]
     speaking: NDArray[np.bool_]
+    same_texts: bool
+    class_shares: NDArray[np.float64]
     following: NDArray[np.float64]
     effects: NDArray[np.float64]
     observed: bool
+    answered: NDArray[np.float64] | None
     examples: list[list[int]]
     shown: Shown
     guess: Guess | None
@@ -100,11 +111,6 @@ class Findings:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.order)
-
-    @property
-    def class_shares(self) -> NDArray[np.float64]:
-        """Share of each rank in what the model learned from."""
-        return self.summary.class_shares[self.order]
 
 
 def gather(
@@ -128,21 +134,27 @@ def gather(
     of_messages = getattr(model, "message_shares", model.transform)
     read = corpus if getattr(model, "needs_texts", False) else encoded
     shares = of_messages(read)[:, order] * speaking[:, None]
-    following, observed = _following(summary, order, corpus, shares)
+    same = learned_from(encoded)
+    own_shares = summary.class_shares[order] if same else _by_words(shares, lengths)
+    observed = summary.next_shares() is None or (summary.is_about_replies and not same)
+    answered = replies_to(shares, corpus.parents) if summary.is_about_replies else None
+    following = (
+        _counted(corpus.parents, shares, lengths, own_shares)
+        if observed
+        else _learned(summary, order)
+    )
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
-        telling = exemplars(model, corpus, _EXAMPLES, shares=shares)
-    examples = [
-        telling.filter(pl.col("class") == k)["message"].to_list() for k in range(len(order))
-    ]
+        telling = exemplars(model, corpus, _EXAMPLES, shares=shares[:, np.argsort(order)])
+    examples = [telling.filter(pl.col("class") == k)["message"].to_list() for k in order.tolist()]
     offsets = corpus.conversation_offsets
     conversation = np.searchsorted(offsets, telling["message"].to_numpy(), side="right") - 1
     shown = choose(corpus, conversation.tolist(), max_messages, max_characters)
-    seen = test is None and learned_from(encoded)
+    seen = test is None and same
     part, displayed = corpus.take(shown.conversations), shown_as or corpus
     return Findings(
         summary, displayed, part.table["text"].to_list(), encoded, order, shares, speaking,
-        following,
-        relative(following, summary.class_shares[order]), observed, examples, shown,
+        same, own_shares, following, relative(following, own_shares, answered), observed, answered,
+        examples, shown,
         guess_words(model, corpus if test is None else test, seen=seen) if foretell else None,
         foretell,
         _marks(model, part, displayed.take(shown.conversations), order,
@@ -151,21 +163,31 @@ def gather(
     )  # fmt: skip
 
 
-def _following(
-    summary: ModelSummary,
-    order: NDArray[np.int64],
-    corpus: Corpus,
-    shares: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], bool]:
-    """Return what follows each class: by the model, else as counted in the texts."""
+def _learned(summary: ModelSummary, order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what follows each rank by the model, the start last."""
     learned = summary.next_shares()
-    if learned is not None:
-        return learned[:, order][[*order.tolist(), len(order)]], False
-    replies = np.flatnonzero(corpus.parents >= 0)
-    pairs = shares[corpus.parents[replies]].T @ shares[replies]
-    table = np.vstack((pairs, shares[corpus.parents < 0].sum(axis=0)))
-    table = table + 1e-3 * summary.class_shares[order]  # classes without replies are as usual
-    return table / table.sum(axis=1, keepdims=True), True
+    assert learned is not None
+    return learned[:, order][[*order.tolist(), len(order)]]
+
+
+def _by_words(shares: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the shares of some messages, long ones counting more; zero if they have no words."""
+    sums = lengths @ shares
+    return np.asarray(sums / max(sums.sum(), np.finfo(float).tiny))
+
+
+def _counted(
+    parents: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    lengths: NDArray[np.int64],
+    own_shares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Count what replies to each rank do, and what starts do; as usual where nothing is known."""
+    replies, starts = np.flatnonzero(parents >= 0), parents < 0
+    pairs = shares[parents[replies]].T @ shares[replies]
+    table = np.vstack((pairs, _by_words(shares[starts], lengths[starts])))
+    table = table + 1e-3 * (own_shares + 1e-9)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def _marks(

@@ -13,6 +13,7 @@ from palaver.draw import graph
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
 from palaver.draw.palette import colour_class, letters
+from palaver.models.summary import least_replies
 from palaver.page.findings import Findings, telling_words
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
@@ -21,6 +22,7 @@ from palaver.page.text import MAX_WORD, excerpt, name
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
+_EMPTY = 0.5  # messages, and percent of the words
 _NOTABLE = 1.25  # times as likely as usual, to be called typical
 
 
@@ -37,6 +39,8 @@ class Act:
     named : bool
         Whether somebody gave the name.
     share : float
+    is_empty : bool
+        Whether it has next to nothing: less than half a message in all.
     words : list of (str, int)
         Telling words and how telling they are, 1 to 4.
     told : list of str
@@ -62,6 +66,7 @@ class Act:
     name: str
     named: bool
     share: float
+    is_empty: bool
     words: list[tuple[str, int]]
     told: list[str]
     sentences: list[str]
@@ -95,6 +100,7 @@ def make_acts(
             name=called[k],
             named=given[k] is not None,
             share=float(findings.class_shares[k]),
+            is_empty=_is_empty(findings, k),
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
             told=spoken([name(word, MAX_WORD) for word in words[k]]),
             sentences=[name(sentence) for sentence in sentences[k]],
@@ -110,6 +116,11 @@ def make_acts(
         )
         for k in range(n_classes)
     ]  # fmt: skip
+
+
+def _is_empty(findings: Findings, rank: int) -> bool:
+    little = findings.shares[:, rank].sum() < _EMPTY and findings.class_shares[rank] < _EMPTY / 100
+    return bool(little and findings.n_classes > 1)
 
 
 def _known(names: list[str], number: int) -> str | None:
@@ -185,12 +196,15 @@ def _told(words: str, hidden: frozenset[str]) -> list[str]:
 
 def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     """Draw the act graph, for wide and for narrow screens, and put it in words."""
-    n_nodes = min(findings.n_classes, graph.MAX_NODES)
+    filled = [act.rank for act in acts if not act.is_empty] or [0]
+    n_nodes = min(filled[-1] + 1, graph.MAX_NODES)
     shares = findings.class_shares[:n_nodes]
     rows = [*range(n_nodes), findings.n_classes]
     following = findings.following[rows][:, :n_nodes]
     effects = findings.effects[rows][:, :n_nodes]
-    edges = graph.find_edges(shares, following, effects, _weights(findings, n_nodes))
+    answered = None if findings.answered is None else findings.answered[:n_nodes]
+    weights = None if findings.observed else _weights(findings, n_nodes)
+    edges = graph.find_edges(shares, following, effects, weights, answered)
     first = graph.first_step(edges, n_nodes)
     telling = [" ".join(act.told[:5]) for act in acts]
     names = [act.name for act in acts]
@@ -207,9 +221,12 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
         "first": first,
         "n_nodes": n_nodes,
         "observed": findings.observed,
+        "learns": findings.summary.transition_kind != "none",
+        "replies": None if answered is None else round(float(findings.answered.sum())),
+        "least": None if answered is None else least_replies(findings.answered),
         "edges": strongest,
         "weighted": any(edge.weight is not None for edge in edges),
-        "hides": sum(edge.effect > 1 for edge in edges),
+        "raises": sum(edge.effect > 1 and edge.source >= 0 for edge in edges),
     }
 
 
@@ -223,17 +240,36 @@ def _weights(findings: Findings, n_nodes: int) -> NDArray[np.float64] | None:
     return summary.transitions[rows][:, findings.order[:n_nodes]]
 
 
-def make_story(acts: list[Act], graph_data: dict[str, Any]) -> dict[str, Any]:
-    """Choose what the first lines say: the largest classes, how threads start, what follows."""
+def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) -> dict[str, Any]:
+    """Choose what the first lines say: the largest classes, how threads start, what follows.
+
+    Where nothing follows anything more than usual, what replies do whatever they answer.
+    """
     edges = graph_data["edges"]
     threads = [e for e in edges if e.source >= 0 and e.source != e.target and e.effect > 1]
-    weight = {id(e): acts[e.source].share * e.probability * np.log2(e.effect) for e in threads}
+    weight = {id(e): _part(e, acts) * e.probability * np.log2(e.effect) for e in threads}
     starters = sorted(acts, key=lambda act: -act.start * act.share)
+    largest = sorted(acts, key=lambda act: -act.share)  # in other texts A need not be
     return {
-        "largest": acts[:3],
+        "largest": [act for act in largest[:3] if act.share > 0] or acts[:1],
         "starts": [act for act in starters[:2] if act.opens],
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
+        "replies": [] if threads else _usual_replies(findings),
     }
+
+
+def _usual_replies(findings: Findings) -> list[tuple[int, float]]:
+    """Return the ranks that replies have most of, and their shares; none without replies."""
+    answered = findings.answered
+    if answered is None or answered.sum() < least_replies(answered) or findings.n_classes < 2:
+        return []
+    usual = answered / answered.sum() @ findings.following[:-1]
+    return [(int(k), float(usual[k])) for k in np.argsort(-usual, kind="stable")[:2]]
+
+
+def _part(edge: graph.Edge, acts: list[Act]) -> float:
+    """Return how much an arrow's source matters: by its replies where these are known."""
+    return acts[edge.source].share if edge.replies is None else edge.replies
 
 
 def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]]:

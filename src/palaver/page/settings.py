@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from palaver import __version__
-from palaver.page.findings import Findings, learned_from
+from palaver.page.findings import Findings
 from palaver.page.text import name
 from palaver.store.folder import versions
 
@@ -21,13 +21,12 @@ def make_settings(findings: Findings, command: str | None, anonymized: bool) -> 
         "texts from": "anonymized" if anonymized else name(Path(corpus.source).name),
         "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
     }
-    same = learned_from(findings.encoded)
     return {
         "facts": {key.replace("_", " "): _plain(value) for key, value in facts.items()},
         "params": {key: _plain(value) for key, value in summary.params.items()},
         "versions": {**versions(), "palaver": __version__},
         "command": command or 'palaver.report(model, corpus, "report.html")',
-        "same_texts": same,
+        "same_texts": findings.same_texts,
         "anonymized": anonymized,
     }
 

@@ -48,15 +48,12 @@ _KINDS = Wording("Which words are alike here", "kind", "sentence", "the text", "
                  "the next word", "words that are typical of it")  # fmt: skip
 
 
-def wording_of(summary: ModelSummary, observed: bool) -> Wording:
-    """Say topics where nothing is learned about what answers what, acts elsewhere.
-
-    ``observed``: the model has no transitions of its own.
-    """
+def wording_of(summary: ModelSummary) -> Wording:
+    """Say topics where nothing is learned about what answers what, acts elsewhere."""
     if summary.transition_steps == "words":
         return _KINDS
     if summary.names is not None:
         return _ACTS
     if summary.transition_steps == "document":
         return _WALKS
-    return _TOPICS if observed else _ACTS
+    return _TOPICS if summary.transition_kind == "none" else _ACTS

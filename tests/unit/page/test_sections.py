@@ -77,7 +77,8 @@ def test_transitions_are_counted_where_the_model_has_none(corpus):
     found = gather(lda, corpus, 1000, 10**6)
     assert found.observed
     np.testing.assert_allclose(found.following.sum(axis=1), 1)
-    first = found.shares[corpus.parents < 0].mean(axis=0)
+    lengths = np.diff(found.encoded.message_offsets)
+    first = (lengths[:, None] * found.shares)[corpus.parents < 0].sum(axis=0)
     np.testing.assert_allclose(found.following[-1], first / first.sum(), atol=1e-3)
 
 

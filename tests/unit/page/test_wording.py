@@ -13,12 +13,12 @@ def summary(**changes):
 
 def test_words_follow_what_transitions_are():
     plain = summary()
-    assert wording_of(plain, observed=False).noun == "act"
-    assert wording_of(plain, observed=True).noun == "topic"
+    assert wording_of(replace(plain, transition_kind="weights")).noun == "act"
+    assert wording_of(plain).noun == "topic"
     walks = replace(plain, transition_steps="document")
-    assert (wording_of(walks, False).noun, wording_of(walks, False).whole) == ("topic", "document")
-    assert wording_of(replace(walks, names=["a", "b"]), False).noun == "act"
-    assert wording_of(replace(plain, transition_steps="words"), False).whole == "sentence"
+    assert (wording_of(walks).noun, wording_of(walks).whole) == ("topic", "document")
+    assert wording_of(replace(walks, names=["a", "b"])).noun == "act"
+    assert wording_of(replace(plain, transition_steps="words")).whole == "sentence"
 
 
 def test_a_page_about_words_does_not_speak_of_people(tmp_path):

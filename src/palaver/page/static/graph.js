@@ -8,12 +8,12 @@ function timesAs(times) {
   return (times.startsWith("1/") ? "only " + times : times + " times") + " as";
 }
 
-function edgeInWords(from, to, effect, times, share, usual, weight) {
+function edgeInWords(from, to, effect, times, share, usual, weight, replies) {
   const target = acts[to].name;
   const own = weight == null ? "" : "; the model's weight is " + (weight > 0 ? "+" : "") + weight.toFixed(2);
   if (from < 0) return wholes + " start with " + target + " " + timesAs(times) + " often as it occurs on the whole: " + share + " of the start instead of " + usual + own + ".";
   const self = from === to ? target + " again" : target;
-  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + own + ".";
+  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + (replies == null ? "" : ", by " + replies.toLocaleString("en") + (replies === 1 ? " reply" : " replies")) + own + ".";
 }
 
 function nodeInWords(rank) {

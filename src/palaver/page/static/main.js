@@ -3,6 +3,8 @@
 function goTo(id) {
   const place = document.getElementById(id);
   if (!place) return;
+  const box = place.closest("details");
+  if (box) box.open = true;
   if (!place.hasAttribute("tabindex") && !place.matches("a, button, input")) place.setAttribute("tabindex", "-1");
   place.scrollIntoView();
   place.focus({ preventScroll: true });
