@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Json, TableOut
+from palaver.cli.options import Chain, Column, File, Format, Jobs, Json, TableOut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +33,14 @@ def run(
     chains: Annotated[int, typer.Option(min=1, help="Chains of each fit.")] = 2,
     test: Annotated[float, typer.Option(help="Share of the conversations held out.")] = 0.25,
     seed: Annotated[int, typer.Option(help="Seed of split, fits and resampling.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
+    jobs: Jobs = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for results as they come: the same command goes on where it was stopped.",
+            show_default=False,
+        ),
+    ] = None,
     out: TableOut = None,
     chain: Chain = False,
     format: Format = None,
@@ -46,9 +54,9 @@ def run(
     stability if higher. A bold value is the best of its column; those marked ≈ differ from it
     by no more than noise.
 
-    Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10,15`
+    Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10 --keep tried/`
     """
-    from palaver.cli.options import read_corpus
+    from palaver.cli.options import n_threads, read_corpus
     from palaver.cli.output import check_table_file, errors, print_json, write_table
     from palaver.trials import compare
 
@@ -60,7 +68,8 @@ def run(
     names = [name.strip() for name in models.split(",") if name.strip()]
     comparison = compare(
         corpus, names, numbers, gold=gold, replies=not chain, test=test, seed=seed,
-        n_sweeps=sweeps, n_chains=chains, n_jobs=jobs, tell=_tell if errors.is_terminal else None,
+        folder=keep, n_sweeps=sweeps, n_chains=chains, n_jobs=n_threads(jobs),
+        tell=_tell if errors.is_terminal else None,
     )  # fmt: skip
     if out is not None:
         write_table(comparison.table, out)
@@ -122,6 +131,8 @@ def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
             continue
         cells = [_cell(row, name) for row in rows]
         size = 3 + max(Text.from_markup(cell or title).cell_len for cell in [*cells, title])
+        if size > left and name == "words_per_second":
+            continue  # no table of its own
         if size > left and parts[-1]:
             parts.append([])
             left = room

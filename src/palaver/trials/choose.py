@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,8 +17,9 @@ from palaver.draw.svg import Svg
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
 from palaver.params import check, real, text, whole
+from palaver.trials.kept import Shelf
 from palaver.trials.noise import against_best
-from palaver.trials.trial import Trial, hold_out, make_model, try_model
+from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
 
 #: What a trial runs unless told otherwise: shorter than a fit that is to be kept.
 DEFAULTS = {"n_sweeps": 300, "n_chains": 2}
@@ -74,6 +77,7 @@ def choose(
     *,
     test: float = 0.25,
     seed: int = 0,
+    folder: str | Path | None = None,
     show_progress: Show = "auto",
     **params: Any,
 ) -> Choice:
@@ -94,6 +98,8 @@ def choose(
         Share of the conversations that are held out.
     seed : int
         Of the split, the fits and the resampling.
+    folder : path, optional
+        Where finished fits are kept: the same call goes on where it was stopped.
     show_progress : bool or "auto"
     **params
         Parameters of the model; 300 sweeps and two chains unless given.
@@ -113,17 +119,24 @@ def choose(
     settings = [{**DEFAULTS, "random_state": seed, **params, "n_classes": k} for k in classes]
     if not settings:
         raise ParameterError("choose: give at least one number of classes")
-    for setting in settings:  # mistakes before work
-        if not hasattr(make_model(model, setting).set_params(**params), "log_likelihoods"):
-            raise ParameterError(f"choose: {model} has no likelihood of unseen words")
-    parts = hold_out(corpus, test, seed)
-    trials = [
-        try_model(model, setting, parts, paper=False, show_progress=show_progress)
-        for setting in settings
-    ]
+    models = [make_model(model, setting).set_params(**params) for setting in settings]
+    if not hasattr(models[0], "log_likelihoods"):
+        raise ParameterError(
+            f"choose: {model} has no likelihood of unseen words; compare() judges it by labels"
+        )
+    parts = hold_out(corpus, test, seed, models)
+    shelf = Shelf.of(folder, corpus, test=test, seed=seed)
+    trials = [shelf.trial(model, setting, partial(_try, model, setting, parts, show_progress))
+              for setting in settings]  # fmt: skip
     table = _table(trials, seed)
     good = table.filter(pl.col("p_value").is_null() | (pl.col("p_value") >= 0.05))
     return Choice(table, int(good["classes"].min()), model)  # type: ignore[arg-type]
+
+
+def _try(
+    model: str, setting: dict[str, Any], parts: Parts, show_progress: Show, folder: Path | None
+) -> Trial:
+    return try_model(model, setting, parts, folder=folder, show_progress=show_progress)
 
 
 def _table(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
@@ -137,5 +150,5 @@ def _table(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
             "stability": [trial.stability for trial in trials],
             "seconds": [trial.seconds for trial in trials],
         }
-    ).with_columns(pl.col("coherence", "stability").fill_nan(None))
+    ).with_columns(pl.col("coherence", "stability", "seconds").fill_nan(None))
     return pl.concat([facts.select("classes"), scores, facts.drop("classes")], how="horizontal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
+from palaver.models import Model
 from palaver.params import check, real, whole
 from palaver.trials.choose import DEFAULTS
+from palaver.trials.kept import Shelf
 from palaver.trials.labels import label_column
 from palaver.trials.noise import against_best
 from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
@@ -66,6 +69,7 @@ def compare(
     replies: bool = True,
     test: float = 0.25,
     seed: int = 0,
+    folder: str | Path | None = None,
     tell: Callable[[str], None] | None = None,
     show_progress: Show = "auto",
     **params: Any,
@@ -87,6 +91,9 @@ def compare(
         Share of the conversations that are held out.
     seed : int
         Of the split, the fits and the resampling.
+    folder : path, optional
+        Where finished models' results and checkpoints are kept: the same call goes on where
+        it was stopped.
     tell : callable, optional
         Told what is done next.
     show_progress : bool or "auto"
@@ -102,33 +109,37 @@ def compare(
         raise ParameterError("compare: give at least one model and one number of classes")
     common = {**DEFAULTS, "random_state": seed, **params}
     plan = [(name, {**common, "n_classes": k}) for name in models for k in classes]
-    _check_plan(plan, params)
-    parts = hold_out(corpus, test, seed)
+    parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
     labels = None if gold is None else label_column(parts.test_corpus, gold)
+    shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, paper=True, replies=replies)
     trials = []
     for number, (name, settings) in enumerate(plan, 1):
         if tell:
             tell(f"{name}, {settings['n_classes']} classes ({number} of {len(plan)})")
-        trials.append(
-            try_model(name, settings, parts, labels=labels, paper=True, replies=replies,
-                      show_progress=show_progress)
-        )  # fmt: skip
+
+        def work(own: Path | None, name: str = name, settings: Any = settings) -> Trial:
+            return try_model(name, settings, parts, labels=labels, paper=True, replies=replies,
+                             folder=own, show_progress=show_progress)  # fmt: skip
+
+        trials.append(shelf.trial(name, settings, work))
     baselines = _baselines(parts, labels, classes, seed, replies=replies)
     rows = pl.concat([_judged(trials, seed), baselines])
     return Comparison(rows, parts.test.n_conversations, gold)
 
 
-def _check_plan(plan: Sequence[tuple[str, dict[str, Any]]], params: dict[str, Any]) -> None:
-    """Find mistakes before the work begins."""
-    known: set[str] = set()
-    for name, settings in plan:
-        known |= set(make_model(name, settings).get_params())
+def _checked_plan(
+    plan: Sequence[tuple[str, dict[str, Any]]], params: dict[str, Any]
+) -> list[Model]:
+    """Return the models; find mistakes before the work begins."""
+    models = [make_model(name, settings) for name, settings in plan]
+    known = {name for model in models for name in model.get_params()}
     unknown = set(params) - known
     if unknown:
         raise ParameterError(
             f"none of the models has a parameter {min(unknown)!r}; "
             f"there are {', '.join(sorted(known))}"
         )
+    return models
 
 
 def _sums(trial: Trial, measure: str) -> tuple[Any, evaluate.Statistic] | None:
@@ -170,7 +181,7 @@ def _judged(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
             )  # fmt: skip
             rows = pl.Series("row", [row for row, _ in there], dtype=facts.schema["row"])
             facts = facts.join(scores.with_columns(rows), on="row", how="left")
-    return _complete(facts.with_columns(pl.col("coherence", "stability").fill_nan(None)))
+    return _complete(facts.with_columns(pl.col(_FACTS).fill_nan(None)))
 
 
 def _complete(table: pl.DataFrame) -> pl.DataFrame:

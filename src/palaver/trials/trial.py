@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,8 +42,11 @@ class Parts(NamedTuple):
     test_corpus: Corpus
 
 
-def hold_out(corpus: Corpus, test: float, seed: int) -> Parts:
-    """Split a corpus by conversations, and encode it with the words of the larger part."""
+def hold_out(corpus: Corpus, test: float, seed: int, models: Iterable[Model] = ()) -> Parts:
+    """Split a corpus by conversations, and encode it with the words of the larger part.
+
+    Sentences are found where one of the models needs them.
+    """
     if corpus.n_conversations < _LEAST_CONVERSATIONS:
         raise ParameterError(
             f"some conversations are held out, so at least {_LEAST_CONVERSATIONS} are needed; "
@@ -51,9 +55,11 @@ def hold_out(corpus: Corpus, test: float, seed: int) -> Parts:
     train, held_out = corpus.split(test, seed)
     if not train.n_conversations or not held_out.n_conversations:
         raise ParameterError(f"test={test:g} of {corpus.n_conversations} leaves nothing to test on")
-    known = encode(train)
+    sentences = any(model.needs_sentences for model in models)
+    known = encode(train, sentences=sentences)
     words = known.vocabulary
-    parts = Parts(known, encode(held_out, words), encode(corpus, words), held_out)
+    unseen = encode(held_out, words, sentences=sentences)
+    parts = Parts(known, unseen, encode(corpus, words, sentences=sentences), held_out)
     if not parts.train.n_tokens or not parts.test.n_tokens:
         raise ParameterError("there are too few words to hold some out")
     return parts
@@ -65,9 +71,12 @@ class Trial:
 
     Attributes
     ----------
-    model : Model
+    name : str
+        Of the model.
+    n_classes : int
     seconds : float
-        Of the sweeps of the fit, as if nothing had had to be compiled.
+        Of the sweeps of the fit, as if nothing had had to be compiled; NaN where another
+        process had finished them.
     words_per_second : float
         Of the sweeps after the first, all chains counted.
     held_out, held_out_paper : array of float64, shape (n_conversations, 2), or None
@@ -85,7 +94,8 @@ class Trial:
     cells_shape : (int, int)
     """
 
-    model: Model
+    name: str
+    n_classes: int
     seconds: float
     words_per_second: float
     held_out: NDArray[np.float64] | None
@@ -96,16 +106,6 @@ class Trial:
     cells: csr_array | None = None
     cells_shape: tuple[int, int] = (0, 0)
 
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.model.class_shares_)
-
 
 def try_model(
     name: str,
@@ -115,6 +115,7 @@ def try_model(
     labels: pl.Series | None = None,
     paper: bool = False,
     replies: bool = False,
+    folder: Path | None = None,
     show_progress: Show = "auto",
 ) -> Trial:
     """Fit a model to one part of a corpus and judge it on the other.
@@ -132,21 +133,13 @@ def try_model(
         Whether to score by the paper's protocol, too.
     replies : bool
         Whether to rebuild the replies of the held-out conversations.
+    folder : path, optional
+        Where the fit keeps its checkpoints, so that it can go on after a kill.
     show_progress : bool or "auto"
     """
     model = make_model(name, params)
     likelihood = hasattr(model, "log_likelihoods")
-    clock = [time.perf_counter()]
-    model.fit(
-        parts.train,
-        show_progress=show_progress,
-        callbacks=[lambda sweep, chains: clock.append(time.perf_counter())],
-    )
-    n_sweeps = len(clock) - 1
-    seconds = clock[-1] - clock[0]
-    if n_sweeps > 1:  # the first sweep may have had to compile: it counts as much as the others
-        seconds = max(clock[-1] - clock[1], 1e-9) * n_sweeps / (n_sweeps - 1)
-    speed = parts.train.n_tokens * len(model.chains_) * n_sweeps / max(seconds, 1e-9)
+    pace = _timed_fit(model, parts.train, folder, show_progress)
     test = parts.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
     sequential = scored = parents = None
@@ -161,9 +154,10 @@ def try_model(
             parents = rebuilt(model, parts)
         cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
     return Trial(
-        model,
-        seconds,
-        speed,
+        model.name,
+        len(model.class_shares_),
+        pace * len(model.trace_.filter(chain=0)),
+        parts.train.n_tokens * len(model.chains_) / pace,
         sequential,
         scored,
         mean_coherence(model, parts.both),
@@ -172,6 +166,21 @@ def try_model(
         cells,
         shape,
     )
+
+
+def _timed_fit(model: Any, train: Encoded, folder: Path | None, show_progress: Show) -> float:
+    """Fit a model; return the seconds of a sweep, NaN where there was none to do."""
+    clock = [time.perf_counter()]
+    model.fit(
+        train,
+        folder=folder,
+        show_progress=show_progress,
+        callbacks=[lambda sweep, chains: clock.append(time.perf_counter())],
+    )
+    paces = np.diff(clock)
+    if len(paces) > 1:  # the first sweep may have had to compile
+        paces = paces[1:]
+    return max(float(paces.mean()), 1e-9) if len(paces) else float("nan")
 
 
 def make_model(name: str, params: Mapping[str, Any]) -> Any:
@@ -239,7 +248,7 @@ def _label_cells(model: Any, test: Encoded, labels: pl.Series) -> tuple[csr_arra
     if hasattr(model, "token_classes"):
         classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
     else:
-        largest = model.transform(test, FOLD_SWEEPS).argmax(axis=1)
+        largest = model.message_shares(test, FOLD_SWEEPS).argmax(axis=1)
         classes = np.repeat(largest, np.diff(test.message_offsets))
     tokens = evaluate.labelled_tokens(classes, test.message_offsets, labels)
     lengths = np.diff(test.conversation_offsets)

@@ -72,6 +72,54 @@ def test_the_best_row_and_what_is_beyond_noise(comparison):
     assert models["vi"][1] < comparison.table.filter(model="random", classes=4)["vi"][0]
 
 
+def test_a_stopped_comparison_goes_on(threads, tmp_path, monkeypatch):
+    from palaver.trials import trial
+
+    plan = {"gold": "act", "n_sweeps": 6, "show_progress": False}
+    whole = compare(threads, ["m4", "block-hmm"], [2], **plan)
+    # stopped in the second fit, after its third sweep
+    fit = pv.BlockHMM.fit
+
+    def stopped(model, *data, callbacks, **options):
+        def stop(sweep, chains):
+            if sweep == 3:
+                raise KeyboardInterrupt
+
+        return fit(model, *data, callbacks=[*callbacks, stop], checkpoint_seconds=0, **options)
+
+    monkeypatch.setattr(pv.BlockHMM, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        compare(threads, ["m4", "block-hmm"], [2], folder=tmp_path, **plan)
+    monkeypatch.setattr(pv.BlockHMM, "fit", fit)
+    monkeypatch.setattr(pv.M4, "fit", None)  # it is not fitted again
+    done = []
+    timed = trial._timed_fit
+    monkeypatch.setattr(trial, "_timed_fit", lambda *a: done.append(timed(*a)) or done[-1])
+    resumed = compare(threads, ["m4", "block-hmm"], [2], folder=tmp_path, n_jobs=2, **plan)
+    measured = ["seconds", "words_per_second"]
+    assert resumed.table.drop(measured).equals(whole.table.drop(measured))
+    assert resumed.table["seconds"][:2].is_not_null().all()
+    assert len(done) == 1
+    assert not list(tmp_path.rglob("checkpoint")), "nothing is left that nobody needs"
+    again = compare(threads, ["m4", "block-hmm"], [2], folder=tmp_path, **plan)
+    assert again.table.equals(resumed.table)
+    # other data, other results
+    monkeypatch.undo()
+    other = threads.with_columns(act=threads.table["act"].reverse())
+    assert (
+        compare(other, ["block-hmm"], [2], folder=tmp_path, **plan).table["vi"][0]
+        != (resumed.table["vi"][1])
+    )
+
+
+def test_sentences_and_conversations_are_compared_too(threads):
+    plan = {"gold": "act", "n_sweeps": 3, "n_chains": 1, "show_progress": False}
+    found = compare(threads, ["m4"], [2], segment="sentence", **plan).table
+    assert found["perplexity"][0] > 1
+    found = compare(threads, ["online-lda"], [2], documents="conversation", **plan).table
+    assert found["vi"][0] > 0
+
+
 def test_models_without_words_are_judged_by_labels_alone(comparison):
     row = comparison.table.filter(model="gaussian-hmm", classes=4).row(0, named=True)
     assert row["perplexity"] is row["replies"] is row["stability"] is None
