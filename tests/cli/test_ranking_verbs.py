@@ -65,6 +65,22 @@ def test_people(threads):
     assert len(chained) > 4
 
 
+def test_people_says_whom_it_leaves_out(tmp_path):
+    path = tmp_path / "talk.jsonl"
+    lines = [
+        {"id": "1", "speaker": "ann", "text": "hi"},
+        {"id": "2", "speaker": "dan", "text": "x"},
+    ]
+    lines += [{"id": "3", "reply_to": "1", "speaker": "bob", "text": "hi", "conversation": "c"}]
+    lines += [{"id": f"b{i}", "speaker": "beep", "text": "done", "bot": True} for i in range(5)]
+    rows = [{"conversation": "c", "bot": False, **line} for line in lines]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = call("people", path)
+    assert "Left out: 1 person without any reply and 1 bot; --all" in " ".join(said.split())
+    assert "beep" not in said
+    assert "beep" in call("people", path, "--all")
+
+
 @pytest.mark.parametrize("verb", ["summarize", "people"])
 def test_help_has_examples(verb):
     assert f"palaver {verb} threads.jsonl" in " ".join(call(verb, "--help").split())

@@ -6,7 +6,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import InputError, ParameterError
-from palaver.ranking.people import reply_graph
+from palaver.ranking.people import left_out, reply_graph
 
 
 def corpus_of(*rows):
@@ -34,7 +34,7 @@ def test_reply_graph_by_hand():
 
 def test_facts():
     table = pv.people(SMALL)
-    assert table.columns == ["rank", "speaker", "score", "messages", "conversations",
+    assert table.columns == ["rank", "speaker", "prominence", "messages", "conversations",
                              "replies_received", "replies_given", "around"]  # fmt: skip
     rows = {row["speaker"]: row for row in table.to_dicts()}
     ann, bob, cyd = (rows[name] for name in ("ann", "bob", "cyd"))
@@ -57,6 +57,31 @@ def test_the_list_reaches_into_all_corners():
     table = pv.people(corpus_of(*rows), top=2)
     assert {name.split("-")[0] for name in table["speaker"]} == {"big", "small"}
     assert sum(table["around"]) == 18 - 2
+
+
+def test_prominence_is_time_of_a_walk_and_the_first_has_the_most():
+    table = pv.people(SMALL, weight=0.9)
+    graph = reply_graph(SMALL)[0].toarray()
+    step = 0.9 * graph / graph.sum(axis=1, keepdims=True) + 0.1 * np.array([3, 2, 1]) / 6
+    time = np.linalg.matrix_power(step, 500)[0]
+    rows = dict(zip(table["speaker"], table["prominence"], strict=True))
+    np.testing.assert_allclose([rows[name] for name in ("ann", "bob", "cyd")], time, rtol=1e-9)
+    assert table["prominence"].arg_max() == 0
+
+
+def test_bots_and_people_without_replies_are_left_out_unless_asked():
+    rows = [("x", "1", None, "ann", "a"), ("x", "2", "1", "bob", "b")]
+    rows += [("y", f"b{i}", None, "buildbot", "deployed") for i in range(9)]
+    rows += [("z", "3", None, "dan", "hello"), ("x", "4", "1", "helper", "beep")]
+    marked = [row[3] in ("buildbot", "helper") for row in rows]
+    corpus = corpus_of(*rows).with_columns(bot=pl.Series(marked))
+    assert set(pv.people(corpus)["speaker"]) == {"ann", "bob"}
+    assert left_out(corpus) == (1, 2)
+    assert pv.people(corpus, everyone=True).height == 5
+    assert left_out(SMALL) == (0, 0)
+    only = corpus_of(("x", "1", None, "ann", "a"), ("x", "2", "1", "ann", "b"))
+    with pytest.raises(InputError, match="nobody replies to anybody else"):
+        pv.people(only)
 
 
 def test_mistakes():

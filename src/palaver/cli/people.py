@@ -20,6 +20,9 @@ def run(
     direction: Annotated[
         str, typer.Option(help="both; answered: who gets replies; answering: who gives them.")
     ] = "both",
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Also bots, and people without any reply.")
+    ] = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -36,18 +39,27 @@ def run(
     """
     from palaver.cli.options import read_corpus
     from palaver.cli.output import console, print_json, print_table, working
-    from palaver.ranking.people import people
+    from palaver.ranking.people import left_out, people
 
     corpus = read_corpus(file, format, column, chain=chain)
     with working("ranking people"):
-        table = people(corpus, top, weight, direction)
+        table = people(corpus, top, weight, direction, everyone=everyone)
     if json:
         print_json(table.to_dicts())
     else:
         short = {"conversations": "threads", "replies_received": "answered",
                  "replies_given": "answers"}  # fmt: skip
-        print_table(table.drop("score").rename(short))
+        print_table(table.drop("prominence").rename(short))
         console.print(
             "[dim]answered: replies got; answers: replies written; around: people nearer to this "
             "one than to any other listed.[/]"
         )
+        silent, n_bots = (0, 0) if everyone else left_out(corpus)
+        if silent or n_bots:
+            console.print(f"[dim]Left out: {_said(silent, n_bots)}; --all ranks them, too.[/]")
+
+
+def _said(silent: int, n_bots: int) -> str:
+    people = f"{silent:,} {'person' if silent == 1 else 'people'} without any reply"
+    robots = f"{n_bots:,} bot{'' if n_bots == 1 else 's'}"
+    return " and ".join([people] * (silent > 0) + [robots] * (n_bots > 0))

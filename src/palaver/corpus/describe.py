@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from palaver.corpus.notes import KINDS
 from palaver.corpus.table import Corpus
@@ -44,6 +45,17 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             for kind, count in sorted(corpus.notes.counts.items(), key=_worst_first)
         ],
     }
+
+
+def bots(corpus: Corpus) -> list[str]:
+    """Return the speakers who are no people: those with ``bot`` true in all of their messages."""
+    table = corpus.table
+    if "bot" not in table.columns or table["bot"].dtype != pl.Boolean:
+        return []
+    every = table.drop_nulls("speaker").group_by("speaker", maintain_order=True)
+    marked = every.agg(pl.col("bot").fill_null(False).all()).filter("bot")
+    names: list[str] = marked["speaker"].to_list()
+    return names
 
 
 def _distinct(corpus: Corpus, name: str) -> int:

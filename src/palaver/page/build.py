@@ -12,6 +12,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
@@ -238,7 +239,8 @@ def _corpus_facts(findings: Findings) -> dict[str, Any]:
         "source": name(Path(corpus.source).name),
         "messages": corpus.n_messages,
         "conversations": corpus.n_conversations,
-        "speakers": corpus.table["speaker"].drop_nulls().n_unique(),
+        "speakers": corpus.table["speaker"].drop_nulls().n_unique() - len(bots(corpus)),
+        "bots": len(bots(corpus)),
         "first": str(times.min())[:10] if len(times) else None,
         "last": str(times.max())[:10] if len(times) else None,
         "shown_messages": int(shown.lengths.sum()),

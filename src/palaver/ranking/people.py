@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import sparse
 
+from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
 from palaver.encode.tokens import coded
 from palaver.errors import InputError
-from palaver.params import check, one_of, real, whole
-from palaver.ranking.grasshopper import grasshopper
+from palaver.params import check, flag, one_of, real, whole
+from palaver.ranking.grasshopper import grasshopper, stationary_scores
 
 _LIMITS = {
     "top": whole(1),
     "weight": real(0, 1),
     "direction": one_of("both", "answered", "answering"),
+    "everyone": flag(),
 }
 
 
@@ -62,7 +65,12 @@ def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]
 
 
 def people(
-    corpus: Corpus, top: int = 20, weight: float = 0.95, direction: str = "both"
+    corpus: Corpus,
+    top: int = 20,
+    weight: float = 0.95,
+    direction: str = "both",
+    *,
+    everyone: bool = False,
 ) -> pl.DataFrame:
     """Rank the people of a corpus by prominence and diversity.
 
@@ -78,29 +86,56 @@ def people(
     direction : {"both", "answered", "answering"}
         See :func:`reply_graph`. "answered" looks for people whom others reply to, "answering"
         for those who reply.
+    everyone : bool
+        Also rank bots (column ``bot``) and people who neither got nor gave a reply; how many
+        these are says :func:`left_out`.
 
     Returns
     -------
     polars.DataFrame
-        Columns rank, speaker, score, messages, conversations, replies_received, replies_given
-        (without those to oneself), and around: how many people are nearest to this one, by
-        where walks end.
+        Columns rank, speaker, prominence, messages, conversations, replies_received,
+        replies_given (without those to oneself), and around: how many people are nearest to
+        this one, by where walks end. Prominence is the part of its time that an endless walk
+        along the replies spends with a person, 0 to 1. The first has the most; after that it
+        need not fall from rank to rank, for nearness to those above counts against a person.
     """
-    check("people", _LIMITS, {"top": top, "weight": weight, "direction": direction})
+    given = {"top": top, "weight": weight, "direction": direction, "everyone": everyone}
+    check("people", _LIMITS, given)
     graph, names = reply_graph(corpus, direction)
     facts = _facts(corpus, names)
+    if not everyone:
+        silent, is_bot = _set_aside(corpus, facts)
+        kept = np.flatnonzero(~(silent | is_bot))
+        if not len(kept):
+            raise InputError(
+                "people: nobody replies to anybody else; everyone=True (--all) ranks all the same"
+            )
+        graph, facts = graph[kept][:, kept], facts[kept]
     ranking = grasshopper(graph, facts["messages"].to_numpy(), weight, top)
-    around = np.bincount(ranking.absorbed_by, minlength=len(names)) - 1
+    around = np.bincount(ranking.absorbed_by, minlength=facts.height) - 1
     return facts[ranking.order].select(
         pl.int_range(1, pl.len() + 1).alias("rank"),
         "speaker",
-        pl.Series("score", ranking.scores),
+        pl.Series("prominence", stationary_scores(ranking.walk)[ranking.order]),
         "messages",
         "conversations",
         "replies_received",
         "replies_given",
         pl.Series("around", around[ranking.order]),
     )
+
+
+def left_out(corpus: Corpus) -> tuple[int, int]:
+    """Return how many people without any reply, and how many bots, :func:`people` leaves out."""
+    facts = _facts(corpus, coded(corpus.table["speaker"]).names)
+    silent, is_bot = _set_aside(corpus, facts)
+    return int((silent & ~is_bot).sum()), int(is_bot.sum())
+
+
+def _set_aside(corpus: Corpus, facts: pl.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of each speaker whether they have nothing to do with replies, and whether it is a bot."""
+    silent = (facts["replies_received"] + facts["replies_given"] == 0).to_numpy()
+    return silent, facts["speaker"].is_in(bots(corpus)).to_numpy()
 
 
 def _facts(corpus: Corpus, names: list[str]) -> pl.DataFrame:
