@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from palaver.cli.options import Anonymize, Chain, Column, CorpusOut, File, Format, Json, Strict
+from palaver.cli.options import (
+    Anonymize,
+    Chain,
+    Column,
+    CorpusOut,
+    File,
+    Format,
+    Json,
+    Strict,
+    Where,
+)
 
 NAME = "convert"
 
@@ -11,21 +21,26 @@ def run(
     file: File,
     out: CorpusOut,
     anonymize: Anonymize = False,
+    where: Where = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Convert FILE to OUT, whose name says the format.
+    """Convert FILE to OUT, whose name says the format; all of it, or a part.
 
-    Example: `palaver convert export.zip chat.jsonl --anonymize`
+    A reply to a message that is left out answers what that one answered.
+
+    Example: `palaver convert export.zip chat.jsonl --anonymize --where bot=false`
     """
     from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import console, counted, print_json, working
 
     check_out(out, file)
     corpus = read_corpus(file, format, column, chain=chain, strict=strict)
+    if where:
+        corpus = corpus.filter(*where)
     if anonymize:
         corpus = corpus.anonymized()
     with working(f"writing {out.name}"):

@@ -47,6 +47,15 @@ Column = Annotated[
     list[str] | None,
     typer.Option("--column", help="Our column = the file's, e.g. text=body; may be repeated."),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only messages with this, e.g. bot=false, channel!=random, time>=2002-03; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a file that needs repairs, with the places.")
 ]

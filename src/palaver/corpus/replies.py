@@ -44,4 +44,4 @@ def moved_parents(parents: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np
     places = np.empty(len(order) + 1, np.int32)
     places[order] = np.arange(len(order))
     places[-1] = -1  # so that -1, a start, stays -1
-    return places[parents[order]]
+    return np.asarray(places[parents[order]])

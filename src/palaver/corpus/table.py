@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
 from palaver.corpus.clean import tidy
+from palaver.corpus.filter import condition, kept_messages
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
@@ -165,6 +166,28 @@ class Corpus:
         old = self.parents[rows]
         parents = np.where(old < 0, -1, old + shift).astype(np.int32)
         return replace(self, table=self.table[rows], parents=parents, conversation_offsets=offsets)
+
+    def filter(self, *conditions: pl.Expr | str) -> Corpus:
+        """Return the corpus of the messages that meet all conditions.
+
+        A reply to a message that is left out answers what that one answered.
+
+        Parameters
+        ----------
+        *conditions : polars expression or str
+            Such as ``pl.col("likes") > 3``, ``"bot=false"``, ``"time>=2002-03"`` or
+            ``"channel!="`` (a value is there).
+
+        Examples
+        --------
+        >>> threads = corpus.filter("split=train", ~pl.col("bot"))   # doctest: +SKIP
+        """
+        checks = [condition(c, self.table) if isinstance(c, str) else c for c in conditions]
+        keep = self.table.select(
+            pl.all_horizontal(pl.repeat(True, pl.len()), *checks).fill_null(False)
+        ).to_series()
+        kept = kept_messages(self.table, self.parents, self.conversation_offsets, keep.to_numpy())
+        return replace(self, **kept._asdict())
 
     def split(self, test: float = 0.25, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Split into two corpora of whole conversations, at random.
