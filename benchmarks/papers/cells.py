@@ -95,7 +95,7 @@ class Cells:
             raise ValueError("no shelf was given")
         records = [record for cell in cells if (record := self.stored(cell)) is not None]
         self.shelf.parent.mkdir(parents=True, exist_ok=True)
-        lines = ",\n".join(json.dumps(record, sort_keys=True) for record in records)
+        lines = ",\n".join(json.dumps(record) for record in records)
         _replace(self.shelf, f"[\n{lines}\n]\n")
 
     def _lost(self, cells: Sequence[Cell]) -> set[str]:

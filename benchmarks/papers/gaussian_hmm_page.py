@@ -41,12 +41,13 @@ def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
                 if name.startswith("ablation/")}  # fmt: skip
     lines = [
         _HEAD.format(**results["facts"], n_sweeps=plan.n_sweeps),
-        "## Test part\n",
+        "## What to make of it",
+        *_reading(rows),
+        *_others(rows),
+        "\n## Test part\n",
         *_table(rows, "test"),
         "\nThe paper's numbers, on its test part:\n",
         *_paper(),
-        *_reading(rows),
-        *_others(rows),
         *_times(results),
         "\n## All parts\n",
         *_table(rows, "all"),

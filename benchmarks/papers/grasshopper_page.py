@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,20 +23,17 @@ from benchmarks.papers.grasshopper import (
     WORDS,
     three_groups,
 )
-from benchmarks.papers.pictures import curves, weighted_points
+from benchmarks.papers.pictures import curves, keep, weighted_points
 from palaver.draw.svg import Svg
 from palaver.evaluate import bootstrap, paired_bootstrap
-
-PICTURES = Path(__file__).parents[2] / "docs" / "results"
 
 
 def write(options: Options, results: Mapping[str, Any]) -> str:
     """Return the page's text; pictures are written beside it."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
     suffix = "" if options.size == "full" else f"-{options.size}"
     names = {kind: f"grasshopper{suffix}-{kind}.svg" for kind in ("actors", "toy")}
-    _actors_picture(results["actors"]).save(PICTURES / names["actors"])
-    toy_picture(results["toy"]).save(PICTURES / names["toy"])
+    keep(_actors_picture(results["actors"]), names["actors"])
+    keep(toy_picture(results["toy"]), names["toy"])
     command = "python -m benchmarks.papers grasshopper --data ../shared/data"
     lines = [
         "# GRASSHOPPER: measurements of the paper on free data",
@@ -45,7 +41,8 @@ def write(options: Options, results: Mapping[str, Any]) -> str:
         f"Written by `{command}{' --quick' if suffix else ''}`; seed {SEED}. What it is:"
         " [ranking.md](../ranking.md). Zhu, Goldberg, Van Gael & Andrzejewski (2007).",
         "",
-        *_toy_part(results["toy"], names["toy"]),
+        *_meaning(results),
+        *_toy_part(names["toy"]),
         *_opinosis_part(results),
         *_actors_part(results["actors"], names["actors"]),
         *duc_part(results.get("duc2004")),
@@ -72,7 +69,22 @@ def toy_picture(result: Mapping[str, Any]) -> Svg:
     return weighted_points(points, panels, "Expected visits in three groups of points")
 
 
-def _toy_part(result: Mapping[str, Any], picture: str) -> list[str]:
+def _meaning(results: Mapping[str, Any]) -> list[str]:
+    """Say first what the tables and pictures below show."""
+    toy = results["toy"]
+    return [
+        "## What to make of it",
+        "",
+        f"- **The toy.** The first three items are of {len(set(toy['groups']))} groups; by the"
+        f" stationary distribution alone they are of {len(set(toy['central_groups']))}."
+        f" {100 * toy['own_group']:.1f} % of the points end in the item of their own group.",
+        f"- **Sentences.** {_WHY}",
+        f"- **People.** {_comparison(results['actors'])}",
+        "",
+    ]
+
+
+def _toy_part(picture: str) -> list[str]:
     return [
         "## The toy of figure 1",
         "",
@@ -80,10 +92,6 @@ def _toy_part(result: Mapping[str, Any], picture: str) -> list[str]:
         " visits, numbers the ranked items.",
         "",
         f"![three groups]({picture})",
-        "",
-        f"The first three items are of {len(set(result['groups']))} groups; by the stationary"
-        f" distribution alone they are of {len(set(result['central_groups']))}."
-        f" {100 * result['own_group']:.1f} % of the points end in the item of their own group.",
         "",
     ]
 
@@ -103,15 +111,15 @@ def _opinosis_part(results: Mapping[str, Any]) -> list[str]:
     ]
     for n_words in WORDS:
         lines += _opinosis_tables(results, n_words)
-    return [*lines, *_WHY, ""]
+    return lines
 
 
-_WHY = [
+_WHY = (
     "GRASSHOPPER's first sentence is PageRank's, and in 20 words there is hardly room for a second,"
     " so diversity cannot show there. MMR's relevance is the number of similar sentences, which a"
     " walk divides by the neighbours' degrees: the likely reason for its lead in ROUGE-1 at 20"
-    " words. The paper compares with the systems of DUC 2004 on news, not with MMR.",
-]
+    " words. The paper compares with the systems of DUC 2004 on news, not with MMR."
+)
 
 
 def _opinosis_tables(results: Mapping[str, Any], n_words: int) -> list[str]:
@@ -181,8 +189,6 @@ def _actors_part(result: Mapping[str, Any], picture: str) -> list[str]:
     first = ", ".join(f"{name} ({home}, {n})" for name, home, n in result["first"])
     by_count = ", ".join(f"{name} ({home}, {n})" for name, home, n in result["first_by_count"])
     lines += [
-        "",
-        _comparison(result),
         "",
         f"First by GRASSHOPPER (country, movies): {first}.",
         "",

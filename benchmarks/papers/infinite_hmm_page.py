@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.pictures import curves
-
-_RESULTS = Path(__file__).parents[2] / "docs" / "results"
+from benchmarks.papers.pictures import curves, keep
 
 _INTRO = """# The infinite HMM on newspaper text
 
@@ -30,8 +27,7 @@ fixed 90 states, VI 3.73; DP learned 194 states, VI 4.32, homogeneity 69.4 %. Ga
 sampler with 50 states: VI 4.04. VI is in bits and better if lower; all others are in per cent.
 """
 
-_MEANING = """
-## What to make of it
+_MEANING = """## What to make of it
 
 As in the paper states are parts of speech, finer here and coarser there, and help to parse: chunks
 are found better with states than with words alone, and best with the given tags. On newspaper text
@@ -67,13 +63,14 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
     sweeps = _SWEEPS[size]
     flag = "" if size == "full" else f" --{size}"
     table = _table(results, seconds, "wsj") or _NOT_YET
-    parts = [_INTRO.format(flag=flag, sweeps=sweeps), table, _PAPER]
+    parts = [_INTRO.format(flag=flag, sweeps=sweeps)]
+    if size == "full" and results.keys() >= seconds.keys():
+        parts.append(_MEANING)
+    parts += ["## Newspaper text\n", table, _PAPER]
     parts += [_picture(results, size), _chunks(results), _words(results)]
     other = _table(results, seconds, "ud")
     if other:
         parts += ["\n## Web text\n\nUD English (EWT), against its 49 XPOS tags.\n", other]
-    if size == "full" and results.keys() >= seconds.keys():
-        parts.append(_MEANING)
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
@@ -111,7 +108,7 @@ def _picture(results: Mapping[str, Any], size: str) -> str:
         for name, title in shown.items()
     }
     file = f"infinite_hmm{'' if size == 'full' else '-' + size}.svg"
-    curves(panels, "twentieths of the run", "States and measures by sweep").save(_RESULTS / file)
+    keep(curves(panels, "twentieths of the run", "States and measures by sweep"), file)
     return f"\n![States and measures by sweep]({file})\n\n*Annealing ends at 7.5 of 20.*\n"
 
 

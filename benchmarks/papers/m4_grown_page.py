@@ -1,4 +1,4 @@
-"""The page of M4 beyond the paper: one table a corpus, and what to make of it."""
+"""The page of M4 beyond the paper: what to make of it, and one table a corpus."""
 
 from __future__ import annotations
 
@@ -13,36 +13,41 @@ from palaver.evaluate.bootstrap import bootstrap, paired_bootstrap, perplexity
 
 _HEAD = """# M4 beyond the paper
 
-{command} writes this page. Which extensions of M4
-([what they are](../models/m4.md#beyond-the-paper)) foretell words better, and whose classes agree
-better with acts? {sizes} Conversations are split 75/25 (seed 0); models learn from the 75 %.
-*Perplexity* is that of a word of the 25 % without looking ahead, by particle filters with
-{particles} particles, brackets are 95 % bootstrap intervals over conversations; *p* is that of a
-paired bootstrap against the paper's M4. *VI* (bits, lower is better) and *V, words* compare the
-classes of words with the acts of their sentences (sample) or messages; words without a class are
-left out, *classed* says how many have one. *V, messages* compares the largest class of each message
-with its act. *Topics* is the share of words that went to topics (20 of them). *R-hat* is of the log
-joint after burn-in; *CPU* the seconds of the fit.{missing}
-
-Features are `same_speaker` and `position`. Models see no acts.
+{command} writes this page. Which extensions of M4 ([what they
+are](../models/m4.md#beyond-the-paper)) predict words better, and whose classes agree better with
+acts? {sizes} Conversations are split 75/25 (seed 0); models learn from the 75 %. *Perplexity* is
+that of a word of the 25 % without looking ahead, by particle filters with {particles} particles,
+lower is better; brackets are 95 % bootstrap intervals over conversations; *p* is that of a paired
+bootstrap against the paper's M4. *VI* (bits, lower is better) and *V, words* compare the classes
+of words with the acts of their sentences (sample) or messages; words without a class are left
+out, *classed* says how many have one. *V, messages* compares the largest class of each message
+with its act. *Topics* is the share of words that went to topics (20 of them). *R-hat* is of the
+log joint after burn-in; *CPU* the seconds of the fit. Features are `same_speaker` and `position`.
+Models see no acts. [The words used here](../glossary.md).{missing}
 """
 
 _NOTES = """## What to make of it
 
 **Ties within messages are what M4 lacked.** With `transition="dirichlet"` a message may deviate
 from what its parent predicts, and all of its words do so together. This closes the gap to LDA: on
-every corpus here it foretells words better than the paper's M4 and the block HMM, and as well as
-LDA or better, and more words bear a class: on Switchboard, where the paper's M4 leaves four words
-of five in the background, four of five have one, and its classes of messages agree with acts as the
-block HMM's do.
+every corpus here it predicts words better than the paper's M4 and the block HMM, and as well as
+LDA or better, and more words have a class: on Switchboard, where the paper's M4 leaves four words
+of five in the background, four of five have one, and its classes of messages agree with acts as
+well as the block HMM's.
 
-**Topics** take the words of the matter out of the classes: perplexity falls on the forum, on tweets
-and on Switchboard. Classes agree clearly better with acts on the forum, where threads have a matter
-of their own, and a little better by V (not by VI) on tweets. In calls and meetings, with Dirichlet
-transitions, they do so little or not at all: calls chat about this and that, and the twelve
-meetings are few conversations to learn topics from.
+**Without topics the block HMM is hard to beat.** By *V, words* it is at least as good as an M4 that
+gives each word its class and has no topics, on every corpus here, and clearly better on the forum
+and on Switchboard. With Dirichlet transitions and topics M4 is ahead on the forum, on tweets and in
+meetings; on Switchboard the block HMM stays ahead, and only one class a sentence with topics draws
+level.
 
-**One class a sentence** foretells words best where messages have several sentences, and its
+**Topics** take the words about the subject (printer, password) out of the classes: perplexity falls
+on the forum, on tweets and on Switchboard. Classes agree clearly better with acts on the forum,
+where each thread has a subject of its own, and a little better by V (not by VI) on tweets. In calls
+and meetings, with Dirichlet transitions, they gain little or nothing: callers chat about all sorts
+of things, and twelve meetings are few conversations to learn topics from.
+
+**One class a sentence** predicts words best where messages have several sentences, and its
 classes of words agree well with the acts of sentences. The class of a message as a whole is then
 less well defined on the forum (*V, messages*): a greeting or thanks may be its largest part.
 
@@ -60,8 +65,8 @@ and small differences between rows are not to be trusted.
 
 So Dirichlet transitions are [the default](../models/m4.md#the-default-is-not-the-papers); rows
 without the word are the paper's, `transition="softmax"`, whose sweep is
-[faster](../performance.md#m4-beyond-the-paper). Topics are not the default, for they make classes
-acts only where conversations have a matter of their own; there these results advise
+[faster](../performance.md#m4-beyond-the-paper). Topics are not the default, because they turn
+classes into acts only where conversations differ in subject; there these results advise
 `M4(topics=20)`, and `M4(segment="sentence", topics=20)` for acts of sentences.
 """
 
@@ -80,7 +85,8 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
             "collapsed samplers, the best chain is the model.",
             particles=m4_grown.N_PARTICLES,
             missing=f" {missing} of {len(names)} rows are not computed yet." if missing else "",
-        )
+        ),
+        _NOTES,
     ]
     for name, source in plan.sources.items():
         rows = {
@@ -93,7 +99,7 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
             used = "" if n is None else f", the first {n} conversations"
             parts.append(f"## {name}{used}\n\n{_table(rows)}\n")
     found = replies_text(results)
-    return "\n".join([*parts, *[found] * bool(found), _NOTES])
+    return "\n".join([*parts, found]) if found else "\n".join(parts)
 
 
 def _table(rows: Mapping[str, Any]) -> str:

@@ -35,13 +35,14 @@ corpora that are at hand. {sizes} Conversations are split
 75/25 (seed 0); everything but *Classes against acts* is measured on the 25 %. All three models have
 the background of section 5.3, unless the table says *no background*. Fits are collapsed samplers,
 the best chain by log joint is the model. Brackets are 95 % bootstrap intervals over conversations;
-*p* is that of a paired bootstrap of M4 against the block HMM.{missing}
+*p* is that of a paired bootstrap of M4 against the block HMM.
+[The words used here](../glossary.md).{missing}
 """
 
 _PAPER = """## Perplexity, the paper's protocol
 
 {n_sweeps} sweeps on the test conversations with frozen parameters, mean of the last ten. A word is
-scored by the class shares that its parent's sampled classes foretell; in LDA by those of its own
+scored by the class shares that its parent's sampled classes predict; in LDA by those of its own
 message, which has seen the word. *Uniform* is the size of the vocabulary: words drawn at random.
 *Whole messages* scores all words of a message by one class.
 """
@@ -75,7 +76,7 @@ largest share of each message against its act.
 
 _NOTES = """## What to make of it
 
-As in the paper, M4 foretells words better than the block HMM where both mix classes word by word,
+As in the paper, M4 predicts words better than the block HMM where both mix classes word by word,
 at every K, and LDA, whose shares have seen the words, better than both; and M4 rebuilds replies
 better on r-help and 4forums, where messages are long.
 
@@ -91,7 +92,7 @@ HMM's one class and LDA's shares do, and words of a message do go together, the 
 it is. For the same reason M4's classes of single words agree less with acts, which belong to
 whole sentences and messages. That this is the reason was tested: with
 `transition="dirichlet"`, where every message has shares of its own around what its parent
-foretells, the same model falls under the block HMM in perplexity on every corpus tried, and its VI
+predicts, the same model falls under the block HMM in perplexity on every corpus tried, and its VI
 falls too ([M4 beyond the paper](m4_grown.md)). The paper saw a lower VI of M4 on CNET's forum;
 another one a lower V-measure of M4 than of the block HMM on Switchboard, as here.
 
@@ -114,6 +115,8 @@ def page_text(options: Options, kept: Cells, results: Results) -> str:
     note = f" {missing} of the run's cells are not computed yet." if missing else ""
     parts = [
         _HEAD.format(command=command, sizes=sizes, missing=note),
+        _NOTES,
+        "## The corpora\n",
         *_corpora(options, kept, results, done),
         _PAPER.format(n_sweeps=plan.fold_sweeps),
         *_perplexities(plan, results, "paper"),
@@ -125,7 +128,6 @@ def page_text(options: Options, kept: Cells, results: Results) -> str:
         *_acts(plan, results),
         "## Convergence\n\nOf the log joint after burn-in: R-hat over chains, effective samples.\n",
         *_fits(plan, results),
-        _NOTES,
     ]
     return "\n".join(parts)
 

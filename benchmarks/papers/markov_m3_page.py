@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers import Options
-from benchmarks.papers.pictures import traces
+from benchmarks.papers.pictures import keep, traces
 
 _PICTURE = "markov_m3-online.svg"
-_RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 _NAMES = {
     "lda-vb": "LDA, variational",
@@ -26,10 +24,12 @@ _NAMES = {
 
 _MEANING = [
     "",
-    "So the paper's order holds against CTM, against LDA by Gibbs sampling up to K = 50 and mostly "
+    "## What to make of it",
+    "",
+    "The paper's order holds against CTM, against LDA by Gibbs sampling up to K = 50 and mostly "
     "to 100, and at K = 20 against all. Against variational LDA with learned priors and the same "
     "start M3 is level up to K = 50 and up to 3 % behind beyond. Two things explain most of it, by "
-    "the tables below: with the same topics both foretell alike, so that the walk adds little to "
+    "the tables below: with the same topics both predict alike, so that the walk adds little to "
     "what a document's own words say; and the start of the topics matters more than the model, "
     "which an LDA from random topics with a fixed word prior does not show.",
 ]
@@ -42,7 +42,7 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
         "# Markov M3 against LDA, CTM and HDP", "",
         f"`python -m benchmarks.papers markov_m3 --data ../shared/data{size}`, seed 0. A tenth "
         "of the documents is for testing; of these, all models see the same 90 % of the words and "
-        "foretell the rest. Our models learn their priors, tomotopy's have a word prior of 0.01 "
+        "predict the rest. Our models learn their priors, tomotopy's have a word prior of 0.01 "
         "and give the mean of ten samples of a document's shares; variational LDA and M3 begin "
         "with as many sweeps of Gibbs sampling and go over the documents equally often. The paper: "
         "M3 below LDA and CTM everywhere. The word prior of that start was chosen by the test "
@@ -52,7 +52,9 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
     if missing:
         lines += ["", f"{len(names) - len(missing)} of {len(names)} cells are computed; the same "
                   "command goes on with the others."]  # fmt: skip
-    lines += _perplexities(results) + _findings(results) + _online(results)
+    findings = _findings(results)
+    lines += _MEANING if findings else []
+    lines += _perplexities(results) + findings + _online(results)
     lines += _sensitivity(results) + _tags(results)
     return "\n".join(lines) + "\n"
 
@@ -105,7 +107,7 @@ def _findings(results: Mapping[str, Any]) -> list[str]:
     lines = ["", "## M3 beside the others", "", "Perplexity of M3 less that of another model, in "
              "per cent of it; below zero, M3 is better. One run each, so a per cent or two may "
              "be chance.", "", *lines]  # fmt: skip
-    return lines + _MEANING + _bounds(results) + _swaps(results) + _starts(results)
+    return lines + _bounds(results) + _swaps(results) + _starts(results)
 
 
 def _bounds(results: Mapping[str, Any]) -> list[str]:
@@ -132,14 +134,14 @@ def _swaps(results: Mapping[str, Any]) -> list[str]:
     if not found:
         return []
     sources = ("lda-vb", "m3", "lda-gibbs")
-    lines = ["", "Are the topics better, or what is made of them? Models foretell with each "
+    lines = ["", "Are the topics better, or what is made of them? Models predict with each "
              "other's topics; M3 then has even transitions."]  # fmt: skip
     for (corpus, _, n_topics), result in found:
         lines += ["", f"| {corpus}, {n_topics} topics | of variational LDA | of M3 | of LDA by "
                   "Gibbs sampling |", "|---|---|---|---|"]  # fmt: skip
         for kind in ("lda-vb", "m3"):
             numbers = [f"{result[f'{kind} with topics of {source}']:,.0f}" for source in sources]
-            lines.append(f"| foretold by {_NAMES[kind]} | {' | '.join(numbers)} |")
+            lines.append(f"| predicted by {_NAMES[kind]} | {' | '.join(numbers)} |")
     return lines
 
 
@@ -185,9 +187,7 @@ def _online(results: Mapping[str, Any]) -> list[str]:
     if not panels:
         return []
     label = "Mean log probability of a held-out word over documents seen"
-    svg = str(traces(panels, "documents seen", label))
-    _RESULTS.mkdir(parents=True, exist_ok=True)
-    (_RESULTS / _PICTURE).write_text(svg, encoding="utf-8")
+    keep(traces(panels, "documents seen", label), _PICTURE)
     head = ["", "## Online", "",
             "Mean log probability of a held-out word after so many documents, both from the same "
             "random topics, batches of 500, rate (10 + t)^-0.75, priors learned. M3's first "
@@ -233,7 +233,7 @@ def _betas(results: Mapping[str, Any]) -> list[str]:
 
 
 def _tags(results: Mapping[str, Any]) -> list[str]:
-    """Return the table of foretold newsgroups."""
+    """Return the table of predicted newsgroups."""
     rows = [(name.split("/")[2:], result) for name, result in results.items() if "/tags/" in name]
     if not rows:
         return []

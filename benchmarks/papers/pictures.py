@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,14 @@ from palaver.draw.svg import Svg, tag, words
 
 WIDTH, HEIGHT = 360.0, 250.0
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 36.0
+#: Where pictures lie: beside the pages.
+FOLDER = Path(__file__).parents[2] / "docs" / "results"
+
+
+def keep(picture: Svg, name: str) -> None:
+    """Write a picture beside the pages."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    picture.save(FOLDER / name)
 
 
 def _text(text: str, x: float, y: float, anchor: str = "start", size: float = 11.0) -> str:

@@ -27,6 +27,11 @@ def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
         f"{'' if options.size == 'full' else f' --{options.size}'}.",
         "",
         _INTRODUCTION,
+        "## What to make of it",
+        "",
+        *_verdict(results),
+        "",
+        _METHODS,
         "## Accuracy",
         "",
         *_accuracy(results),
@@ -35,8 +40,6 @@ def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
         "## Against the best baseline",
         "",
         *_gains(results),
-        "",
-        *_verdict(results),
         "",
         "## Calibration",
         "",
@@ -76,6 +79,10 @@ _INTRODUCTION = """\
 Messages stand in the order of their times; who answers whom is hidden. *Accuracy* is the share of
 messages with the right parent, where a start is right as a start. *Choices* leaves out the first
 message of each conversation, whose start is no finding. Intervals (95 %) resample conversations.
+"""
+
+_METHODS = """\
+## Data and methods
 
 Splits: the official ones of ubuntu-irc and rumoureval2017, else 75 % of the conversations to learn
 from and 25 % to be judged on (seed 0); of molweni only the dialogues that share no message
@@ -89,7 +96,7 @@ set by hand (`CONVENTIONS` in `palaver/threads/places.py`). Which features there
 of the untrained method, were chosen with all five corpora in view; the number of hidden units of
 the trained ranker and their penalty on held-out fifths of the training parts. *Linear* is the
 trained ranker without hidden units (`hidden=0`), alone and with the score of a model as one more
-feature. *M4 alone* and *block HMM alone* take the candidate whose classes foretell those of the
+feature. *M4 alone* and *block HMM alone* take the candidate whose classes predict those of the
 message best (10 classes, 150 sweeps on about 2,500 messages of the training part); the paper's own
 search is in [m4.md](m4.md).
 """
@@ -178,7 +185,7 @@ def _verdict(results: dict[str, Any]) -> list[str]:
         + (f" but {short}." if short else ".")
         + f" Untrained is above the better of previous and first message on {above} of "
         f"{len(untrained)}, and {untrained[worst]:+.1f} at worst ({worst}). What a model of words "
-        f"adds to the other evidence is beyond noise {adds}: names, turns and shared words tell "
+        f"adds to the other evidence is beyond noise {adds}: names, turns and shared words say "
         f"more than classes do. The models were not fitted for channels.{note if missing else ''}",
     ]
 

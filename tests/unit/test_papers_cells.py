@@ -1,10 +1,14 @@
 """Cells of the papers' experiments: kept by their settings, resumable."""
 
+import importlib
 import json
 import time
+from pathlib import Path
 
 import pytest
 
+from benchmarks.papers import Options, pictures
+from benchmarks.papers.__main__ import EXPERIMENTS, ROOT
 from benchmarks.papers.cells import Cell, Cells
 
 
@@ -128,3 +132,17 @@ def test_processor_time_is_that_of_all_threads_and_attempts(tmp_path):
     idle = Cell("idle", {"x": 1}, lambda folder: time.sleep(0.3))
     cells.run([idle])
     assert cells.processor_seconds([idle]) < 0.25 < cells.seconds([idle])
+
+
+#: The page of M4 needs the corpora for its baselines.
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "m4"])
+def test_pages_are_what_the_shelf_says(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    module = importlib.import_module(EXPERIMENTS[name])
+    kept = Cells(tmp_path, Path(pictures.__file__).parent / "results" / f"{name}.json")
+    options = Options(tmp_path)
+    text = module.page(options, kept, kept.results(module.cells(options, kept)))
+    written = (ROOT / "docs" / "results" / f"{name}.md").read_text("utf-8")
+    assert text == written, f"refresh with python -m benchmarks.papers {name} --page"
+    for picture in tmp_path.glob("*.svg"):
+        assert picture.read_text() == (ROOT / "docs/results" / picture.name).read_text()

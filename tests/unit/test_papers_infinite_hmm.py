@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.papers import Options, infinite_hmm_page
+from benchmarks.papers import Options, pictures
 from benchmarks.papers import infinite_hmm as experiment
 from benchmarks.papers.cells import Cells
 
@@ -17,7 +17,7 @@ def tiny(monkeypatch, tmp_path):
         SENTENCES, [None] * 24 + TAGS[24:], 6, 8, tuple(CHUNKS), (["D", "N", "V"],) * 8
     )
     monkeypatch.setattr(experiment, "corpus", lambda data, name, size: text)
-    monkeypatch.setattr(infinite_hmm_page, "_RESULTS", tmp_path)
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
     return text
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.papers import Options, markov_m3_page
+from benchmarks.papers import Options, pictures
 from benchmarks.papers import markov_m3 as experiment
 from benchmarks.papers.cells import Cells
 from palaver.encode.documents import documents_of
@@ -25,7 +25,7 @@ def tiny(monkeypatch):
 
 
 def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(markov_m3_page, "_RESULTS", tmp_path / "pictures")
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path / "pictures")
     words = np.random.default_rng(1).dirichlet(np.full(20, 0.3), 3)
     peer = SimpleNamespace(get_count_by_topics=lambda: [300, 300, 300], eta=0.01)
     monkeypatch.setattr(experiment, "fit_tomotopy", lambda *given: (peer, [0, 1, 2], words))
