@@ -154,15 +154,23 @@ def _method(kind: type, name: str, bullet: str) -> str:
 
 
 def _call(value: Any) -> str:
-    """Return the names of what a function takes, defaults left out."""
+    """Return the names of what a function takes, with defaults that can be read."""
     parts = []
     for parameter in inspect.signature(value).parameters.values():
         if parameter.name in ("self", "cls"):
             continue
         star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        optional = (parameter.default is not parameter.empty and "=...") or ""
-        parts.append(f"{star}{parameter.name}{optional}")
+        parts.append(f"{star}{parameter.name}{_default(parameter.default)}")
     return f"({', '.join(parts)})"
+
+
+def _default(value: Any) -> str:
+    """Return a default as it would be written, or dots where that says nothing or too much."""
+    if value is inspect.Parameter.empty:
+        return ""
+    plain = value is None or isinstance(value, bool | int | float | str | tuple)
+    written = repr(value).replace("'", '"')
+    return f"={written}" if plain and len(written) <= 24 else "=..."
 
 
 def _first(text: str | None) -> str:
