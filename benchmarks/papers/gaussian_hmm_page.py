@@ -236,6 +236,9 @@ is said.
 GloVe has 100 dimensions here, the paper's 300. The vectors of one-letter words and contractions
 (*i*, *a*, *don't*, ...) are not GloVe's, which our file lacks, but estimates that come with the
 data. {coverage:.1%} of the tokens have a vector.
+Utterances without a word, nearly all of the act *x* (something other than words is heard), are
+given to the models as zero vectors here, so that every utterance is judged, as in the paper;
+`fit(corpus)` leaves them out.
 
 F1 and V1 count only together: one state for everything has a high F1, one state an utterance a
 high V1.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +42,7 @@ class Utterances:
     Attributes
     ----------
     vectors : array of float64, shape (n_messages, M)
+        Of the messages that have one: those without a known word are left out.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     words : sparse array, shape (n_messages, n_words)
         How often each word occurs in each utterance; no columns where words are not known.
@@ -49,6 +51,8 @@ class Utterances:
         Of the vectors and the conversations.
     coverage : float
         Share of the tokens whose words have vectors.
+    heard : array of bool, shape (n,), optional
+        Which of all messages have a vector; all if not given.
     """
 
     vectors: NDArray[np.float64]
@@ -56,11 +60,31 @@ class Utterances:
     words: sparse.csr_array
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary([], np.zeros(0, np.int64)))
     coverage: float = float("nan")
+    heard: NDArray[np.bool_] | None = None
 
     @property
     def n_messages(self) -> int:
         """Number of utterances."""
         return len(self.vectors)
+
+    def only(self, heard: NDArray[np.bool_]) -> Utterances:
+        """Leave out messages without a vector: what is before and after them is adjacent then."""
+        if heard.all():
+            return self
+        before = np.concatenate(([0], np.cumsum(heard, dtype=np.int64)))
+        return replace(
+            self, vectors=self.vectors[heard], words=self.words[np.flatnonzero(heard)],
+            conversation_offsets=before[self.conversation_offsets], heard=heard,
+        )  # fmt: skip
+
+    def spread(self, values: NDArray[Any], silent: ArrayLike) -> NDArray[Any]:
+        """Return one row for each of all messages, ``silent`` where there is no vector."""
+        if self.heard is None:
+            return values
+        rows = np.empty((len(self.heard), *values.shape[1:]), values.dtype)
+        rows[:] = silent
+        rows[self.heard] = values
+        return rows
 
     @property
     def fingerprint(self) -> str:
@@ -130,6 +154,10 @@ class WordPooling:
     word_weights: NDArray[np.float64]
     centre: NDArray[np.float64]
     pooling: str
+
+    def hears(self, encoded: Encoded) -> NDArray[np.bool_]:
+        """Return which messages have a word that counts, (n_messages,)."""
+        return np.asarray(word_counts(encoded) @ (self.word_weights > 0) > 0)
 
     def __call__(self, encoded: Encoded) -> NDArray[np.float64]:
         """Return the vectors of all messages, (n_messages, M)."""
@@ -233,6 +261,11 @@ def sentence_vectors(
     if len(found) != n_messages:
         raise ParameterError(f"there are {len(found):,} vectors for {n_messages:,} messages")
     return found
+
+
+def with_text(corpus: Corpus) -> NDArray[np.bool_]:
+    """Return which messages have a text of more than spaces, (n_messages,)."""
+    return (corpus.table["text"].fill_null("").str.strip_chars() != "").to_numpy()
 
 
 def utterance_vectors(

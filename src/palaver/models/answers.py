@@ -109,22 +109,30 @@ class Answers:
         """Return the share of each class in each message; :meth:`transform` where these are it."""
         return self.transform(corpus, n_sweeps)
 
+    def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
+        """Return which messages the model can say something of, (n_messages,).
+
+        Those with a known word; what is said of others does not come from themselves.
+        """
+        return np.diff(self._encode(corpus).message_offsets) > 0
+
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns class, class_probability and share_0, share_1, ...
 
         ``class`` is the one with the largest share of a message, ``class_probability`` that
-        share; both are null for messages without a known word. Write the result with
+        share; all are null for messages without a known word. Write the result with
         :meth:`Corpus.write`.
         """
-        encoded = self._encode(corpus)
-        shares = self.message_shares(corpus if self.needs_texts else encoded, n_sweeps)
-        silent = pl.Series(np.diff(encoded.message_offsets) == 0)
+        read = corpus if self.needs_texts else self._encode(corpus)
+        shares = self.message_shares(read, n_sweeps)
+        silent = pl.Series(~self.known_messages(read))
         columns = {
-            "class": pl.Series(shares.argmax(axis=1).astype(np.int64)).set(silent, None),
-            "class_probability": pl.Series(shares.max(axis=1)).set(silent, None),
+            "class": pl.Series(shares.argmax(axis=1).astype(np.int64)),
+            "class_probability": pl.Series(shares.max(axis=1)),
         }
         columns |= {f"share_{k}": pl.Series(shares[:, k]) for k in range(shares.shape[1])}
-        return corpus.with_columns(**columns)
+        known = {name: column.set(silent, None) for name, column in columns.items()}
+        return corpus.with_columns(**known)
 
     def shares(
         self,
@@ -169,9 +177,9 @@ class Answers:
 
         self._check_fitted()
         check_shares(corpus, by, top=top, unit=unit, level=level, seed=seed)
-        encoded = self._encode(corpus)
-        known = np.diff(encoded.message_offsets) > 0
-        shares = self.message_shares(corpus if self.needs_texts else encoded, n_sweeps)
+        read = corpus if self.needs_texts else self._encode(corpus)
+        known = self.known_messages(read)
+        shares = self.message_shares(read, n_sweeps)
         return shares_table(shares, corpus, known,
                             by=by, top=top, unit=unit, level=level, seed=seed)  # fmt: skip
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Utterances, cut_vectors
-from palaver.encode.utterances import WordPooling, sentence_vectors, word_counts
+from palaver.encode.utterances import WordPooling, sentence_vectors, with_text, word_counts
 from palaver.errors import ParameterError
 from palaver.kernels.chains import chain_posteriors
 from palaver.models.answers import FOLD_SWEEPS
@@ -80,10 +80,12 @@ class VectorAnswers(Model):
             encoded = self._encode(X)
             found, words = self._source(encoded), word_counts(encoded)
             offsets = np.asarray(encoded.conversation_offsets)
-            return Utterances(found, offsets, words, encoded.vocabulary)
+            data = Utterances(found, offsets, words, encoded.vocabulary)
+            return data.only(self._source.hears(encoded))
         if callable(self._source) and isinstance(X, Corpus):
             found = sentence_vectors(X, self._source, X.n_messages)
-            return Utterances.of_arrays(found, np.diff(X.conversation_offsets))
+            data = Utterances.of_arrays(found, np.diff(X.conversation_offsets))
+            return data.only(with_text(X))
         raise ParameterError(
             f"{type(self).__name__}: fitted on an array, so new utterances are needed as one: "
             "predict_proba(X, lengths)"
@@ -103,14 +105,23 @@ class VectorAnswers(Model):
         Returns
         -------
         array of float64, shape (n, n_acts)
+            A message without a vector has the shares of all utterances, for nothing is known
+            of it.
         """
-        return self._posteriors(self._new(X, lengths))[0]
+        data = self._new(X, lengths)
+        return data.spread(self._posteriors(data)[0], self.class_shares_)
 
     def predict(
         self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
     ) -> NDArray[np.int64]:
-        """Return the likeliest act of each utterance, (n,)."""
-        return np.asarray(self.predict_proba(X, lengths).argmax(axis=1))
+        """Return the likeliest act of each utterance, (n,); -1 for those without a vector."""
+        data = self._new(X, lengths)
+        return data.spread(self._posteriors(data)[0].argmax(axis=1), -1)
+
+    def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
+        """Return which messages have a vector, (n_messages,)."""
+        data = self._new(corpus, None)
+        return np.ones(data.n_messages, bool) if data.heard is None else data.heard
 
     def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood of all utterances, states summed out."""

@@ -18,6 +18,7 @@ from palaver.encode.utterances import (
     WordPooling,
     learn_pooling,
     sentence_vectors,
+    with_text,
     word_counts,
     word_vectors_of,
 )
@@ -53,7 +54,7 @@ class VectorModel(VectorAnswers):
         The act that each state belongs to.
     states_ : array of int16, shape (n_messages,)
         The likeliest act of each utterance that the model was fitted on; a state of its own
-        unless states were joined.
+        unless states were joined; -1 for messages without a vector, which are left out.
     means_ : array of float64, shape (n_states, M)
         Of the states, before they were joined.
     covariances_ : array of float64
@@ -177,7 +178,8 @@ class VectorModel(VectorAnswers):
         if callable(source) or isinstance(source, np.ndarray):
             corpus = X if isinstance(X, Corpus) else None
             found = sentence_vectors(corpus, source, encoded.n_messages)
-            return Utterances(found, offsets, words, vocabulary), source
+            data = Utterances(found, offsets, words, vocabulary)
+            return (data.only(with_text(corpus)) if corpus else data), source
         params = self.get_params()
         known = word_vectors_of(encoded, source)
         pooling = learn_pooling(
@@ -185,14 +187,18 @@ class VectorModel(VectorAnswers):
             unit=params["unit"], whiten=params["whiten"],
         )  # fmt: skip
         coverage = known.coverage(encoded)
-        return Utterances(pooling(encoded), offsets, words, vocabulary, coverage), pooling
+        data = Utterances(pooling(encoded), offsets, words, vocabulary, coverage)
+        return data.only(pooling.hears(encoded)), pooling
 
     def check_data(self, encoded: Any) -> None:
         """Refuse data from which nothing can be learned."""
         if isinstance(encoded, Encoded):
             super().check_data(encoded)
         elif not encoded.n_messages:
-            raise CorpusError(f"{type(self).__name__}: there are no vectors")
+            raise CorpusError(
+                f"{type(self).__name__}: there are no vectors"
+                + (", for no word of the messages has one" if encoded.heard is not None else "")
+            )
 
     def _sampler(self, data: Utterances) -> str:
         params = self.get_params()
@@ -257,7 +263,7 @@ class VectorModel(VectorAnswers):
         self.states_ = np.zeros(0, np.int16)
         super()._learn(fit, schedule, data, seed)
         shares, _ = self._posteriors(data)
-        self.states_ = shares.argmax(axis=1).astype(np.int16)
+        self.states_ = data.spread(shares.argmax(axis=1).astype(np.int16), -1)
         counts = np.asarray((data.words.T @ shares).T)
         totals = counts.sum(axis=1, keepdims=True)
         overall = data.vocabulary.counts / max(data.vocabulary.counts.sum(), 1)

@@ -41,6 +41,10 @@ class Annotator(Protocol):
         """Return class shares of messages."""
         ...
 
+    def known_messages(self, corpus: Any) -> NDArray[np.bool_]:
+        """Return which messages the model can say something of."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Findings:
@@ -130,9 +134,9 @@ def gather(
     order = in_order(summary)
     encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
     lengths = np.diff(encoded.message_offsets)
-    speaking = lengths > 0
     of_messages = getattr(model, "message_shares", model.transform)
     read = corpus if getattr(model, "needs_texts", False) else encoded
+    speaking = model.known_messages(read)
     shares = of_messages(read)[:, order] * speaking[:, None]
     same = learned_from(encoded)
     own_shares = summary.class_shares[order] if same else _by_words(shares, lengths)

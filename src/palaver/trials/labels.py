@@ -81,7 +81,7 @@ def judge(
         levels["words"] = tokens.found, tokens.gold, conversation[tokens.message]
     seen = corpus if model.needs_texts else encoded
     largest = model.message_shares(seen, n_sweeps).argmax(axis=1)
-    largest[np.diff(encoded.message_offsets) == 0] = -1
+    largest[~model.known_messages(seen)] = -1
     pairs = evaluate.message_labels(labels)
     levels["messages"] = largest[pairs.message], pairs.label, conversation[pairs.message]
     scores = [
