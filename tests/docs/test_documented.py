@@ -8,6 +8,7 @@ import pytest
 
 import palaver
 from palaver.cli import app
+from palaver.corpus.names import ALIASES
 from palaver.corpus.notes import KINDS
 from palaver.corpus.readers import FORMATS
 from palaver.models.registry import MODELS, TAGGERS, model_class, tagger_class
@@ -22,6 +23,13 @@ def test_every_format_and_every_kind_of_dirt_is_documented():
         assert f"**{known.name}**" in text, known.name
     for kind, (severity, words) in KINDS.items():
         assert f"| `{kind}` | {severity} | {words} |" in text, kind
+
+
+def test_every_known_name_of_a_column_is_documented():
+    text = (DOCS / "your_data.md").read_text()
+    for ours, aliases in ALIASES.items():
+        listed = ", ".join(f"`{alias}`" for alias in aliases)
+        assert f"| `{ours}` | {listed} |" in text, ours
 
 
 def test_every_verb_has_an_example():
