@@ -24,6 +24,7 @@ from palaver.cli import (
     tag,
     topics,
     train_tagger,
+    transitions,
 )
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ for verb in (
     convert,
     fit,
     topics,
+    transitions,
     shares,
     evaluate,
     compare,

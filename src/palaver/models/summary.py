@@ -114,6 +114,50 @@ class ModelSummary:
             return None
         return relative(following, self.class_shares, answered)
 
+    def follow_ups(self, answered: NDArray[np.float64] | None = None) -> pl.DataFrame | None:
+        """Return what follows what as a table; None for a model without transitions.
+
+        Parameters
+        ----------
+        answered : array of float64, shape (n_classes,), optional
+            Replies to each class, as for :meth:`effects`.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row for each pair: source (a class, or "start"), target, share (of what follows
+            the source), usual (of what follows anything), times (their ratio), replies (to the
+            source; null where they are not known). Large sources first, then by times.
+        """
+        following, effects = self.next_shares(), self.effects(answered)
+        if following is None or effects is None:
+            return None
+        n_classes = len(self.class_shares)
+        known = answered is None or answered >= least_replies(answered)
+        counts = [None] * n_classes if answered is None else answered.tolist()
+        names = ["start", *np.argsort(-self.class_shares, kind="stable").astype(str)]
+        rows = pl.DataFrame(
+            {
+                "source": np.repeat([*map(str, range(n_classes)), "start"], n_classes),
+                "target": np.tile(np.arange(n_classes), n_classes + 1),
+                "share": following.ravel(),
+                "usual": (following / effects).ravel(),
+                "times": effects.ravel(),
+                "replies": pl.Series(
+                    np.repeat(np.array([*counts, None], dtype=object), n_classes).tolist(),
+                    dtype=pl.Float64,
+                ),
+            }
+        )
+        judged = np.append(np.broadcast_to(known, n_classes), True)
+        rows = rows.filter(pl.Series(np.repeat(judged, n_classes)))
+        return rows.sort(
+            pl.col("source").replace_strict({name: i for i, name in enumerate(names)}),
+            pl.col("times"),
+            descending=[False, True],
+            maintain_order=True,
+        )
+
     def classes(self, n_words: int = 8) -> pl.DataFrame:
         """Return one row a class, the largest first: class, share, its telling words."""
         words = (

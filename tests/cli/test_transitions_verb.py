@@ -1,0 +1,72 @@
+"""``palaver transitions``."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from support.verbs import call, fails
+
+import palaver as pv
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("follow")
+    pv.sample(60).write(folder / "threads.jsonl")
+    call("fit", "block-hmm", folder / "threads.jsonl", "--classes", 3, "--sweeps", 60,
+         "--out", folder / "run")  # fmt: skip
+    return folder / "run"
+
+
+def test_the_table_is_the_model(run, tmp_path):
+    output = call("transitions", run, "--out", tmp_path / "x.csv", "--least", 1)
+    assert "(start)" in output
+    table = pl.read_csv(tmp_path / "x.csv", schema_overrides={"source": pl.String})
+    model = pv.load(run)
+    following = model.summary().next_shares()
+    for source, target, share, usual, times, replies in table.iter_rows():
+        row = 3 if source == "start" else int(source)
+        assert share == pytest.approx(following[row, target])
+        assert times == pytest.approx(share / usual)
+        assert (replies is None) == (source == "start")
+    judged = table.filter(pl.col("source") != "start")
+    counted = judged.group_by("source").agg(pl.col("replies").first())["replies"].sum()
+    assert counted <= (pv.read(run.parent / "threads.jsonl").parents >= 0).sum() + 1e-6
+    # usual is the average over what is answered
+    weights = judged.group_by("source", maintain_order=True).agg(pl.col("replies").first())
+    if weights.height == 3:
+        order = weights["source"].cast(int).to_numpy()
+        mean = np.average(following[order], axis=0, weights=weights["replies"])
+        usual = judged.filter(source=judged["source"][0]).sort("target")["usual"]
+        np.testing.assert_allclose(usual, mean)
+    assert json.loads(call("transitions", run, "--json"))[0]["source"] == "start"
+    call("transitions", run, "--out", tmp_path / "x.svg")
+    assert ElementTree.fromstring((tmp_path / "x.svg").read_text()).tag.endswith("svg")
+
+
+def test_it_fits_a_narrow_terminal(run, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", 60)
+    output = call("transitions", run, "--top", 1, "--least", 1)
+    assert all(len(line) <= 60 for line in output.splitlines())
+
+
+def test_models_and_files_that_cannot(run, tmp_path):
+    call("fit", "lda", run.parent / "threads.jsonl", "--classes", 2, "--sweeps", 2,
+         "--out", tmp_path / "lda")  # fmt: skip
+    assert "lda does not learn what follows what" in fails("transitions", tmp_path / "lda")
+    assert "x.csv or x.parquet" in fails("transitions", run, "--out", tmp_path / "x.txt")
+    output = call("transitions", run, "--least", 99)
+    assert "No class is followed by another 99 times" in output
+
+
+def test_talk_has_steps_instead_of_replies(tmp_path):
+    pv.sample(30).write(tmp_path / "threads.jsonl")
+    talk = pl.read_ndjson(tmp_path / "threads.jsonl").drop("reply_to")
+    talk.write_ndjson(tmp_path / "talk.jsonl")
+    call("fit", "gaussian-hmm", tmp_path / "talk.jsonl", "--set", "n_states=3", "--sweeps", 5,
+         "--out", tmp_path / "run")  # fmt: skip
+    rows = json.loads(call("transitions", tmp_path / "run", "--json"))
+    assert len({row["source"] for row in rows}) > 1
+    assert all(row["replies"] is None for row in rows)
