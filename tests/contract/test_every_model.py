@@ -182,12 +182,28 @@ def test_a_finished_run_goes_on(name, encoded, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_run_is_not_continued_with_other_parameters_or_data(name, encoded, tmp_path):
+def test_a_run_is_not_continued_with_other_parameters_or_data(name, corpus, encoded, tmp_path):
     make(name).fit(encoded, folder=tmp_path)
     with pytest.raises(StoreError, match=f"{model_class(name).size_parameter} = 3, not 4"):
         make(name, n_classes=4).fit(encoded, folder=tmp_path)
     with pytest.raises(StoreError, match="data"):
         make(name).fit(encode(pv.sample(30)), folder=tmp_path)
+    with pytest.raises(StoreError, match="data"):  # the same texts, other words of them
+        make(name).fit(encode(corpus, min_count=3), folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["lda", "gaussian-hmm", "online-lda"])
+def test_numbers_of_numpy_are_kept_as_pythons(name, encoded, tmp_path):
+    make(name, n_sweeps=np.int64(12), n_classes=np.int64(3)).fit(encoded, folder=tmp_path)
+    assert estimates(pv.load(tmp_path)) == estimates(make(name).fit(encoded, folder=tmp_path))
+
+
+def test_what_a_folder_cannot_keep_shows_before_the_work(encoded, tmp_path):
+    swept = []
+    model = make("lda", max_seconds=float("inf"))
+    with pytest.raises(StoreError, match=r"cannot keep this .*max_seconds"):
+        model.fit(encoded, folder=tmp_path, callbacks=[lambda *_: swept.append(1)])
+    assert not swept
 
 
 CHILD = """

@@ -112,6 +112,9 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, fitted, tmp_
     assert again.trace_.equals(whole.trace_)
     with pytest.raises(StoreError, match="data"):
         make(name).fit(pv.sample(30), folder=tmp_path)
+    acts = corpus.table["act"]
+    with pytest.raises(StoreError, match="labels of the data"):
+        make(name).fit(corpus.with_columns(act=acts.shift(1, fill_value=acts[0])), folder=tmp_path)
 
 
 def test_scikit_learns_manners(name, corpus):

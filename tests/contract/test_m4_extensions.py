@@ -1,6 +1,7 @@
 """What every extension of M4 must do beside what every model must."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 import palaver as pv
 from palaver.encode import encode
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import CorpusError, ParameterError, StoreError
 from palaver.fit import Interrupted
 
 SMALL = {"n_classes": 3, "n_sweeps": 8, "random_state": 1}
@@ -114,6 +115,38 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, encoded, tmp_path):
     with pytest.raises((Interrupted, KeyboardInterrupt)):
         pv.M4(**params).fit(encoded, folder=tmp_path, checkpoint_seconds=0, callbacks=[stop])
     assert estimates(pv.M4(**params).fit(encoded, folder=tmp_path)) == whole
+
+
+def rotated(coded):
+    return replace(coded, codes=np.roll(coded.codes, 1))
+
+
+def with_labels(data, name):
+    return replace(data, labels={**data.labels, name: rotated(data.labels[name])})
+
+
+CHANGES = {
+    "labels": ("labels", lambda data: with_labels(data, "some")),
+    "topics": ("features", lambda data: with_labels(data, "topic")),
+    "speakers": ("features", lambda data: replace(data, speakers=rotated(data.speakers))),
+    "parents": ("parents", lambda data: replace(data, other_parents=np.array([[2, 0]], np.int32))),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_run_is_not_continued_with_other_conditions(what, encoded, tmp_path):
+    name, change = CHANGES[what]
+    params = {**SMALL, **EXTENSIONS[name], "n_sweeps": 2}
+    pv.M4(**params).fit(encoded, folder=tmp_path)
+    with pytest.raises(StoreError, match=f"{name} of the data"):
+        pv.M4(**params).fit(change(encoded), folder=tmp_path)
+
+
+def test_a_block_hmm_is_not_continued_with_other_labels(encoded, tmp_path):
+    model = pv.BlockHMM(n_classes=14, labels="some", n_sweeps=2)
+    model.fit(encoded, folder=tmp_path)
+    with pytest.raises(StoreError, match="labels of the data"):
+        model.fit(with_labels(encoded, "some"), folder=tmp_path)
 
 
 def test_seed_words_and_labels_name_classes(corpus):

@@ -51,6 +51,19 @@ def test_second_save_replaces_and_leaves_no_old_files(folder):
     assert len(list(folder.glob("arrays-*"))) == 1
 
 
+def test_numbers_of_numpy_are_kept_as_pythons(tmp_path):
+    save(tmp_path, "model", {"n": np.int64(3), "deep": [{"x": np.float32(0.5)}]}, {})
+    assert load(tmp_path).content == {"n": 3, "deep": [{"x": 0.5}]}
+
+
+def test_content_that_json_cannot_hold_leaves_the_folder_as_it_was(folder):
+    for content in ({"n": {1, 2}}, {"n": float("nan")}):
+        with pytest.raises(StoreError, match="cannot keep this"):
+            save(folder, "model", content, {})
+    assert load(folder).content["name"] == "x"
+    assert len(list(folder.glob("arrays-*"))) == 1
+
+
 def test_objects_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Object arrays"):
         save(tmp_path, "model", {}, {"bad": np.array([{}], dtype=object)})

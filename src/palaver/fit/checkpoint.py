@@ -52,7 +52,7 @@ class Checkpoints:
     def __init__(self, folder: str | Path, every_seconds: float, identity: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self.every_seconds = every_seconds
-        self.identity = identity
+        self.identity = store.plain(identity)  # what cannot be kept shows before the first sweep
         self._schedule: Schedule | None = None
         self._begin = self._last = time.monotonic()
         # seconds that the last one took, and all of them, gathering included

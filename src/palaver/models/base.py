@@ -25,6 +25,7 @@ from palaver.models.looks import Looks
 from palaver.models.manners import Manners
 from palaver.parallel import Arrays, Engine, Executor, LocalExecutor
 from palaver.params import Limit, either, nothing, real, whole
+from palaver.store.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from palaver.models.summary import ModelSummary
@@ -235,9 +236,26 @@ class Model(Manners, Answers, Looks):
             raise CorpusError(f"{type(self).__name__}: the messages hold no words")
 
     def _identity(self, data: Any, seed: int) -> dict[str, Any]:
-        """Return what must be equal for a checkpoint to be continued."""
-        kept = {k: v for k, v in self.get_params().items() if k not in _NOT_IDENTITY}
-        return {"model": self.name, "random_state": seed, **kept, "data": data.fingerprint}
+        """Return what must be equal for a checkpoint to be continued.
+
+        A parameter that a folder cannot keep shows here, before the work.
+        """
+        params = store.plain({**self.get_params(), "random_state": seed})
+        kept = {k: v for k, v in params.items() if k not in _NOT_IDENTITY}
+        read = {
+            f"{name} of the data": fingerprint_of(*parts)
+            for name, parts in self._reads(data).items()
+        }
+        return {"model": self.name, "random_state": seed, **kept, "data": data.fingerprint, **read}
+
+    def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
+        """Return by name what a fit reads of its data beyond what their fingerprint is made of.
+
+        That of a corpus is made of ids, replies and texts. The words that texts became count by
+        their numbers alone, for hashing every token of a large corpus would read all of it.
+        """
+        words = data.vocabulary
+        return {"vocabulary": (words.words, words.counts, data.n_tokens)}
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         """Set the learned attributes."""

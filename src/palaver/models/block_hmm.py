@@ -32,6 +32,7 @@ from palaver.models.guided import (
     class_names,
     fixed_classes,
     known_classes,
+    labels_read,
     packed_names,
     seed_counts,
     unpacked_names,
@@ -155,6 +156,9 @@ class BlockHMM(Reconstructs, ThreadModel):
                 self.seed_words, float(self.seed_weight), data, engine.n_columns
             )
         return engine
+
+    def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
+        return {**super()._reads(data), **labels_read(self.labels, self.class_names_, data)}
 
     def _make_engine(self, n_words: int, sampler: str) -> BlockHMMEngine:
         alpha = None if self.alpha == "learn" else float(self.alpha)

@@ -85,6 +85,15 @@ def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> ND
     return fixed
 
 
+def labels_read(
+    labels: str | None, names: Sequence[str], data: Encoded
+) -> dict[str, Sequence[Any]]:
+    """Return what a guided fit reads of its data beyond the words; see ``Model._reads``."""
+    if labels is None:
+        return {}
+    return {"labels": (list(names), fixed_classes(labels, names, data))}
+
+
 def packed_names(names: Sequence[str]) -> NDArray[np.uint8]:
     """Return names of classes as bytes of JSON, for the store."""
     return np.frombuffer(json.dumps(list(names)).encode(), np.uint8).copy()

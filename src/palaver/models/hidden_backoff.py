@@ -10,7 +10,6 @@ Ji & Bilmes (2006); equations and what was found out about them in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -41,7 +40,6 @@ from palaver.models.tagged import (
     choose_words,
     coded_factors,
     factor_values,
-    fingerprint_of,
     label_names,
 )
 from palaver.params import Limit
@@ -204,7 +202,6 @@ class HiddenBackoffTagger(Decoding):
         }
         vocabulary = choose_words(encoded, self.min_count, self.end)
         coded = coded_factors(values, self.factor_values_)
-        self._mark = fingerprint_of(encoded, labels, codes, *coded.values())
         whole = as_sentences(encoded, vocabulary, codes, coded, encoded.fingerprint)
         return whole.take(whole.tags >= 0)
 
@@ -262,9 +259,14 @@ class HiddenBackoffTagger(Decoding):
         if not (encoded.tokens > self.end).any() and not (encoded.tokens == 0).any():
             raise CorpusError(f"{type(self).__name__}: the labelled messages hold no words")
 
-    def _identity(self, data: Any, seed: int) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(json.dumps(super()._identity(data, seed)))
-        return {**found, "data": self._mark}  # the labels and factors, too
+    def _reads(self, data: Sentences) -> dict[str, Sequence[Any]]:
+        places = (data.message_offsets, data.conversation_offsets)  # of the labelled messages
+        found = {**super()._reads(data), "labels": (self.tags_, data.tags, *places)}
+        if self.factors:
+            found["factors"] = (self.factor_values_, *data.factors.values())
+        if self.speaker_change:
+            found["speakers"] = (data.changes,)
+        return found
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Sentences, seed: int) -> None:
         """Take the last globals as the model; add what the tags alone say."""

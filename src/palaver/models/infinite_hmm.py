@@ -256,8 +256,9 @@ class InfiniteHMM(InfiniteAnswers):
             raise CorpusError(f"{type(self).__name__}: the sentences hold unknown words; encode "
                               "them without a vocabulary to learn from them")  # fmt: skip
 
-    def _identity(self, data: Any, seed: int) -> dict[str, Any]:
-        return {**super()._identity(data, seed), "labels": self._tags.fingerprint}
+    def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
+        found, tags = super()._reads(data), self._tags
+        return {**found, "labels": (tags.names, tags.groups, tags.sets)} if tags.n_tags else found
 
     @property
     def transition_steps(self) -> str:  # type: ignore[override]

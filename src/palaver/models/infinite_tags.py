@@ -6,7 +6,6 @@ tag has an even prior; given the positions in it, it is even over the tags that 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,14 +36,6 @@ class Tags:
     def none(cls) -> Tags:
         """Return no labels at all."""
         return cls(np.zeros(0, np.int32), np.zeros((1, 0), bool))
-
-    @property
-    def fingerprint(self) -> str:
-        """A short hash: equal labels, equal fingerprint; empty without labels."""
-        if not self.n_tags:
-            return ""
-        content = self.groups.tobytes() + self.sets.tobytes() + "\n".join(self.names).encode()
-        return hashlib.blake2b(content, digest_size=16).hexdigest()
 
     @property
     def n_tags(self) -> int:

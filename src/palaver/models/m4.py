@@ -27,6 +27,7 @@ from palaver.models.guided import (
     class_names,
     fixed_classes,
     is_words,
+    labels_read,
     seed_counts,
 )
 from palaver.models.m4_conditions import Columns, attach, unlink
@@ -234,6 +235,16 @@ class M4(Reconstructs, ThreadModel):
                 self.seed_words, float(self.seed_weight), data, engine.n_columns
             )
         return engine  # type: ignore[return-value]
+
+    def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
+        found = {**super()._reads(data), **labels_read(self.labels, self.class_names_, data)}
+        if self.features:
+            found["features"] = (self.columns_.sources, self.columns_.matrix(data))
+        if self.parents == "all":
+            found["parents"] = (data.other_parents,)
+        if self.needs_sentences:
+            found["sentences"] = (data.sentence_offsets,)
+        return found
 
     def _make_engine(self, n_words: int, sampler: str) -> M4Engine | GeneralEngine:
         common = self._engine_arguments(n_words, sampler)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -234,11 +233,3 @@ def coded_factors(
         index = {value: number for number, value in enumerate(known[name])}
         coded[name] = np.array([index.get(value, -1) for value in column], np.int32)
     return coded
-
-
-def fingerprint_of(encoded: Encoded, *parts: Any) -> str:
-    """Return a name for data and how they are used."""
-    digest = hashlib.blake2b(encoded.fingerprint.encode(), digest_size=16)
-    for part in parts:
-        digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
-    return digest.hexdigest()

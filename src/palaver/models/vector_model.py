@@ -200,6 +200,9 @@ class VectorModel(VectorAnswers):
                 + (", for no word of the messages has one" if encoded.heard is not None else "")
             )
 
+    def _reads(self, data: Utterances) -> dict[str, Sequence[Any]]:
+        return {}  # vectors and conversations, of which the fingerprint is made
+
     def _sampler(self, data: Utterances) -> str:
         params = self.get_params()
         if params["n_states"] is None:

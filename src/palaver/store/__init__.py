@@ -1,6 +1,6 @@
 """Arrays and a JSON manifest on disk: atomic, checked, mapped; knows no model, never pickle."""
 
-from palaver.store.folder import Stored, is_stored, load, save
+from palaver.store.folder import Stored, is_stored, load, plain, save
 from palaver.store.lock import locked
 
-__all__ = ["Stored", "is_stored", "load", "locked", "save"]
+__all__ = ["Stored", "is_stored", "load", "locked", "plain", "save"]

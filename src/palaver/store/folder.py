@@ -57,6 +57,27 @@ class Stored:
     fell_back: bool = False
 
 
+def plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON part of a folder as it comes back from there: numpy's numbers as Python's.
+
+    Raises
+    ------
+    StoreError
+        JSON cannot hold it.
+    """
+    try:
+        found = json.loads(json.dumps(content, allow_nan=False, default=_plain_number))
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"a folder cannot keep this ({error}): {content!r:.200}") from error
+    return dict(found)
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r:.60} is a {type(value).__name__}")
+
+
 def is_stored(folder: str | Path) -> bool:
     """Whether a folder has a manifest."""
     return (Path(folder) / MANIFEST).is_file()
@@ -78,13 +99,14 @@ def save(
         Made if missing; what it held before is replaced.
     kind : str
     content : mapping
-        Anything JSON can hold.
+        Anything JSON can hold, and numpy's numbers.
     arrays : mapping of str to array
         Any dtype but objects.
     keep_previous : bool
         Keep the generation before, to fall back on if this one gets damaged.
     """
     folder = Path(folder)
+    content = plain(content)
     generation = f"arrays-{secrets.token_hex(6)}"
     try:
         with explained(folder):
