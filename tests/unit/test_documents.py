@@ -1,6 +1,7 @@
 """Documents, their mini-batches, and what models of documents do with them."""
 
 import gzip
+import tempfile
 
 import networkx as nx
 import numpy as np
@@ -136,7 +137,7 @@ def test_a_bag_of_words_streams_as_it_is_read(counts, tmp_path, monkeypatch):
     np.testing.assert_array_equal(by_file.class_words_, by_hand.class_words_)
 
 
-def test_folders_and_files_of_conversations_stream_too(counts, tmp_path):
+def test_folders_and_files_of_conversations_stream_too(counts, tmp_path, monkeypatch):
     documents_of(counts).write(tmp_path / "documents")
     straight = pv.MarkovM3(**QUICK).fit_stream(counts, batch_size=20)
     mapped = pv.MarkovM3(**QUICK).fit_stream(tmp_path / "documents", batch_size=20)
@@ -149,6 +150,10 @@ def test_folders_and_files_of_conversations_stream_too(counts, tmp_path):
         for source in (corpus, tmp_path / "encoded", file)
     )
     assert of_corpus.n_sweeps_ == 3
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    url = (tmp_path / "documents").as_uri()
+    fetched = pv.MarkovM3(**QUICK).fit_stream(url, batch_size=20)
+    np.testing.assert_array_equal(fetched.class_words_, straight.class_words_)
     np.testing.assert_array_equal(of_folder.class_words_, of_corpus.class_words_)
     np.testing.assert_array_equal(of_file.class_words_, of_corpus.class_words_)
 
@@ -205,6 +210,37 @@ def test_partial_fit_goes_on_also_after_saving(counts, tmp_path):
     again.partial_fit(counts[40:], total_documents=60)
     np.testing.assert_array_equal(again.class_words_, straight.class_words_)
     assert again.trace_.equals(straight.trace_)
+
+
+def test_partial_fit_goes_on_from_the_best_chain(counts, tmp_path):
+    model = pv.OnlineLDA(4, start_sweeps=0, n_sweeps=2, n_chains=4, random_state=4).fit(counts)
+    assert model.best_chain_ != 0
+    before = model.class_words_
+    model.partial_fit(counts, rate=1e-9)  # next to nothing
+    np.testing.assert_allclose(model.class_words_, before, atol=1e-6)
+    assert (model.sampler_, model.fingerprint_, model.n_sweeps_) == ("stochastic", "", 1)
+    model.save(tmp_path)
+    again = pv.load(tmp_path).partial_fit(counts)
+    assert again.trace_.equals(model.partial_fit(counts).trace_)
+    assert again.n_sweeps_ == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("tau", -5.0), ("kappa", -2.0), ("total_documents", -5), ("rate", 0.0), ("rate", 2.0)],
+)
+def test_partial_fit_checks_its_numbers(name, value, counts):
+    model = pv.OnlineLDA(4)
+    with pytest.raises(ParameterError, match=f"OnlineLDA: {name} must be"):
+        model.partial_fit(counts, **{name: value})
+    assert not hasattr(model, "chains_")
+
+
+def test_a_batch_without_words_begins_nothing(counts):
+    model = pv.OnlineLDA(4)
+    with pytest.raises(CorpusError, match="no words"):
+        model.partial_fit(np.zeros((3, 4)))
+    assert not hasattr(model, "chains_")
 
 
 def test_topics_and_their_graph_are_found(model):

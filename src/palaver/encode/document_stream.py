@@ -20,6 +20,7 @@ from palaver.encode.documents import Documents, documents_of
 from palaver.encode.tokens import Encoded
 from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import FormatError, ParameterError
+from palaver.store.remote import local_folder
 
 _BLOCK = 4 << 20  # bytes of a file that are parsed at a time
 _SCHEMA = {"document": pl.Int64, "word": pl.Int64, "count": pl.Float64}
@@ -53,9 +54,12 @@ class DocumentSource(Protocol):
 def document_source(
     source: Any, vocabulary: Vocabulary | Sequence[str] | None = None, unit: str = "message"
 ) -> DocumentSource:
-    """Say how documents are to be had from a path, data in memory, or an iterable of data."""
+    """Say how documents are to be had from a path, data in memory, or an iterable of data.
+
+    A URL is that of a folder which ``Documents.write`` or ``Encoded.write`` made.
+    """
     if isinstance(source, str | Path):
-        return _of_path(Path(source), vocabulary, unit)
+        return _of_path(local_folder(source), vocabulary, unit)
     known = isinstance(source, np.ndarray | Documents | Encoded) or hasattr(source, "tocsr")
     if known or hasattr(source, "table"):
         return InMemory.of(documents_of(source, vocabulary, unit))

@@ -74,7 +74,7 @@ def run_stream(
     executor: Executor,
     *,
     seed: int,
-    rates: Rates,
+    rate: Callable[[int], float],
     total: Callable[[int], float],
     callbacks: Sequence[StreamCallback] = (),
 ) -> tuple[Globals, list[dict[str, float]]]:
@@ -92,7 +92,8 @@ def run_stream(
         From a batch to its shards.
     executor : Executor
     seed : int
-    rates : Rates
+    rate : callable
+        From the number of a step, counted from 1, to its rate, such as ``Rates().at``.
     total : callable
         From the number of documents seen so far to the number there are.
     callbacks : sequence of callable
@@ -105,13 +106,13 @@ def run_stream(
             continue
         seen += batch.n_documents
         step = int(shared.arrays["steps"]) + 1
-        rate = rates.at(step)
+        move = rate(step)
         scale = max(total(seen) / batch.n_documents, 1.0)
         shared, kept = stream_step(
-            engine, shared, cut(batch), executor, seed=seed, rate=rate, scale=scale
+            engine, shared, cut(batch), executor, seed=seed, rate=move, scale=scale
         )
         local = float(kept["terms"][: engine.n_document_terms].sum()) / batch.n_tokens
-        info = {"log_joint": local, "documents": float(seen), "rate": rate}
+        info = {"log_joint": local, "documents": float(seen), "rate": move}
         trace.append(info)
         asked = [callback(step, info, shared) for callback in callbacks]
         if any(asked):

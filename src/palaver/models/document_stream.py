@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ _STREAM_LIMITS = {
     "tau": real(0),
     "kappa": real(above=0.5, high=1.0),
     "total_documents": either(whole(1), nothing()),
+    "rate": either(real(above=0, high=1), nothing()),
 }
 
 
@@ -73,9 +74,10 @@ class DocumentStream(Model):
 
         Parameters
         ----------
-        source : path, scipy sparse matrix, Corpus, Encoded, Documents or iterable of these
+        source : path, URL, scipy sparse matrix, Corpus, Encoded, Documents or iterable of these
             A path is a bag of words in UCI form, read as it streams by, or a folder that
-            ``Documents.write`` or ``Encoded.write`` made, mapped from disk.
+            ``Documents.write`` or ``Encoded.write`` made, mapped from disk; a URL is that of such
+            a folder.
         batch_size : int
             Documents a step. What an iterable yields is a batch as it is.
         passes : int
@@ -101,7 +103,7 @@ class DocumentStream(Model):
         self._begin_stream(stream.vocabulary, topics)
         total = total_documents or stream.n_documents
         batches = stream.batches(batch_size, passes, self.seed_)
-        return self._stream(batches, Rates(tau, kappa), total, callbacks, executor)
+        return self._stream(batches, Rates(tau, kappa).at, total, callbacks, executor)
 
     def partial_fit(
         self,
@@ -115,6 +117,8 @@ class DocumentStream(Model):
         vocabulary: Vocabulary | Sequence[str] | None = None,
     ) -> Self:
         """Take one step with one mini-batch; the first call sets the vocabulary.
+
+        After :meth:`fit` it goes on from the best chain; what is learned is one chain then.
 
         Parameters
         ----------
@@ -130,17 +134,19 @@ class DocumentStream(Model):
         vocabulary : sequence of str, optional
         """
         self.check_params()
-        if not hasattr(self, "chains_"):
-            documents = self._documents(X, vocabulary)
-            self._begin_stream(documents.vocabulary, None)
-        else:
-            documents = self._known_documents(X)
+        check(type(self).__name__, _STREAM_LIMITS,
+              {"tau": tau, "kappa": kappa, "total_documents": total_documents,
+               "rate": rate})  # fmt: skip
+        is_first = not hasattr(self, "chains_")
+        documents = self._documents(X, vocabulary) if is_first else self._known_documents(X)
         self.check_data(documents)
-        rates = Rates(tau, kappa)
-        if rate is not None:
-            check(type(self).__name__, {"rate": real(above=0, high=1)}, {"rate": rate})
-            rates = _Constant(float(rate))
-        return self._stream([documents], rates, total_documents, ())
+        if is_first:
+            self._begin_stream(documents.vocabulary, None)
+
+        def rate_of(step: int) -> float:
+            return Rates(tau, kappa).at(step) if rate is None else float(rate)
+
+        return self._stream([documents], rate_of, total_documents, ())
 
     def _begin_stream(self, vocabulary: Vocabulary, topics: NDArray[np.float64] | None) -> None:
         """Set what a model has before its first step."""
@@ -157,28 +163,28 @@ class DocumentStream(Model):
             shared = engine.start_from(given)
         self._keep_globals([shared])
         self.n_sweeps_ = self.burn_in_ = self.n_seen_ = 0
-        self.sampler_, self.fingerprint_ = "stochastic", ""
         self._steps = []
 
     def _stream(
         self,
         batches: Any,
-        rates: Any,
+        rate: Callable[[int], float],
         total: int | None,
         callbacks: Sequence[Any],
         executor: Executor | None = None,
     ) -> Self:
         """Take a step a batch and set what is learned."""
         engine = self._make_engine(len(self.vocabulary_))
+        self.sampler_, self.fingerprint_ = "stochastic", ""  # of no data that could be named
         before = self.n_seen_
         shared, trace = run_stream(
             engine,
-            Globals("fresh", self.chains_[0]),
+            Globals("fresh", self.chains_[self.best_chain_]),
             batches,
             lambda batch: cut_documents(batch, STREAM_SHARD),
             executor or LocalExecutor(self.get_params()["n_jobs"]),
             seed=self.seed_,
-            rates=rates,
+            rate=rate,
             total=lambda seen: float(total or before + seen),
             callbacks=callbacks,
         )
@@ -195,14 +201,3 @@ class DocumentStream(Model):
         self.chains_ = [dict(chain.arrays) for chain in shared]
         self.best_chain_, self.draws_ = best, {}
         self._set_estimates()
-
-
-class _Constant(Rates):
-    """One rate for all steps."""
-
-    def __init__(self, rate: float) -> None:
-        object.__setattr__(self, "delay", rate)
-
-    def at(self, step: int) -> float:
-        """Return the rate."""
-        return self.delay
