@@ -1,11 +1,15 @@
 """``palaver report`` from a run folder."""
 
+import html
 import json
+import re
+import shlex
 
 import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli.commands import fit_command
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +34,25 @@ def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):
     assert str(threads.parent) not in page
     assert "not those that the model learned from" not in page
     assert "that it has learned from" in page
+
+
+def test_page_says_how_the_run_was_fitted(threads, tmp_path):
+    """The command is made from what the run stored, and it makes the same run again."""
+    asked = ["--classes", 2, "--sweeps", 6, "--chains", 2, "--seed", 5, "--set", "omega=0.25",
+             "--set", "background=message", "--min-count", 3, "--chain"]  # fmt: skip
+    call("fit", "m4", threads, *asked, "--out", tmp_path / "one")
+    call("report", tmp_path / "one", "--out", tmp_path / "page.html")
+    page = html.unescape((tmp_path / "page.html").read_text())
+    command = shlex.split(re.search(r"^(?:<pre><code>)?palaver (fit .*)$", page, re.M)[1])
+    assert command[:3] == ["fit", "m4", "threads.jsonl"]
+    assert command[-2:] == ["--out", "one"]
+    call(*command[:2], threads, *command[3:-1], tmp_path / "again")
+    one, again = pv.load(tmp_path / "one"), pv.load(tmp_path / "again")
+    assert {**one.get_params(), "n_jobs": 1} == {**again.get_params(), "n_jobs": 1}
+    assert one.class_words_.tobytes() == again.class_words_.tobytes()
+    hidden = fit_command(tmp_path / "one", one.get_params(), anonymize=True)
+    assert "threads" not in hidden
+    assert fit_command(tmp_path / "nothing", {}) is None
 
 
 def check_that_other_verbs_know_the_name(run, name, folder):

@@ -24,6 +24,7 @@ def run(
     """
     from palaver.cli import runs
     from palaver.cli.check import show
+    from palaver.cli.commands import fit_command
     from palaver.cli.fit import report
     from palaver.cli.output import console, folding
     from palaver.corpus.describe import describe
@@ -55,6 +56,7 @@ def run(
             out / "report.html",
             foretell=False,  # compiling what it takes would be a third of the demo
             command=command_line(["report", str(out)]),
+            fit_command=fit_command(out, model.get_params()),
         )
     report(model, out, json)
     if not json:

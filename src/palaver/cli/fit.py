@@ -125,7 +125,9 @@ def run(
         fitted.check_data(encoded)
         warn_of_missing_replies(fitted, encoded)
         reading = {"format": format, "column": column, "chain": chain}
-        encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading)
+        words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
+        words = {name: value for name, value in words.items() if value is not None}
+        encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading, words)
     try:
         with executor_of(executor, workers, address, folder) as where:
             fitted.fit(

@@ -57,6 +57,7 @@ def run(
     Example: `palaver report run/ --out report.html --names names.json`
     """
     from palaver.cli import runs
+    from palaver.cli.commands import fit_command
     from palaver.cli.output import console, folding, print_json, working
     from palaver.encode import encode
     from palaver.models import load
@@ -83,6 +84,7 @@ def run(
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
             max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
+            fit_command=fit_command(folder, summary.params, anonymize=anonymize),
         )  # fmt: skip
     kept = names is not None and runs.keep_names(folder, names, summary)
     if json:

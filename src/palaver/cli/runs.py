@@ -34,8 +34,9 @@ def begin(
     encoded: Encoded,
     source: str,
     reading: dict[str, Any] | None = None,
+    words: dict[str, Any] | None = None,
 ) -> Encoded:
-    """Write what a run needs to be resumed by itself, and how its file was read.
+    """Write what a run needs to be resumed by itself, how its file was read and words chosen.
 
     Returns the data as they were written, mapped from disk: what is in memory can be let go.
     """
@@ -48,7 +49,7 @@ def begin(
         )
     check_new(folder)
     encoded.write(folder / "data")
-    write_settings(folder, model, source, reading or {})
+    write_settings(folder, model, source, reading or {}, words=words or {})
     return Encoded.open(folder / "data")
 
 

@@ -170,7 +170,7 @@ class ModelSummary:
         return shares.join(words, on="class", how="left").sort("share", descending=True)
 
 
-def replies_to(shares: NDArray[np.float64], parents: NDArray[np.int64]) -> NDArray[np.float64]:
+def replies_to(shares: NDArray[np.float64], parents: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return how many replies there are to each class.
 
     A message counts for each of its classes by their shares, once for each reply that has
@@ -180,7 +180,7 @@ def replies_to(shares: NDArray[np.float64], parents: NDArray[np.int64]) -> NDArr
     ----------
     shares : array of float64, shape (n_messages, n_classes)
         Zero in messages without words.
-    parents : array of int64, shape (n_messages,)
+    parents : array of int, shape (n_messages,)
     """
     rows = np.flatnonzero((parents >= 0) & (shares.sum(axis=1) > 0))
     return np.asarray(shares[parents[rows]].sum(axis=0))

@@ -59,6 +59,7 @@ def report(
     max_messages: int = MAX_MESSAGES,
     max_characters: int = MAX_CHARACTERS,
     command: str | None = None,
+    fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
 ) -> Path:
     """Write one HTML file about what people do in a corpus.
@@ -86,6 +87,8 @@ def report(
         How much the page's reader may carry; see :mod:`palaver.page.embed`.
     command : str, optional
         What made the page, for its last section.
+    fit_command : str, optional
+        What fitted the model, for the same.
     rebuilder : ThreadRebuilder, optional
         Its replies can be seen beside the given ones in the page's reader.
 
@@ -109,7 +112,7 @@ def report(
     findings = gather(model, corpus, max_messages, max_characters, test, foretell, shown_as)
     given = read_names(names, findings.summary)
     html = render(findings, given, anonymized=anonymize, title=title, command=command,
-                  rebuilder=rebuilder)  # fmt: skip
+                  fit_command=fit_command, rebuilder=rebuilder)  # fmt: skip
     path = Path(path)
     with replace_file(path) as target:
         target.write_text(html, encoding="utf-8")
@@ -123,6 +126,7 @@ def render(
     anonymized: bool = False,
     title: str | None = None,
     command: str | None = None,
+    fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
 ) -> str:
     """Return the page's text."""
@@ -136,7 +140,7 @@ def render(
     rows = rows_of(findings.corpus, findings.shown)
     rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
     chunks, index = pack_threads(
-        part, findings.shown, findings.shares[rows], findings.marks, rebuilt
+        part, findings.shown, findings.shares[rows], findings.marks, rebuilt, anonymized=anonymized
     )
     style, script = _style(), _script()
     wording = wording_of(findings.summary)
@@ -161,7 +165,7 @@ def render(
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
         steps=findings.summary.transition_steps,
         wording=wording,
-        settings=make_settings(findings, command, anonymized),
+        settings=make_settings(findings, command, fit_command, anonymized),
         noun=wording.noun,
         taught=findings.summary.names is not None,
         data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)

@@ -9,11 +9,13 @@ the same sample; the page says how much is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from palaver import rng
@@ -24,6 +26,7 @@ from palaver.page.text import MAX_TEXT, name, to_json, visible
 
 MAX_MESSAGES, MAX_CHARACTERS = 20_000, 5_000_000
 _CHUNK_CHARACTERS = 150_000  # texts that are unpacked together when one of them is opened
+_STAMP = re.compile(r"\d{9,}(\.\d+)?")  # seconds since 1970
 _LEAST_SHARE = 0.04  # of a message, for a class to be in its bar
 
 
@@ -74,6 +77,8 @@ def pack_threads(
     shares: NDArray[np.float64],
     marks: Marks,
     rebuilt: NDArray[np.int64] | None = None,
+    *,
+    anonymized: bool = False,
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the conversations as blocks of JSON, and an index of them.
 
@@ -87,6 +92,8 @@ def pack_threads(
     marks : Marks
     rebuilt : array of int64, shape (n_messages,), optional
         Other parents of the same messages, to be shown beside the given ones.
+    anonymized : bool
+        Subjects, which may name people, are not shown.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def pack_threads(
         null), bars ``b``.
     index : dict
         ``of``: for each conversation its chunk, first message in it, messages shown, messages
-        in all; ``speakers``; ``ids``.
+        in all; ``speakers``; ``titles``.
     """
     speakers = coded(corpus.table["speaker"])
     columns = _columns(corpus, speakers.codes, shares, marks)
@@ -111,12 +118,37 @@ def pack_threads(
         rows.add(range(start, start + length), start)
     if len(rows):
         chunks.append(rows.flush())
-    ids = corpus.table["conversation"].gather(corpus.conversation_offsets[:-1])
     return chunks, {
         "of": of,
         "speakers": [name(speaker) for speaker in speakers.names],
-        "ids": [name(conversation) for conversation in ids],
+        "titles": titles_of(corpus.table[corpus.conversation_offsets[:-1]], anonymized),
     }
+
+
+def titles_of(first: pl.DataFrame, anonymized: bool = False) -> list[str]:
+    """Say what conversations are called, given their first messages.
+
+    By their subjects, channel and time, or ids: threads of chat exports are
+    ``channel/timestamp``, which nobody can read.
+    """
+    times = first["time"].dt.strftime("%Y-%m-%d %H:%M")
+    subjects = _words_of(first, "subject" if not anonymized else "")
+    rows = zip(first["conversation"], subjects, _words_of(first, "channel"), times, strict=True)
+    return [_title(*row) for row in rows]
+
+
+def _words_of(table: pl.DataFrame, column: str) -> Iterable[str | None]:
+    there = column in table.columns and table[column].dtype == pl.String
+    return table[column] if there else [None] * table.height
+
+
+def _title(own: str, subject: str | None, channel: str | None, time: str | None) -> str:
+    if subject and subject.strip():
+        return name(subject)
+    if channel and own.startswith(f"{channel}/"):
+        rest = own.removeprefix(f"{channel}/")
+        return name(f"#{channel}, {time if time and _STAMP.fullmatch(rest) else rest}")
+    return f"Thread {name(own)}"
 
 
 class _Rows:

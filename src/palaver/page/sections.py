@@ -202,9 +202,10 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     rows = [*range(n_nodes), findings.n_classes]
     following = findings.following[rows][:, :n_nodes]
     effects = findings.effects[rows][:, :n_nodes]
-    answered = None if findings.answered is None else findings.answered[:n_nodes]
+    answered = findings.answered
+    replies = None if answered is None else answered[:n_nodes]
     weights = None if findings.observed else _weights(findings, n_nodes)
-    edges = graph.find_edges(shares, following, effects, weights, answered)
+    edges = graph.find_edges(shares, following, effects, weights, replies)
     first = graph.first_step(edges, n_nodes)
     telling = [" ".join(act.told[:5]) for act in acts]
     names = [act.name for act in acts]
@@ -222,8 +223,8 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
         "n_nodes": n_nodes,
         "observed": findings.observed,
         "learns": findings.summary.transition_kind != "none",
-        "replies": None if answered is None else round(float(findings.answered.sum())),
-        "least": None if answered is None else least_replies(findings.answered),
+        "replies": None if answered is None else round(float(answered.sum())),
+        "least": None if answered is None else least_replies(answered),
         "edges": strongest,
         "weighted": any(edge.weight is not None for edge in edges),
         "raises": sum(edge.effect > 1 and edge.source >= 0 for edge in edges),

@@ -12,7 +12,9 @@ from palaver.page.text import name
 from palaver.store.folder import versions
 
 
-def make_settings(findings: Findings, command: str | None, anonymized: bool) -> dict[str, Any]:
+def make_settings(
+    findings: Findings, command: str | None, fit_command: str | None, anonymized: bool
+) -> dict[str, Any]:
     """Return names and values for the last section."""
     summary, corpus = findings.summary, findings.corpus
     facts = {
@@ -26,6 +28,7 @@ def make_settings(findings: Findings, command: str | None, anonymized: bool) -> 
         "params": {key: _plain(value) for key, value in summary.params.items()},
         "versions": {**versions(), "palaver": __version__},
         "command": command or 'palaver.report(model, corpus, "report.html")',
+        "fit_command": fit_command,
         "same_texts": findings.same_texts,
         "anonymized": anonymized,
     }

@@ -10,6 +10,7 @@ from support.pages import small_model
 import palaver as pv
 from palaver.draw import graph
 from palaver.models.summary import least_replies, relative, replies_to
+from palaver.page.embed import titles_of
 from palaver.page.findings import gather
 
 
@@ -96,6 +97,30 @@ def test_examples_are_those_of_their_class(corpus, model):
     assert found.order.tolist() != list(range(4))  # or this test could not fail
     for rank, number in enumerate(found.order.tolist()):
         assert found.examples[rank] == table.filter(pl.col("class") == number)["message"].to_list()
+
+
+def test_threads_are_called_so_that_people_can_read_it():
+    table = pl.DataFrame(
+        {
+            "conversation": ["dev/1707902606.000000", "dev/2024-03-03", "t18", "<3@x.org>", "e/1"],
+            "text": ["a", "b", "c", "d", "e"],
+            "time": [1707902606, None, 1707902606, None, None],
+            "channel": ["dev", "dev", None, None, "dev"],
+            "subject": [None, " ", None, "Printer  broken", None],
+        }
+    )
+    first = pv.Corpus.from_polars(table).table
+    titles = dict(zip(first["conversation"], titles_of(first), strict=True))
+    assert titles == {
+        "dev/1707902606.000000": "#dev, 2024-02-14 09:23",
+        "dev/2024-03-03": "#dev, 2024-03-03",
+        "t18": "Thread t18",
+        "<3@x.org>": "Printer broken",
+        "e/1": "Thread e/1",
+    }
+    assert "Printer broken" not in titles_of(first, anonymized=True)
+    plain = pv.Corpus.from_polars(pl.DataFrame({"text": ["a"]})).table
+    assert titles_of(plain) == [f"Thread {plain['conversation'][0]}"]
 
 
 def test_the_graph_in_notebooks_can_know_what_is_answered(corpus, model):

@@ -125,7 +125,7 @@ function openThread(thread, place, needle) {
   const [, , shown, total] = threads[thread];
   const order = treeOrder(thread);
   const room = $("#thread");
-  const title = "Thread " + data.threads.ids[thread] + ", " + total + (total === 1 ? " message" : " messages");
+  const title = data.threads.titles[thread] + ", " + total + (total === 1 ? " message" : " messages");
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
   if (data.topics && data.topics.length) room.append(matter(thread, order));

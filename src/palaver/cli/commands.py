@@ -1,0 +1,74 @@
+"""Commands as they can be typed again, for pages that say how they were made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from palaver import store
+from palaver.cli.runs import SAMPLE
+from palaver.page.settings import command_line
+
+#: Parameters that have an option of their own.
+_OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "sampler": "sampler",
+            "max_seconds": "max-seconds"}  # fmt: skip
+
+
+def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False) -> str | None:
+    """Return the command that made a run, from what the run has stored; None if it has nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Of the run.
+    params : dict
+        Of the fitted model; only those that are not as by default are told.
+    anonymize : bool
+        Leave out what the file was called. Folders are left out always.
+    """
+    if not store.is_stored(folder / "settings"):
+        return None
+    settings = store.load(folder / "settings", "run settings").content
+    if settings["source"] == SAMPLE:
+        sweeps = ["--sweeps", str(params["n_sweeps"])]
+        return command_line(["demo", "--out", folder.name, *sweeps])
+    file = "FILE" if anonymize else Path(settings["source"]).name
+    told = _parameters(settings["model"], params, is_tagger="label" in settings)
+    arguments = [file, *told, *_reading(settings)]
+    if "label" in settings:
+        tagger = ["--tagger", settings["model"], "--label", settings["label"]]
+        return command_line(["train-tagger", *arguments, *tagger, "--out", folder.name])
+    return command_line(["fit", settings["model"], *arguments, "--out", folder.name])
+
+
+def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[str]:
+    """Return options for the parameters that are not as by default, and the seed."""
+    from palaver.models.registry import model_class, tagger_class
+
+    kind = tagger_class(model) if is_tagger else model_class(model)
+    usual = kind().get_params()
+    size = "states" if is_tagger else "classes"
+    named = {**_OPTIONS, "n_states" if is_tagger else kind.size_parameter: size}
+    told: list[str] = []
+    for name, value in params.items():
+        if name in ("n_jobs", "random_state") or value == usual.get(name):
+            continue
+        if name in named and not (is_tagger and name in _OPTIONS):
+            told += [f"--{named[name]}", str(value)]
+        else:
+            spelled = value if isinstance(value, str) else json.dumps(value, default=str)
+            told += ["--set", f"{name}={spelled}"]
+    return [*told, "--seed", str(params["random_state"])]
+
+
+def _reading(settings: dict[str, Any]) -> list[str]:
+    """Return options for how the file was read and its words chosen."""
+    reading = settings["reading"]
+    told = ["--format", reading["format"]] if reading.get("format") else []
+    for pair in reading.get("column") or []:
+        told += ["--column", pair]
+    told += ["--chain"] if reading.get("chain") else []
+    for name, value in settings.get("words", {}).items():
+        told += [f"--{name.replace('_', '-')}", str(value)]
+    return told
