@@ -54,7 +54,7 @@ _NOT_YET = "The runs have not been computed yet: the command above does what is 
 _MEASURES = {
     "vi": "VI", "v_measure": "V", "v_beta": "V-beta", "homogeneity": "homogeneity",
     "completeness": "completeness", "one_to_one_greedy": "1-1 greedy", "one_to_one": "1-1 optimal",
-    "many_to_one": "many-to-1",
+    "purity": "many-to-1",
 }  # fmt: skip
 
 

@@ -155,6 +155,11 @@ def either(*limits: Limit) -> Limit:
     return Either(limits)
 
 
+def unless_learned(value: float | str) -> float | None:
+    """Return a parameter that is a number or ``"learn"``: the number, or None if learned."""
+    return None if value == "learn" else float(value)
+
+
 def check(owner: str, limits: Mapping[str, Limit], values: Mapping[str, Any]) -> None:
     """Compare values with their declared limits.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from palaver.corpus.names import CELLS, PLACE, name_columns, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS
-from palaver.corpus.replies import components, ids_of_parents, moved_parents
+from palaver.corpus.replies import components, ids_at, moved_parents
 from palaver.corpus.times import parse_times
 from palaver.corpus.values import plain_types
 from palaver.kernels.trees import break_cycles, parents_first
@@ -257,7 +257,7 @@ def _parents_first(
 
 def _finish(table: pl.DataFrame, parents: NDArray[np.int32]) -> Tidy:
     """Write the resolved parents back into ``reply_to`` and find the conversations' limits."""
-    table = table.with_columns(ids_of_parents(table["id"], parents))
+    table = table.with_columns(reply_to=ids_at(table["id"], parents))
     conversation = table["conversation"]
     changes = np.flatnonzero((conversation != conversation.shift(1)).fill_null(True).to_numpy())
     offsets = np.append(changes, table.height).astype(np.int64)

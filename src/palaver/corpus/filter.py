@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.replies import components, ids_of_parents
+from palaver.corpus.replies import components, ids_at
 from palaver.errors import ParameterError
 
 _CONDITION = re.compile(r"\s*(.+?)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*", re.DOTALL)
@@ -46,7 +46,7 @@ def kept_messages(
     moved = np.where(above < 0, -1, places[above])[keep].astype(np.int32)
     counts = np.concatenate(([0], np.cumsum(keep)))[conversation_offsets]
     left = table.filter(pl.Series(keep))
-    left = left.with_columns(ids_of_parents(left["id"], moved))
+    left = left.with_columns(reply_to=ids_at(left["id"], moved))
     return Kept(left, moved, np.unique(counts).astype(np.int64))
 
 

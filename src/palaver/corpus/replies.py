@@ -9,11 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 
-def ids_of_parents(ids: pl.Series, parents: NDArray[Any]) -> pl.Series:
-    """Return the column ``reply_to`` that says what the rows of parents say."""
-    known = ids.gather(np.maximum(parents, 0))
+def ids_at(ids: pl.Series, rows: NDArray[Any]) -> pl.Series:
+    """Return the ids of rows, such as those of parents; null for negative ones."""
     nobody = pl.Series([None], dtype=pl.String)
-    return known.zip_with(pl.Series(parents >= 0), nobody).alias("reply_to")
+    return ids.gather(np.maximum(rows, 0)).zip_with(pl.Series(rows >= 0), nobody)
 
 
 def components(parents: NDArray[Any]) -> NDArray[np.int64]:

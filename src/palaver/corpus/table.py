@@ -21,7 +21,7 @@ from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
 from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
-from palaver.corpus.replies import ids_of_parents
+from palaver.corpus.replies import ids_at
 from palaver.errors import MissingExtraError, ParameterError
 from palaver.params import check, one_of, real, whole
 
@@ -219,7 +219,7 @@ class Corpus:
         first[self.conversation_offsets[:-1]] = True
         loose = (parents < 0) & ~first
         parents[loose] = rows[loose] - 1
-        table = self.table.with_columns(ids_of_parents(self.table["id"], parents))
+        table = self.table.with_columns(reply_to=ids_at(self.table["id"], parents))
         return replace(self, table=table, parents=parents)
 
     def with_columns(self, **columns: pl.Series | NDArray[Any]) -> Corpus:

@@ -184,7 +184,10 @@ def v_beta(
 def purity(
     found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Score:
-    """Return the share of items whose label is the most frequent one of their class."""
+    """Return the share of items whose label is the most frequent one of their class.
+
+    Also known as many-to-one accuracy: each class is read as its most frequent label.
+    """
     table = _table(found, gold, weights)
     return _score(_ratio(table.max(axis=-1).sum(axis=-1), table.sum(axis=(-2, -1)), np.nan))
 
@@ -202,13 +205,6 @@ def f1(found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | Non
     table = _table(found, gold, weights)
     pure, together = np.asarray(purity(table)), np.asarray(collocation(table))
     return _score(_ratio(2 * pure * together, pure + together, 0.0))
-
-
-def many_to_one(
-    found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
-) -> Score:
-    """Return the accuracy when each class is read as its most frequent label: the purity."""
-    return purity(found, gold, weights)
 
 
 def assignment(
@@ -286,8 +282,8 @@ def clustering_scores(
     -------
     dict
         items, classes, labels; vi and vi_normalised (lower is better); homogeneity,
-        completeness, v_measure, v_beta, purity, collocation, f1, one_to_one,
-        one_to_one_greedy and many_to_one (higher is better).
+        completeness, v_measure, v_beta, purity, collocation, f1, one_to_one and
+        one_to_one_greedy (higher is better).
     """
     table = _table(found, gold, weights)
     if table.ndim != 2:
@@ -313,5 +309,4 @@ MEASURES: dict[str, Callable[[Any], Score]] = {
     "f1": f1,
     "one_to_one": one_to_one,
     "one_to_one_greedy": partial(one_to_one, method="greedy"),
-    "many_to_one": many_to_one,
 }

@@ -95,8 +95,6 @@ class Model(Manners, Answers, Looks):
     size_parameter: ClassVar[str] = "n_classes"
     transition_rows: ClassVar[list[str]] = []
     transition_kind: ClassVar[str] = "none"
-    #: What parameters are of models that were stored before there was a choice.
-    older_params: ClassVar[dict[str, Any]] = {}
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
     #: Where a transition leads: from a message to its "replies", on in the same "document", or
@@ -138,16 +136,7 @@ class Model(Manners, Answers, Looks):
     ) -> NDArray[np.float64]:
         """Return the share of each class in each message, also of new conversations.
 
-        Parameters
-        ----------
-        corpus : Corpus or Encoded
-        n_sweeps : int
-            Sweeps of the fold-in; the second half, at most all but 20, is averaged.
-
-        Returns
-        -------
-        array of float64, shape (n_messages, n_classes)
-            Rows sum to one; a message without words of a class has the corpus' shares.
+        Shape (n_messages, n_classes); rows sum to one.
         """
         raise NotImplementedError
 
@@ -353,7 +342,7 @@ class Model(Manners, Answers, Looks):
     def _restore(cls, stored: store.Stored) -> Self:
         """Make a model from what :meth:`save` wrote."""
         content, arrays = stored.content, stored.arrays
-        model = cls(**{**cls.older_params, **content["params"]})
+        model = cls(**content["params"])
         model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
         for name in _PLAIN:
             setattr(model, f"{name}_", content[name])

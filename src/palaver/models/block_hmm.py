@@ -42,7 +42,7 @@ from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
-from palaver.params import Limit, either, one_of, real
+from palaver.params import Limit, either, one_of, real, unless_learned
 
 #: Gamma prior of alpha: K + 1 rows say little about it, and without one it can run away.
 _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
@@ -161,8 +161,7 @@ class BlockHMM(Reconstructs, ThreadModel):
         return {**super()._reads(data), **labels_read(self.labels, self.class_names_, data)}
 
     def _make_engine(self, n_words: int, sampler: str) -> BlockHMMEngine:
-        alpha = None if self.alpha == "learn" else float(self.alpha)
-        return BlockHMMEngine(*self._engine_arguments(n_words, sampler), alpha)
+        return BlockHMMEngine(*self._engine_arguments(n_words, sampler), unless_learned(self.alpha))
 
     def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
         shards = super()._shards(data, engine)
@@ -179,10 +178,7 @@ class BlockHMM(Reconstructs, ThreadModel):
         return {"class_names": packed_names(self.class_names_)}
 
     def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        packed = arrays.get("class_names")  # models that were stored before had seeds alone
-        self.class_names_ = (
-            list(self.seed_words or {}) if packed is None else unpacked_names(packed)
-        )
+        self.class_names_ = unpacked_names(arrays["class_names"])
 
     def _set_estimates(self) -> None:
         super()._set_estimates()

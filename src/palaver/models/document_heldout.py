@@ -53,7 +53,7 @@ def split_words(
     return _with_counts(documents, kept_counts), _with_counts(documents, counts - kept_counts)
 
 
-def _with_counts(documents: Documents, counts: NDArray[np.int64]) -> Documents:
+def _with_counts(documents: Documents, counts: NDArray[Any]) -> Documents:
     """Return documents with other counts, words without any left out."""
     some = counts > 0
     offsets = np.concatenate(([0], np.cumsum(some)))[documents.offsets]
@@ -132,7 +132,7 @@ class DocumentHeldOut:
         documents = self._known_documents(X)
         chosen = self._word_numbers(vocabulary_subset)
         hidden = np.isin(documents.words, chosen)
-        shown = _shown(documents, ~hidden)
+        shown = _with_counts(documents, np.where(hidden, 0, documents.counts))
         scores = self.transform(shown) @ self.class_words_[:, chosen]
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
@@ -146,9 +146,3 @@ class DocumentHeldOut:
             if not 0 <= number < n_words:
                 raise ParameterError(f"predict_words: {word!r} is not in the vocabulary")
         return np.array(numbers)
-
-
-def _shown(documents: Documents, shown: NDArray[np.bool_]) -> Documents:
-    """Return documents without the hidden words."""
-    offsets = np.concatenate(([0], np.cumsum(shown)))[documents.offsets]
-    return Documents(offsets, documents.words[shown], documents.counts[shown], documents.vocabulary)

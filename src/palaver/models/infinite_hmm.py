@@ -34,7 +34,7 @@ from palaver.models.infinite_labels import Labels, tags_of
 from palaver.models.infinite_tags import Tags
 from palaver.models.vector_limits import VECTOR_LIMITS
 from palaver.parallel import Arrays, Executor, LocalExecutor
-from palaver.params import Limit, either, nothing, one_of, real, whole
+from palaver.params import Limit, either, nothing, one_of, real, unless_learned, whole
 
 #: Limits of the base measure of the sparsity levels, even in their logarithm.
 LEVELS = (1e-4, 1e1)
@@ -277,9 +277,9 @@ class InfiniteHMM(InfiniteAnswers):
         low, high = LEVELS if self.eta == "learn" else (float(self.eta), float(self.eta))
         kind = WordEmissions if self.unit == "word" else MessageEmissions
         return InfiniteEngine(
-            kind(len(data.vocabulary), low, high), self.n_states, _fixed(self.alpha),
-            _fixed(self.gamma), _fixed(self.discount), self.first_states, self.max_states,
-            self._sampler(data) == "dense", self._tags,
+            kind(len(data.vocabulary), low, high), self.n_states,
+            unless_learned(self.alpha), unless_learned(self.gamma), unless_learned(self.discount),
+            self.first_states, self.max_states, self._sampler(data) == "dense", self._tags,
         )  # fmt: skip
 
     def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
@@ -348,8 +348,3 @@ def _gaussian(n_states: int | None = None, **params: Any) -> Any:
         )
     kept = {name: value for name, value in params.items() if name in known and name != "alpha"}
     return kind(n_states=n_states, **kept)
-
-
-def _fixed(value: float | str) -> float | None:
-    """Return a fixed parameter as a number, None for one that is learned."""
-    return None if value == "learn" else float(value)

@@ -24,7 +24,7 @@ from palaver.models.parts import TokenEngine, merge_histograms
 from palaver.models.simulate import Layout
 from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
 from palaver.parallel import Arrays, Globals
-from palaver.params import Limit, either, one_of, real
+from palaver.params import Limit, either, one_of, real, unless_learned
 
 _HISTOGRAMS = ("class_histograms", "length_histogram")
 _NO_RECORD = np.empty((0, 0))  # the kernel can record its distributions for tests
@@ -106,8 +106,7 @@ class LDA(ThreadModel):
         self.n_jobs = n_jobs
 
     def _make_engine(self, n_words: int, sampler: str) -> LDAEngine:
-        alpha = None if self.alpha == "learn" else float(self.alpha)
-        return LDAEngine(*self._engine_arguments(n_words, sampler), alpha)
+        return LDAEngine(*self._engine_arguments(n_words, sampler), unless_learned(self.alpha))
 
     def _set_estimates(self) -> None:
         super()._set_estimates()

@@ -28,7 +28,9 @@ from palaver.models.guided import (
     fixed_classes,
     is_words,
     labels_read,
+    packed_names,
     seed_counts,
+    unpacked_names,
 )
 from palaver.models.m4_conditions import Columns, attach, unlink
 from palaver.models.m4_general import GeneralEngine
@@ -122,7 +124,6 @@ class M4(Reconstructs, ThreadModel):
 
     name = "m4"
     transition_kind: ClassVar = "weights"
-    older_params: ClassVar[dict[str, Any]] = {"transition": "softmax"}
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         **GUIDED_LIMITS,
@@ -299,15 +300,12 @@ class M4(Reconstructs, ThreadModel):
             self.topic_probability_ = float(best["switch_probabilities"][2])
 
     def _extras(self) -> dict[str, NDArray[Any]]:
-        names = Columns([{"name": name} for name in self.class_names_])
-        return {"columns": self.columns_.packed(), "class_names": names.packed()}
+        names = packed_names(self.class_names_)
+        return {"columns": self.columns_.packed(), "class_names": names}
 
     def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        if "columns" in arrays:
-            self.columns_ = Columns.unpacked(arrays["columns"])
-            self.class_names_ = Columns.unpacked(arrays["class_names"]).names
-        else:  # stored before there were any
-            self.columns_, self.class_names_ = Columns([]), []
+        self.columns_ = Columns.unpacked(arrays["columns"])
+        self.class_names_ = unpacked_names(arrays["class_names"])
 
     # looking
 

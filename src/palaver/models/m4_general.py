@@ -28,12 +28,10 @@ from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
 from palaver.models.m4_learning import WeightLearner
-from palaver.models.parts import TokenEngine, merge_histograms
+from palaver.models.parts import NO_RECORD, NOT_COUNTED, TokenEngine, merge_histograms
 from palaver.models.reconstruct import Order
 from palaver.parallel import Arrays, Globals
 
-_NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
-_NOT_COUNTED = np.empty((0, 0), np.int32)
 _HISTOGRAMS = ("topic_histograms", "topic_lengths")
 #: Sum of a message's Dirichlet weights, and of a conversation's, where a chain starts.
 _FIRST_SUM = 5.0
@@ -182,7 +180,7 @@ class GeneralEngine(TokenEngine):
             np.empty((0, 0)) if self.collapsed else arrays["word_weights"], arrays["weights"],
             float(arrays["omega"]), arrays["alpha"], self.is_message_switch, self.kinds_prior,
             np.zeros(3) if self.collapsed else arrays["switch_probabilities"], key,
-            _NO_RECORD, _NO_RECORD,
+            NO_RECORD, NO_RECORD,
         )  # fmt: skip
 
     def _kinds(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -333,7 +331,7 @@ class GeneralEngine(TokenEngine):
         order: Order,
     ) -> None:
         """Resample all outcomes given the shard's parents, then the parents."""
-        self._resample(shared, shard.linked(), state, _NOT_COUNTED, key)
+        self._resample(shared, shard.linked(), state, NOT_COUNTED, key)
         draw_parents_m4(
             shard.unit_offsets, shard.conversation_offsets, shard.first_conversation,
             self._units(state), shared.arrays["weights"], temperature, order.is_given,

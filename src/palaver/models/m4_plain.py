@@ -15,12 +15,9 @@ from palaver.kernels.parent_pairs import NO_PAIRS
 from palaver.kernels.reconstruct import MOST_CANDIDATES, draw_parents_m4
 from palaver.kernels.states import count_classes
 from palaver.models.m4_learning import WeightLearner
-from palaver.models.parts import TokenEngine
+from palaver.models.parts import NO_RECORD, NOT_COUNTED, TokenEngine
 from palaver.models.reconstruct import Order
 from palaver.parallel import Arrays, Globals
-
-_NO_RECORD = np.empty((0, 0, 0))  # the kernel can record its distributions for tests
-_NOT_COUNTED = np.empty((0, 0), np.int32)
 
 
 class M4Engine(TokenEngine):
@@ -69,14 +66,14 @@ class M4Engine(TokenEngine):
                 shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
                 state["classes"], counts, state["class_totals"], arrays["weights"],
                 float(arrays["omega"]), self.switch_flag, self.switch_prior, self.metropolis,
-                key, _NO_RECORD,
+                key, NO_RECORD,
             )  # fmt: skip
         else:
             kernels.sweep_parallel(
                 shard.tokens, shard.message_offsets, shard.parents, shard.conversation_offsets,
                 shard.first_conversation, state["classes"], arrays["word_weights"],
                 arrays["weights"], self.switch_flag, self.switch_prior,
-                float(arrays["class_probability"]), self.metropolis, key, counts, _NO_RECORD,
+                float(arrays["class_probability"]), self.metropolis, key, counts, NO_RECORD,
             )  # fmt: skip
 
     def next_phase(self, shared: Globals) -> str:
@@ -131,7 +128,7 @@ class M4Engine(TokenEngine):
         order: Order,
     ) -> None:
         """Resample all tokens given the shard's parents, then the parents."""
-        self._resample(shared, shard, state, _NOT_COUNTED, key)
+        self._resample(shared, shard, state, NOT_COUNTED, key)
         draw_parents_m4(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
             state["classes"], shared.arrays["weights"], temperature, order.is_given, order.ranks,

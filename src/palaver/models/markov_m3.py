@@ -28,7 +28,7 @@ from palaver.models.markov_m3_engine import (
 )
 from palaver.models.topic_graph import TopicGraph, topic_graph
 from palaver.parallel import Arrays, Globals
-from palaver.params import Limit, check, either, nothing, one_of, real, whole
+from palaver.params import Limit, check, either, nothing, one_of, real, unless_learned, whole
 
 #: Most iterations of a document that starts anew, and the share of its words that may still move.
 ITERATIONS, ITERATION_TOLERANCE = 20, 0.01
@@ -138,18 +138,15 @@ class MarkovM3(DocumentModel):
             )
 
     def _make_engine(self, n_words: int, **changes: Any) -> MarkovM3Engine:
-        def fixed(value: float | str) -> float | None:
-            return None if isinstance(value, str) else float(value)
-
         return MarkovM3Engine(
             n_words,
             self.n_topics,
-            fixed(self.beta),
+            unless_learned(self.beta),
             self.start_sweeps,
             self.truncation,
             min(self.max_visits or self.n_topics, self.n_topics),
-            fixed(self.alpha),
-            fixed(self.gamma),
+            unless_learned(self.alpha),
+            unless_learned(self.gamma),
             **{
                 "n_iterations": ITERATIONS,
                 "tolerance": ITERATION_TOLERANCE,

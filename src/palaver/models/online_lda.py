@@ -19,7 +19,7 @@ from palaver.kernels.document_lda import sweep_shares
 from palaver.models.document_model import DOCUMENT_LIMITS, DocumentModel
 from palaver.models.document_parts import DocumentEngine, learn_prior
 from palaver.parallel import Arrays, Globals
-from palaver.params import Limit, either, one_of, real
+from palaver.params import Limit, either, one_of, real, unless_learned
 
 #: Most iterations of a document, and the mean change of a concentration that ends them.
 ITERATIONS, ITERATION_TOLERANCE = 100, 1e-3
@@ -99,16 +99,13 @@ class OnlineLDA(DocumentModel):
         self.n_jobs = n_jobs
 
     def _make_engine(self, n_words: int, **changes: Any) -> OnlineLDAEngine:
-        def fixed(value: float | str) -> float | None:
-            return None if isinstance(value, str) else float(value)
-
         n_iterations = changes.get("n_iterations", ITERATIONS)
         return OnlineLDAEngine(
             n_words,
             self.n_topics,
-            fixed(self.beta),
+            unless_learned(self.beta),
             self.start_sweeps,
-            fixed(self.alpha),
+            unless_learned(self.alpha),
             n_iterations,
         )
 

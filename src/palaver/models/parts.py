@@ -34,6 +34,8 @@ from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
 from palaver.parallel.executor import Arrays, Globals
 
 FIRST_OMEGA = 0.1
+#: For M4's sweeps: distributions are recorded for tests alone, words are not counted in fold-in.
+NO_RECORD, NOT_COUNTED = np.empty((0, 0, 0)), np.empty((0, 0), np.int32)
 _SWITCHES = {"off": SWITCH_OFF, "corpus": SWITCH_CORPUS, "message": SWITCH_MESSAGE}
 
 

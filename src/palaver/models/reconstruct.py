@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.replies import ids_at
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard
 from palaver.errors import ParameterError
@@ -188,20 +189,13 @@ def best_parents(
     return np.asarray(parents[best, np.arange(parents.shape[1])])
 
 
-def ids_at(corpus: Corpus, rows: NDArray[Any]) -> pl.Series:
-    """Return the ids of rows of a corpus, null for negative ones; (n_messages,)."""
-    ids = corpus.table["id"]
-    found = ids.gather(np.maximum(rows, 0)) if len(ids) else ids
-    return found.zip_with(pl.Series(rows >= 0), pl.Series([None], dtype=ids.dtype))
-
-
 def link_table(corpus: Corpus, parents: NDArray[Any]) -> pl.DataFrame:
     """Return conversation, id, parent and parent_row of each message, from parents by row."""
     return pl.DataFrame(
         {
             "conversation": corpus.table["conversation"],
             "id": corpus.table["id"],
-            "parent": ids_at(corpus, parents),
+            "parent": ids_at(corpus.table["id"], parents),
             "parent_row": parents,
         }
     )

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.replies import ids_at
 from palaver.corpus.table import Corpus
 from palaver.kernels.thread_links import best_two, link_greedily
-from palaver.models.reconstruct import ids_at, link_table
+from palaver.models.reconstruct import link_table
 from palaver.threads.links import relinked
 from palaver.threads.pairs import Pairs, joined
 
@@ -105,7 +106,7 @@ class Found:
         return pl.DataFrame(
             {
                 "probability": self.probabilities[back],
-                "runner_up": ids_at(corpus, self._as_rows(self.runners_up)[back]),
+                "runner_up": ids_at(corpus.table["id"], self._as_rows(self.runners_up)[back]),
                 "runner_up_probability": second.set(pl.Series(self.runners_up[back] == -2), None),
             }
         )

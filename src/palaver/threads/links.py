@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.replies import components, ids_of_parents, moved_parents
+from palaver.corpus.replies import components, ids_at, moved_parents
 from palaver.corpus.table import Corpus
 from palaver.kernels.trees import parents_first
 from palaver.models.reconstruct import order_of
@@ -40,7 +40,7 @@ def relinked(
     order = order[np.argsort(groups[order], kind="stable")]
     moved = moved_parents(parents, order)
     table = table[order]
-    table = table.with_columns(ids_of_parents(table["id"], moved))
+    table = table.with_columns(reply_to=ids_at(table["id"], moved))
     changes = np.flatnonzero(np.diff(groups[order])) + 1
     offsets = np.concatenate(([0], changes, [len(order)])).astype(np.int64)
     if not len(order):
@@ -89,9 +89,9 @@ def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
     ids = pl.format("{}|{}", "conversation", "id")
     own = corpus.table.select(ids.alias("id")).to_series().gather(rows)
     table = corpus.table[rows].with_columns(
-        own.alias("id"),
-        ids_of_parents(own, parents),
-        (pl.lit("channel ") + pl.Series(channel.astype(str))).alias("conversation"),
+        id=own,
+        reply_to=ids_at(own, parents),
+        conversation=pl.lit("channel ") + pl.Series(channel.astype(str)),
     )
     changes = np.flatnonzero(np.diff(channel)) + 1
     limits = np.concatenate(([0], changes, [len(rows)])).astype(np.int64)
