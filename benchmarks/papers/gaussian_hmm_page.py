@@ -214,7 +214,7 @@ def _defaults(ablation: Mapping[str, Ablated]) -> Iterable[str]:
     default = ablation["the default"]
     yield (
         f"\nOne covariance for all states and the root of idf are the defaults, where the paper "
-        f"has one covariance a state and idf: F1 / V1 {_mean(default, JOINED, 'F1'):.1f} / "
+        f"has one covariance per state and idf: F1 / V1 {_mean(default, JOINED, 'F1'):.1f} / "
         f"{_mean(default, JOINED, 'V1'):.1f} against {'; '.join(told)}."
     )
 
@@ -240,7 +240,7 @@ Utterances without a word, nearly all of the act *x* (something other than words
 given to the models as zero vectors here, so that every utterance is judged, as in the paper;
 `fit(corpus)` leaves them out.
 
-F1 and V1 count only together: one state for everything has a high F1, one state an utterance a
+F1 and V1 count only together: one state for everything has a high F1, one state per utterance a
 high V1.
 """
 

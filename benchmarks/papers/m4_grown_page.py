@@ -38,8 +38,8 @@ well as the block HMM's.
 **Without topics the block HMM is hard to beat.** By *V, words* it is at least as good as an M4 that
 gives each word its class and has no topics, on every corpus here, and clearly better on the forum
 and on Switchboard. With Dirichlet transitions and topics M4 is ahead on the forum, on tweets and in
-meetings; on Switchboard the block HMM stays ahead, and only one class a sentence with topics draws
-level.
+meetings; on Switchboard the block HMM stays ahead, and only one class per sentence with topics
+draws level.
 
 **Topics** take the words about the subject (printer, password) out of the classes: perplexity falls
 on the forum, on tweets and on Switchboard. Classes agree clearly better with acts on the forum,
@@ -47,7 +47,7 @@ where each thread has a subject of its own, and a little better by V (not by VI)
 and meetings, with Dirichlet transitions, they gain little or nothing: callers chat about all sorts
 of things, and twelve meetings are few conversations to learn topics from.
 
-**One class a sentence** predicts words best where messages have several sentences, and its
+**One class per sentence** predicts words best where messages have several sentences, and its
 classes of words agree well with the acts of sentences. The class of a message as a whole is then
 less well defined on the forum (*V, messages*): a greeting or thanks may be its largest part.
 
