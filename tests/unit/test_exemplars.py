@@ -46,6 +46,15 @@ def test_every_model_of_the_registry(name):
     assert table.equals(pv.exemplars(model, corpus, k=4, shares=shares))
 
 
+def test_messages_of_a_model_whose_documents_are_conversations():
+    corpus = pv.sample(20)
+    model = pv.OnlineLDA(3, documents="conversation", n_sweeps=2, start_sweeps=2).fit(corpus)
+    table = pv.exemplars(model, corpus, k=1)
+    shares = model.message_shares(corpus)
+    for row in table.to_dicts():
+        assert row["share"] == shares[row["message"], row["class"]]
+
+
 def test_telling_different_readable():
     printer = "the printer prints nothing but blank pages since the update of the driver"
     corpus = corpus_of(

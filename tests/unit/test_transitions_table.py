@@ -1,6 +1,7 @@
 """Transitions as a table with intervals."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import palaver as pv
@@ -31,6 +32,21 @@ def test_intervals_are_kept_with_the_model(tmp_path):
     model = pv.BlockHMM(n_classes=2, n_sweeps=10).fit(pv.sample(20))
     model.save(tmp_path / "run")
     assert pv.load(tmp_path / "run").transitions_table().equals(model.transitions_table())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [pv.GaussianHMM(3, whiten=5, n_sweeps=4), pv.InfiniteHMM(3, n_sweeps=4),
+     pv.HiddenBackoffTagger()],
+)  # fmt: skip
+def test_models_without_samples_of_their_transitions_give_the_values(model):
+    model.fit(pv.sample(20))
+    table = model.transitions_table()
+    assert table["source"].unique(maintain_order=True).to_list()[-1] == "start"
+    np.testing.assert_array_equal(table["value"], model.transitions_.ravel())
+    assert table["low"].dtype == table["high"].dtype == pl.Float64
+    assert table["low"].is_null().all()
+    assert table["high"].is_null().all()
 
 
 def test_models_without_transitions_say_so():

@@ -85,6 +85,12 @@ class Encoded:
         return len(self.tokens)
 
     @property
+    def known_words(self) -> NDArray[np.int64]:
+        """How many words of the vocabulary each message has, (n_messages,)."""
+        before = np.concatenate(([0], np.cumsum(np.asarray(self.tokens) >= 0)))
+        return np.asarray(np.diff(before[self.message_offsets]))
+
+    @property
     def n_messages(self) -> int:
         """Number of messages."""
         return len(self.parents)

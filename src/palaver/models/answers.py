@@ -91,7 +91,9 @@ class Answers:
         polars.DataFrame
             Columns source (a class, "start" or "bias"), target, value (mean over samples: a
             probability, or M4's weight), low, high. Weights that are optimised rather than
-            sampled (all but ``M4(weights="sample")``) vary less than they are uncertain.
+            sampled (all but ``M4(weights="sample")``) vary less than they are uncertain. Models
+            that keep no samples of them (Gaussian and infinite HMM, taggers) leave low and high
+            null.
         """
         from palaver.models.transitions import transitions_table
 
@@ -114,7 +116,7 @@ class Answers:
 
         Those with a known word; what is said of others does not come from themselves.
         """
-        return np.diff(self._encode(corpus).message_offsets) > 0
+        return self._encode(corpus).known_words > 0
 
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns class, class_probability and share_0, share_1, ...

@@ -57,7 +57,7 @@ def exemplars(
     k : int
         Examples a class. A class has fewer if there are not so many messages.
     shares : array of float64, shape (n_messages, n_classes), optional
-        What ``model.transform(corpus)`` returned, where it is at hand.
+        What ``model.message_shares(corpus)`` returned, where it is at hand.
     weight : float
         Weight of the graph against the shares, as in :func:`grasshopper`.
 
@@ -77,7 +77,7 @@ def exemplars(
             f"exemplars: takes a Corpus, whose texts are shown, got {type(corpus).__name__}"
         )
     if shares is None:
-        shares = model.transform(corpus)
+        shares = getattr(model, "message_shares", model.transform)(corpus)
     shares = np.asarray(shares, np.float64)
     if shares.ndim != 2 or len(shares) != corpus.n_messages:
         raise InputError(

@@ -298,3 +298,13 @@ def test_all_occurrences_of_a_word_start_together(data):
         assert len(set(states[shard.tokens == word])) == 1
     assert len(set(states)) > 10
     assert MessageEmissions(60, 0.1, 0.1).first(arrays, shard) is None
+
+
+@pytest.mark.parametrize("unit", ["word", "message"])
+def test_a_message_of_unknown_words_has_no_class(unit):
+    rows = {"conversation": ["c"] * 3, "text": ["the cat sat", "zzz qqq", "the zzz"]}
+    corpus = pv.Corpus.from_polars(pl.DataFrame(rows))
+    model = pv.InfiniteHMM(2, unit, n_sweeps=4).fit([["the", "cat", "sat"], ["the", "dog"]])
+    table = model.annotate(corpus).table
+    assert table["class"].is_null().to_list() == [False, True, False]
+    assert model.shares(corpus, "conversation")["messages"][0] == 2
