@@ -1,9 +1,11 @@
 """Fits on a real Ray cluster on this machine: the same bytes, whoever dies on the way."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -221,6 +223,23 @@ def test_a_cluster_that_always_fails_is_given_up(data, executor, monkeypatch):
         make("m4").fit(data, executor=doomed)
 
 
+def test_the_last_worker_is_lost_and_so_is_its_successor(data, executor, monkeypatch):
+    class Stillborn(executors.Worker):
+        def ready(self):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def strike(sweep, chains):
+        if sweep == 2:
+            monkeypatch.setattr(executors, "Worker", Stillborn)
+            kill_actor(alone, 0)
+
+    with (
+        RayExecutor(workers=1) as alone,
+        pytest.raises(WorkersError, match=r"the last worker was lost.*--resume"),
+    ):
+        make("lda").fit(data, executor=alone, callbacks=[strike])
+
+
 def test_the_driver_is_killed_and_resumes(tmp_path):
     pv.sample(60).write(tmp_path / "threads.jsonl")
     run = [sys.executable, "-m", "palaver", "fit"]
@@ -250,6 +269,15 @@ def test_what_is_mapped_from_files_is_not_sent(data):
     np.testing.assert_array_equal(back.tokens, shard.tokens)
     assert back.first_token == shard.first_token
     assert back.tokens.flags.writeable
+
+
+def test_what_was_fetched_is_found_where_the_cache_is_elsewhere(data, tmp_path, monkeypatch):
+    encode(pv.sample(60)).write(tmp_path / "shared")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "driver"))
+    sent = portable(Encoded.open((tmp_path / "shared").as_uri()).tokens)
+    shutil.rmtree(tmp_path / "driver")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "worker"))
+    np.testing.assert_array_equal(received(sent), data.tokens)
 
 
 def test_a_folder_that_takes_no_files_is_said(tmp_path):

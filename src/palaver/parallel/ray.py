@@ -324,10 +324,8 @@ class RayExecutor:
         """Give up a cluster that loses its workers again and again."""
         self._troubles += 1
         if self._troubles > MOST_TROUBLES:
-            reason = str(fault).partition("\n")[0]
-            raise WorkersError(
-                f"workers were lost {MOST_TROUBLES} times without a round done ({reason}); look "
-                "at the cluster (memory, disk), then go on with --resume"
+            raise _given_up(
+                f"workers were lost {MOST_TROUBLES} times without a round done", fault
             ) from fault
 
     def _replace(self, number: int, lost: list[Place]) -> None:
@@ -337,8 +335,18 @@ class RayExecutor:
         try:
             self._ray.get(actor.ready.remote(), timeout=PATIENCE if self._actors else None)
             self._actors[number] = actor
-        except (self._ray.exceptions.GetTimeoutError, *faults(self._ray)):
+        except (self._ray.exceptions.GetTimeoutError, *faults(self._ray)) as fault:
             self._ray.kill(actor)
             others = sorted(self._actors)
+            if not others:
+                raise _given_up("the last worker was lost, and so was another", fault) from fault
             for i, place in enumerate(lost):
                 self._homes[place] = others[i % len(others)]
+
+
+def _given_up(what: str, fault: Exception) -> WorkersError:
+    """Return the error of a cluster that cannot go on."""
+    reason = str(fault).partition("\n")[0]
+    return WorkersError(
+        f"{what} ({reason}); look at the cluster (memory, disk), then go on with --resume"
+    )

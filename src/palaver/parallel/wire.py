@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from palaver.parallel.executor import Arrays
 from palaver.store.atomic import explained
-from palaver.store.remote import local_folder, url_of
+from palaver.store.remote import local_folder, source_of
 
 #: Statistics as they are sent: each array whole, or its cells in use and their values.
 Packed = dict[str, Arrays]
@@ -24,19 +24,28 @@ _SMALL = 1000
 
 @dataclass(frozen=True)
 class FilePart:
-    """An array as its place in a file that all machines see, or can fetch (``url``)."""
+    """An array as its place in a file that all machines see, or can fetch.
 
-    path: str
+    Attributes
+    ----------
+    url : str or None
+        Of a folder, in which ``path`` is then.
+    path : str
+    offset : int
+    dtype : str
+    shape : tuple of int
+    """
+
     url: str | None
+    path: str
     offset: int
     dtype: str
     shape: tuple[int, ...]
 
     def open(self) -> NDArray[Any]:
         """Map the array."""
-        if self.url is not None:
-            local_folder(self.url)
-        return np.memmap(self.path, self.dtype, "c", self.offset, self.shape)
+        path = Path(self.path) if self.url is None else local_folder(self.url) / self.path
+        return np.memmap(path, self.dtype, "c", self.offset, self.shape)
 
 
 def _whole(array: NDArray[Any]) -> NDArray[Any]:
@@ -71,8 +80,8 @@ def portable(value: Any) -> Any:
         if not isinstance(whole, np.memmap) or not value.flags.c_contiguous or not value.size:
             return value
         start = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-        path = str(whole.filename)
-        return FilePart(path, url_of(path), whole.offset + start, value.dtype.str, value.shape)
+        place = source_of(str(whole.filename))
+        return FilePart(*place, whole.offset + start, value.dtype.str, value.shape)
     return _changed(value, portable)
 
 

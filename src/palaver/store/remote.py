@@ -39,12 +39,16 @@ def local_folder(place: str | Path) -> Path:
     return folder
 
 
-def url_of(path: str | Path) -> str | None:
-    """Return the URL that a file of the cache was fetched from; None for other files."""
+def source_of(path: str | Path) -> tuple[str | None, str]:
+    """Return the URL of the folder that a file of the cache was fetched with, and its path there.
+
+    None and the path itself for other files. Caches lie elsewhere on other machines.
+    """
     path, cache = Path(path), _cache()
     if cache not in path.parents:
-        return None
-    return (cache / path.relative_to(cache).parts[0] / _URL).read_text(encoding="utf-8")
+        return None, str(path)
+    folder = cache / path.relative_to(cache).parts[0]
+    return (folder / _URL).read_text(encoding="utf-8"), path.relative_to(folder).as_posix()
 
 
 def _cache() -> Path:
