@@ -58,7 +58,7 @@ class M4(Reconstructs, ThreadModel):
         paper.
     topics : int
         Let words come from so many topics too, of which every conversation has its own
-        mixture: words of the matter go there, and classes are left to be acts.
+        mixture: words about its subject go there, and classes are left to be acts.
     segment : {"token", "sentence", "message"}
         What bears a class: every word, or all words of a sentence or message together.
     features : list of str, optional
