@@ -6,6 +6,7 @@ The tree::
     ├── InputError (ValueError)          what was given cannot be used
     │   ├── FormatError                  a file is broken or in no known format
     │   ├── CorpusError                  the messages break a rule (``on_bad="error"``)
+    │   │   └── ColumnError              a file has no such column
     │   └── ParameterError               a parameter is outside its declared limits
     ├── StoreError (OSError)             a folder on disk cannot be used
     │   ├── DamagedStoreError            files are missing, cut short or altered
@@ -37,6 +38,20 @@ class FormatError(InputError):
 
 class CorpusError(InputError):
     """The messages of a corpus break a rule that was asked to be kept."""
+
+
+class ColumnError(CorpusError):
+    """A file has no column of the name that was given.
+
+    Attributes
+    ----------
+    columns : list of str
+        Those that it has.
+    """
+
+    def __init__(self, message: str, columns: list[str]) -> None:
+        super().__init__(message)
+        self.columns = columns
 
 
 class ParameterError(InputError):

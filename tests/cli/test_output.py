@@ -12,6 +12,7 @@ from rich.progress import Progress
 from support.planted import plant
 
 from palaver.cli import output
+from palaver.errors import ParameterError, StoreError
 from palaver.fit.fold import is_heard, listening, map_heard_shards
 from palaver.fit.progress import columns, fold_progress
 
@@ -52,6 +53,28 @@ def test_what_users_wrote_is_no_markup(printed):
     assert "[/red] x" in facts
     marked = pl.DataFrame({"value": ["[bold]12[/]"]})
     assert "[bold]" not in printed(80, lambda: output.print_table(marked, markup=True))
+
+
+def test_texts_of_users_are_printed_as_they_are(capsys):
+    odd = "Ship it :rocket: [/bold] [red]now[/red]"
+    for where in (output.console, output.errors):
+        with where.capture() as capture:
+            where.print(odd)
+        assert capture.get() == f"{odd}\n"
+
+
+def test_tables_are_written_into_new_folders(tmp_path):
+    for name in ("new/x.csv", "other/x.parquet"):
+        output.write_table(ROWS, tmp_path / name)
+    assert pl.read_csv(tmp_path / "new" / "x.csv").equals(ROWS)
+    assert pl.read_parquet(tmp_path / "other" / "x.parquet").equals(ROWS)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        output.write_table(ROWS, tmp_path / "file" / "x.csv")
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    with pytest.raises(ParameterError, match="is a folder"):
+        output.check_table_file(folder)
 
 
 def test_tables_without_rows(printed):

@@ -49,9 +49,10 @@ def test_summarize_the_longest_conversations(threads):
 
 def test_summarize_a_plain_text(tmp_path):
     path = tmp_path / "note.txt"
-    path.write_text("Cats sleep all day. [b]Cats sleep[/b] and eat. Dogs bark at the moon.")
+    path.write_text("Cats sleep all day. [b]Cats sleep[/b] and eat. Dogs bark at the :moon:.")
     assert call("summarize", path, "--words", 4).split() == ["Cats", "sleep", "all", "day."]
     assert len(call("summarize", path, "--bytes", 10).strip().encode()) <= 10
+    assert ":moon:" in call("summarize", path)
     other = tmp_path / "note.bin"
     other.write_bytes(b"\x00\x01\x02")
     fails("summarize", other)

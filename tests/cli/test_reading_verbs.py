@@ -3,9 +3,10 @@
 import json
 import subprocess
 import sys
+from zipfile import ZipFile
 
 import pytest
-from support.verbs import call
+from support.verbs import call, fails
 
 import palaver as pv
 from palaver.cli import app
@@ -66,6 +67,50 @@ def test_check_points_to_rebuilding_and_to_empty_columns(tmp_path):
     assert "act (empty)" in shown
 
 
+FORUM = """nr,in_reply_to,who,when,msg,mood
+100,,ann,2024-01-02 10:00,who has a drill?,calm
+101,100,bob,2024-01-02 10:05,"I have :rocket: one [b]here[/b], and two at home",calm
+102,101,ann,2024-01-02 10:09,thanks a lot,glad
+"""
+
+
+def test_check_says_which_column_is_which_and_shows_messages(tmp_path, monkeypatch):
+    path = tmp_path / "forum.csv"
+    path.write_text(FORUM)
+    monkeypatch.setattr("palaver.cli.output.console.width", 60)
+    shown = call("check", path, "--column", "id=nr")
+    words = " ".join(shown.split())
+    assert "columns id=nr, reply_to=in_reply_to, speaker=who, time=when, text=msg other" in words
+    assert "  bob: I have :rocket: one [b]here[/b], and two at home\n" in shown
+    assert all(len(line) <= 60 for line in shown.splitlines())
+    facts = json.loads(call("check", path, "--column", "id=nr", "--json"))
+    assert facts["columns"]["text"] == "msg"
+    assert facts["shape"]["replies"] == 2
+    assert "mood (2)" in words
+    message = fails("check", path, "--column", "text=body")
+    assert "the file has only 'nr', 'in_reply_to', 'who', 'when', 'msg', 'mood'" in message
+    path.write_text(FORUM.replace("msg", "said"))
+    assert "among 'nr', 'in_reply_to', 'who', 'when', 'said', 'mood';" in fails("check", path)
+
+
+def test_lost_replies_are_told_with_the_column_that_has_the_ids(tmp_path):
+    path = tmp_path / "forum.csv"
+    path.write_text(FORUM)
+    shown = " ".join(call("check", path).split())
+    assert "ids were found in no column. Try" in shown
+    assert "(--column id=nr)" in shown
+    assert "2 repairs, 0 losses; see: palaver check" in call("convert", path, tmp_path / "x.jsonl")
+    assert "--column id=nr" not in call("check", path, "--column", "id=nr")
+    path.write_text(FORUM.replace(",100,", ",7,").replace(",101,", ",8,"))
+    assert "If one of 'nr', 'mood' has them" in pv.read(path).notes.advice[0]
+    loose = tmp_path / "loose.csv"
+    loose.write_text("id,text\n1,hello\n2,good day\n")
+    alone = tmp_path / "alone.csv"
+    alone.write_text("thread,text\n1,hello\n2,good day\n")
+    assert "palaver reconstruct" in call("check", loose)
+    assert "--column conversation=" in " ".join(call("check", alone).split())
+
+
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet", "out.csv", "out"])
 def test_convert_round_trip(threads, tmp_path, name):
     report = json.loads(call("convert", threads, tmp_path / name, "--json"))
@@ -90,6 +135,20 @@ def test_convert_chains(threads, tmp_path):
     assert pv.read(tmp_path / "out.jsonl").parents.tolist() == [-1, 0, 1]
 
 
+def test_unknown_files_get_the_list_of_formats_only_where_it_helps(tmp_path):
+    (tmp_path / "x.bin").write_bytes(bytes(range(256)) * 50)
+    message = fails("check", tmp_path / "x.bin")
+    assert "export it as CSV" in message
+    assert "docs/formats.md" in message
+    assert "slack" not in message
+    (tmp_path / "x.txt").write_text("Dear diary,\n\ntoday nothing happened at all.\n")
+    lines = fails("check", tmp_path / "x.txt").splitlines()
+    assert "  whatsapp     WhatsApp chat exported as text" in lines
+    with ZipFile(tmp_path / "x.xlsx", "w") as book:
+        book.writestr("[Content_Types].xml", "<Types/>")
+    assert "save it as CSV" in fails("check", tmp_path / "x.xlsx")
+
+
 def test_every_verb_has_help_with_an_example():
     for command in app.registered_commands:
         assert "Example:" in call(command.name, "--help")
@@ -111,6 +170,5 @@ def test_real_process_and_no_traceback_for_a_mistake(tmp_path):
     unknown = palaver("check", tmp_path / "x.bin")
     assert unknown.returncode == 1
     assert "binary file" in unknown.stderr
-    assert "Known formats" in unknown.stderr
     version = palaver("--version")
     assert version.stdout.strip() == f"palaver {pv.__version__}"

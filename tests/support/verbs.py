@@ -11,10 +11,10 @@ from palaver.errors import PalaverError
 
 
 def call(*arguments: Any, code: int = 0) -> str:
-    """Run a verb and return what it printed."""
+    """Run a verb and return what it printed: with --json, without what it warned of."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, (result.output, result.exception)
-    return result.output
+    return result.stdout if "--json" in arguments else result.output
 
 
 def fails(*arguments: Any) -> str:

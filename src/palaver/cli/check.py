@@ -11,7 +11,13 @@ from palaver.cli.options import Column, File, Format, Json, Strict
 if TYPE_CHECKING:
     import polars as pl
 
+    from palaver.corpus.table import Corpus
+
 NAME = "check"
+
+#: Formats whose columns have names of their own.
+_TABLES = ("csv", "jsonl", "parquet")
+_N_SHOWN = 3
 
 
 def run(
@@ -21,9 +27,10 @@ def run(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Count what is in FILE, show the shape of its replies, repairs and problems.
+    """Count what is in FILE, show its first messages, the shape of its replies and problems.
 
-    Exits with 1 if anything could not be read, or if there is no message at all.
+    In tables, *columns* says which of the file's columns were taken for ours. Exits with 1 if
+    anything could not be read, or if there is no message at all.
 
     Example: `palaver check threads.jsonl --column text=body`
     """
@@ -37,42 +44,75 @@ def run(
     if json:
         print_json(facts)
     else:
-        show(facts)
+        show(corpus, facts)
         if not corpus.n_messages:
-            console.print("\n[bold red]The file holds no messages.[/]")
+            console.print("\nThe file holds no messages.", style="bold red")
         elif lost:
             console.print(
-                f"\n[bold red]{counted(lost, 'thing')} in this file could not be read.[/]"
+                f"\n{counted(lost, 'thing')} in this file could not be read.", style="bold red"
             )
     if lost or not corpus.n_messages:
         raise typer.Exit(1)
 
 
-def show(facts: dict[str, Any]) -> None:
-    """Print what :func:`palaver.corpus.describe.describe` found."""
-    from palaver.cli.output import console, print_facts, print_table
+def show(corpus: Corpus, facts: dict[str, Any]) -> None:
+    """Print what :func:`palaver.corpus.describe.describe` found, and the first messages."""
+    from palaver.cli.output import console, print_facts, print_table, tell_advice
 
     shown = {key: facts[key] for key in ("source", "format", "conversations", "messages")}
     shown |= {"speakers": facts["speakers"], "characters": facts["characters"]}
     if facts["first_time"]:
         shown["time"] = f"{facts['first_time'][:16]} to {facts['last_time'][:16]}"
     shown |= {key.replace("_", " "): value for key, value in facts["shape"].items()}
+    if facts["format"] in _TABLES:
+        shown["columns"] = [
+            ours if ours == theirs else f"{ours}={theirs}"
+            for ours, theirs in facts["columns"].items()
+        ]
     if facts["labels"]:
         shown["other columns (values)"] = [
             f"{name} ({count:,})" if count else f"{name} (empty)"
             for name, count in facts["labels"].items()
         ]
     print_facts(shown)
-    shape = facts["shape"]
-    if shape and not shape["replies"] and shape["longest_conversation"] > 1:
-        console.print(
-            "\nNobody is said to answer anybody here. `palaver reconstruct` finds out who does. If "
-            "messages follow each other as in talk: with --chain, `palaver convert` and "
-            "`palaver fit` let each answer the one before."
-        )
+    _show_messages(corpus)
     if facts["notes"]:
         console.print()
         print_table(_notes(facts["notes"]), "What reading found")
+    if corpus.notes.advice:
+        console.print()
+        tell_advice(corpus, console)
+    elif corpus.n_messages > 1 and not facts["shape"]["replies"]:
+        console.print(f"\n{no_replies(corpus)}", style="yellow")
+
+
+def no_replies(corpus: Corpus) -> str:
+    """Say that nobody answers anybody in a corpus, and what may be done about it."""
+    said = "Nobody is said to answer anybody here."
+    if corpus.n_conversations == corpus.n_messages:
+        return (
+            f"{said} Every message is a conversation of its own: if a column says which messages "
+            "belong together, name it with --column conversation=...; if one says what is "
+            "answered, with --column reply_to=..."
+        )
+    return (
+        f"{said} `palaver reconstruct` finds out who does. If messages follow each other as in "
+        "talk: with --chain, `palaver convert` and `palaver fit` let each answer the one before."
+    )
+
+
+def _show_messages(corpus: Corpus) -> None:
+    """Print the first messages as they were read, each on one line."""
+    import polars as pl
+
+    from palaver.cli.output import console, excerpt
+
+    first = corpus.table.select("speaker", "text").filter(pl.col("text") != "").head(_N_SHOWN)
+    if first.height:
+        console.print("\nThe first messages:", style="dim")
+    for speaker, text in first.iter_rows():
+        line = f"{speaker}: {text}" if speaker else text
+        console.print(f"  {excerpt(line, console.width - 4)}", no_wrap=True)
 
 
 def _notes(notes: list[dict[str, Any]]) -> pl.DataFrame:

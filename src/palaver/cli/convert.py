@@ -35,7 +35,7 @@ def run(
     Example: `palaver convert export.zip chat.jsonl --anonymize --where bot=false`
     """
     from palaver.cli.options import check_out, read_corpus
-    from palaver.cli.output import console, counted, print_json, working
+    from palaver.cli.output import console, counted, print_json, tell_repairs, working
 
     check_out(out, file)
     corpus = read_corpus(file, format, column, chain=chain, strict=strict)
@@ -62,8 +62,4 @@ def run(
         f"{counted(corpus.n_messages, 'message')} of "
         f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format}) -> {path}"
     )
-    if lost or repaired:
-        console.print(
-            f"[yellow]{counted(repaired, 'repair')}, {counted(lost, 'loss', 'losses')}[/]; "
-            f"see: palaver check {file}"
-        )
+    tell_repairs(corpus, file)

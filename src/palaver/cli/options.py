@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,6 +90,11 @@ def n_threads(jobs: int | None) -> int:
         return jobs
     allowed = getattr(os, "sched_getaffinity", None)  # fewer than there are, in a container
     return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def command(*arguments: str | int | Path) -> str:
+    """Return a command of ours as it can be typed."""
+    return shlex.join(["palaver", *map(str, arguments)])
 
 
 def read_corpus(

@@ -16,8 +16,11 @@ from rich.text import Text
 if TYPE_CHECKING:
     import polars as pl
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+    from palaver.corpus.table import Corpus
+
+# texts and names of users are printed as they are: [x] is no markup, :rocket: no picture
+console = Console(highlight=False, markup=False, emoji=False)
+errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -86,19 +89,26 @@ def check_table_file(path: Path | None) -> None:
     """Refuse, before the work begins, a file that :func:`write_table` could not write."""
     from palaver.errors import ParameterError
 
-    if path is not None and path.suffix not in (".csv", ".parquet"):
+    if path is None:
+        return
+    if path.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"--out takes x.csv or x.parquet, got {path.name}")
+    if path.is_dir():
+        raise ParameterError(f"{path}: is a folder; choose another name as --out")
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table as its file's name says."""
-    table.write_csv(path) if path.suffix == ".csv" else table.write_parquet(path)
+    """Write a table as its file's name says; it appears whole or not at all."""
+    from palaver.store.atomic import replace_file
+
+    with replace_file(path) as target:
+        table.write_csv(target) if path.suffix == ".csv" else table.write_parquet(target)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show what is being done, on a terminal, while it takes its time."""
-    with errors.status(f"{what} …"):
+    with errors.status(Text(f"{what} …")):
         yield
 
 
@@ -137,7 +147,7 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
     from palaver.errors import PalaverError
     from palaver.fit.progress import named
 
-    what = TextColumn("{task.description}", table_column=named(errors.width))
+    what = TextColumn("{task.description}", markup=False, table_column=named(errors.width))
     columns: list[ProgressColumn] = [what, BarColumn(bar_width=None), TimeRemainingColumn()]
     if errors.width >= 80:
         columns[2:2] = [DownloadColumn(), TransferSpeedColumn()]
@@ -161,6 +171,27 @@ def excerpt(text: str, length: int = 60) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, in the plural where it must be."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def tell_repairs(corpus: Corpus, file: Path) -> None:
+    """Say how much of a file was repaired or lost, and where to see it."""
+    from palaver.cli.options import command
+
+    lost, repaired = (sum(corpus.notes.of(kind).values()) for kind in ("loss", "repair"))
+    if lost or repaired:
+        errors.print(
+            f"{counted(repaired, 'repair')}, {counted(lost, 'loss', 'losses')}; "
+            f"see: {command('check', file)}",
+            style="yellow",
+            soft_wrap=True,
+        )
+    tell_advice(corpus)
+
+
+def tell_advice(corpus: Corpus, where: Console = errors) -> None:
+    """Say what to try where a file seems to be read in the wrong way."""
+    for words in corpus.notes.advice:
+        where.print(f"{words[0].upper()}{words[1:]}.", style="yellow")
 
 
 def _words(value: Any) -> str:

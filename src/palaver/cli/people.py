@@ -51,8 +51,9 @@ def run(
                  "replies_given": "answers"}  # fmt: skip
         print_table(table.drop("prominence").rename(short))
         console.print(
-            "[dim]answered: replies got; answers: replies written; around: people nearer to this "
-            "one than to any other listed.[/]"
+            "answered: replies got; answers: replies written; around: people nearer to this "
+            "one than to any other listed.",
+            style="dim",
         )
         silent, n_bots = (0, 0) if everyone else left_out(corpus)
         if silent or n_bots:

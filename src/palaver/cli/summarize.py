@@ -80,7 +80,7 @@ def run(
         for part, summary in zip(parts, summaries, strict=True):
             _show_conversation(part, summary)
     else:
-        console.print(summaries[0].text, markup=False, soft_wrap=True)
+        console.print(summaries[0].text, soft_wrap=True)
 
 
 def _read(file: Path, format: str | None, column: list[str] | None) -> Corpus | str:
@@ -123,7 +123,7 @@ def _show_conversation(part: Corpus | str, summary: Summary) -> None:
     from palaver.cli.output import console, counted
 
     if isinstance(part, str):
-        console.print(summary.text, markup=False, soft_wrap=True)
+        console.print(summary.text, soft_wrap=True)
         return
     speakers = part.table["speaker"]
     heading = f"{part.table['conversation'][0]}: {counted(part.n_messages, 'message')}"
@@ -136,7 +136,7 @@ def _show_conversation(part: Corpus | str, summary: Summary) -> None:
     for row in summary.table.sort("document", "position").iter_rows(named=True):
         who = speakers[row["message"]]
         console.print(Text(f"{who}: " if who else "", style="dim"), end="")
-        console.print(row["text"], markup=False, soft_wrap=True)
+        console.print(row["text"], soft_wrap=True)
     console.print()
 
 

@@ -27,6 +27,7 @@ from palaver.kernels.trees import break_cycles, parents_first
 LONG_TEXT = 1_000_000
 _NOT_TEXT = r"[\x00\x{FFFE}\x{FFFF}]"
 _REAL_NAME = r"^(-?\d+)\.0$"
+_MOSTLY, _DISTINCT = 0.5, 0.9  # shares from which a column may be the one of ids
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,14 @@ class Tidy:
     parents : array of int32, shape (n_messages,)
         Row of the parent, -1 for a start; always smaller than the message's own row.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
+    columns : dict
+        Our names to the file's, of the columns that were found.
     """
 
     table: pl.DataFrame
     parents: NDArray[np.int32]
     conversation_offsets: NDArray[np.int64]
+    columns: dict[str, str]
 
 
 def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = None) -> Tidy:
@@ -59,12 +63,12 @@ def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = No
         Our name to the file's name, such as ``{"text": "body"}``.
     """
     raw = _without_short_rows(raw, notes, columns)
-    table = name_columns(raw, columns or {})
+    table, taken = name_columns(raw, columns or {})
     places = _Places(table)
     table = plain_types(table.drop(places.column, strict=False))
     table = _read_times(table, notes, places)
     if table.height == 0:
-        return Tidy(table, np.empty(0, np.int32), np.zeros(1, np.int64))
+        return Tidy(table, np.empty(0, np.int32), np.zeros(1, np.int64), taken)
     table = _clean_words(table, notes, places)
     table = _fill_ids(table, notes, places)
     table = _fill_conversations(table, notes, places)
@@ -72,8 +76,9 @@ def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = No
     places = places.at(rows)
     table = _rename_duplicates(table, notes, places)
     parents = _resolve_parents(table, notes, places)
+    _advise_on_ids(table, parents, taken, notes)
     table, parents = _parents_first(table, parents, notes, places)
-    return _finish(table, parents)
+    return _finish(table, parents, taken)
 
 
 def _without_short_rows(
@@ -243,6 +248,35 @@ def _resolve_parents(table: pl.DataFrame, notes: Notes, places: _Places) -> NDAr
     return parents
 
 
+def _advise_on_ids(
+    table: pl.DataFrame, parents: NDArray[np.int32], taken: Mapping[str, str], notes: Notes
+) -> None:
+    """Say which column the ids may be in where most parents are not among those that were taken.
+
+    It is one that has most of the missing parents, and hardly any value twice.
+    """
+    answering = table["reply_to"].is_not_null().to_numpy()
+    lost = answering & (parents < 0)
+    if not lost.sum() > _MOSTLY * answering.sum():
+        return
+    wanted = table["reply_to"].filter(lost).str.replace(_REAL_NAME, "${1}").unique()
+    others = [table[name] for name in table.columns[len(COLUMNS) :]]
+    found = {
+        column.name: float(wanted.is_in(column.cast(pl.String).implode()).to_numpy().mean())
+        for column in others
+        if not column.dtype.is_nested() and column.n_unique() > _DISTINCT * table.height
+    }
+    best = max(found, key=lambda name: found[name], default="")
+    origin = f"were taken from {taken['id']!r}" if "id" in taken else "were found in no column"
+    said = f"most replies are to an id that no message has; ids {origin}"
+    if best and found[best] > _MOSTLY:
+        notes.advice.append(f'{said}. Try columns={{"id": "{best}"}} (--column id={best})')
+    elif "id" not in taken and others:
+        names = ", ".join(repr(column.name) for column in others)
+        choice = 'columns={"id": "..."} (--column id=...)'
+        notes.advice.append(f"{said}. If one of {names} has them: {choice}")
+
+
 def _parents_first(
     table: pl.DataFrame, parents: NDArray[np.int32], notes: Notes, places: _Places
 ) -> tuple[pl.DataFrame, NDArray[np.int32]]:
@@ -255,10 +289,10 @@ def _parents_first(
     return table[order], moved_parents(parents, order)
 
 
-def _finish(table: pl.DataFrame, parents: NDArray[np.int32]) -> Tidy:
+def _finish(table: pl.DataFrame, parents: NDArray[np.int32], taken: dict[str, str]) -> Tidy:
     """Write the resolved parents back into ``reply_to`` and find the conversations' limits."""
     table = table.with_columns(reply_to=ids_at(table["id"], parents))
     conversation = table["conversation"]
     changes = np.flatnonzero((conversation != conversation.shift(1)).fill_null(True).to_numpy())
     offsets = np.append(changes, table.height).astype(np.int64)
-    return Tidy(table, parents, offsets)
+    return Tidy(table, parents, offsets, taken)

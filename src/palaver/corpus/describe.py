@@ -33,6 +33,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "shape": _shape(corpus),
         "first_time": times.min().isoformat() if len(times) else None,  # type: ignore[union-attr]
         "last_time": times.max().isoformat() if len(times) else None,  # type: ignore[union-attr]
+        "columns": dict(corpus.columns),
         "labels": {name: _distinct(corpus, name) for name in corpus.labels},
         "notes": [
             {
@@ -44,6 +45,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             }
             for kind, count in sorted(corpus.notes.counts.items(), key=_worst_first)
         ],
+        "advice": corpus.notes.advice,
     }
 
 

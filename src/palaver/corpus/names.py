@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from palaver.errors import CorpusError
+from palaver.errors import ColumnError, CorpusError
 
 #: Names that other programs give to our columns; the first one present is taken.
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -16,9 +16,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "id": ("message_id", "msg_id", "utterance_id", "post_id", "comment_id"),
     "reply_to": ("reply-to", "in_reply_to", "parent_id", "parent", "replyto"),
-    "speaker": ("speaker_id", "user", "author", "sender", "user_id", "username", "from", "caller"),
-    "time": ("timestamp", "created_at", "created_utc", "datetime", "date", "ts"),
-    "text": ("body", "message", "content", "utterance", "comment", "transcript"),
+    "speaker": ("speaker_id", "user", "author", "sender", "user_id", "username", "from", "caller",
+                "who"),
+    "time": ("timestamp", "created_at", "created_utc", "datetime", "date", "ts", "when"),
+    "text": ("body", "message", "content", "utterance", "comment", "transcript", "msg"),
 }  # fmt: skip
 
 #: Where a row stood in its file. Tables that users make have columns of any name, so readers
@@ -47,8 +48,16 @@ def names_for_ours(columns: Iterable[str]) -> set[str]:
     return {name for key, name in lower.items() if key in wanted}
 
 
-def name_columns(raw: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+def name_columns(
+    raw: pl.DataFrame, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
     """Give our names to a table's columns: as mapped, else by their usual names.
+
+    Returns
+    -------
+    table : DataFrame
+    taken : dict
+        Our names to the file's, of those that were found.
 
     Raises
     ------
@@ -56,23 +65,26 @@ def name_columns(raw: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
         The mapping names a column that does not exist, or there is no column of texts.
     """
     _check_mapping(raw, columns)
+    header, taken = _listed(raw), dict(columns)
     renames = {theirs: ours for ours, theirs in columns.items()}
     displaced = [ours for ours in columns if ours in raw.columns and ours not in renames]
     raw = raw.drop(displaced).rename(renames)
     by_lower = {name.strip().lower(): name for name in reversed(raw.columns)}
     for ours in _OURS:
         if ours in raw.columns:
+            taken.setdefault(ours, ours)
             continue
         for alias in (ours, *ALIASES[ours]):
             if alias in by_lower and by_lower[alias] in raw.columns:
+                taken[ours] = by_lower[alias]
                 raw = raw.rename({by_lower[alias]: ours})
                 break
     if "text" not in raw.columns and raw.height:
         raise CorpusError(
-            f"no column of texts among {_listed(raw)}; "
+            f"no column of texts among {header}; "
             'say which it is with columns={"text": "..."} (--column text=...)'
         )
-    return raw
+    return raw, {ours: taken[ours] for ours in _OURS if ours in taken}
 
 
 def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
@@ -83,9 +95,10 @@ def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
                 f"{', '.join(_OURS)}"
             )
         if theirs not in raw.columns:
-            raise CorpusError(
+            raise ColumnError(
                 f"columns= (--column {ours}={theirs}) takes {ours!r} from {theirs!r}, "
-                f"but the file has only {_listed(raw)}"
+                f"but the file has only {_listed(raw)}",
+                raw.columns,
             )
     if len(set(columns.values())) < len(columns):
         raise CorpusError("columns= takes two of our columns from the same one of the file")

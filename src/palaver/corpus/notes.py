@@ -57,10 +57,13 @@ class Notes:
         By kind, a key of :data:`KINDS`.
     places : dict of str to list of str
         The first ten places of each kind, such as ``"line 12"``.
+    advice : list of str
+        What to try where a file seems to be read in the wrong way.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
+    advice: list[str] = field(default_factory=list)
 
     def add(self, kind: str, places: Iterable[str] = (), count: int | None = None) -> None:
         """Count one kind of dirt, once for each place unless ``count`` is given."""
@@ -78,6 +81,7 @@ class Notes:
         """Add the counts and places of ``other``."""
         for kind, count in other.counts.items():
             self.add(kind, other.places.get(kind, ()), count)
+        self.advice.extend(other.advice)
 
     def of(self, *severities: Severity) -> dict[str, int]:
         """Return the counts of the kinds that are as bad as named."""

@@ -53,6 +53,8 @@ class Corpus:
         What reading found and repaired.
     source, format : str
         Where the messages come from.
+    columns : dict
+        Our names of columns to those that the file has for them.
     """
 
     table: pl.DataFrame
@@ -61,6 +63,7 @@ class Corpus:
     notes: Notes = field(default_factory=Notes)
     source: str = "a table"
     format: str = "table"
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_polars(
@@ -116,7 +119,15 @@ class Corpus:
         clean = tidy(raw, notes, columns)
         if on_bad == "error":
             notes.refuse(source)
-        return cls(clean.table, clean.parents, clean.conversation_offsets, notes, source, format)
+        return cls(
+            clean.table,
+            clean.parents,
+            clean.conversation_offsets,
+            notes,
+            source,
+            format,
+            clean.columns,
+        )
 
     @property
     def n_conversations(self) -> int:

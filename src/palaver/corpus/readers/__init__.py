@@ -80,26 +80,39 @@ def find_format(source: Source, name: str | None = None) -> Format:
     for known in FORMATS:
         if known.looks_like(source):
             return known
-    raise FormatError(
-        f"{source}: {_describe(source)}. Known formats: {', '.join(f.name for f in FORMATS)}; "
-        "name one with format= (--format), or convert the file to JSONL with the fields "
-        "conversation, id, reply_to, speaker, time, text"
+    words, may_be_known = _describe(source)
+    raise FormatError(f"{source}: {words}.{_ways_out() if may_be_known else _MORE}")
+
+
+_MORE = " docs/formats.md lists what can be read."
+
+
+def _ways_out() -> str:
+    """Say what to do with a file that may be in a known format, or be put into one."""
+    width = max(len(known.name) for known in FORMATS)
+    return "\n".join(
+        (
+            " Save it as CSV or JSON lines with a column text, and if known conversation, id, "
+            "reply_to, speaker and time. If it is one of these, name it with format= (--format):",
+            *(f"  {known.name:{width}}  {known.description}" for known in FORMATS),
+            _MORE.strip(),
+        )
     )
 
 
-def _describe(source: Source) -> str:
-    """Say what an unknown source looks like."""
+def _describe(source: Source) -> tuple[str, bool]:
+    """Say what an unknown source looks like, and whether it may be of a known format yet."""
     if source.path.is_dir():
-        return f"a folder of {len(source.names)} files that is no known export"
+        return f"a folder of {len(source.names)} files that is no known export", True
     if source.is_archive and "[Content_Types].xml" in source.names:
-        return "looks like an Office document; save it as CSV or plain text"
+        return "looks like an Office document; save it as CSV (or as plain text)", False
     start = b"PK\x03\x04" if source.is_archive else source.head.lstrip()[:16]
     if not start:
-        return "the file is empty"
+        return "the file is empty", False
     for magic, words in _LOOKS:
         if start.startswith(magic):
-            return f"looks like {words}"
+            return f"looks like {words}", magic in (b"[", b"{")
     printable = sum(32 <= byte < 127 or byte in b"\t\r\n" or byte > 127 for byte in source.head)
     if printable < 0.95 * len(source.head):
-        return "looks like a binary file"
-    return "looks like plain text without a known layout"
+        return "looks like a binary file; export it as CSV from the program that wrote it", False
+    return "looks like plain text without a known layout", True
