@@ -192,7 +192,8 @@ def clustering_intervals(
     Returns
     -------
     dict
-        From the names of :data:`palaver.evaluate.MEASURES`.
+        From the names of :data:`palaver.evaluate.MEASURES`; no interval leaves the range of
+        its measure.
     """
     _check(n_resamples, level, seed)
     conversations, places = np.unique(np.asarray(groups), return_inverse=True)
@@ -205,9 +206,18 @@ def clustering_intervals(
     table = np.asarray(counts.sum(axis=0)).reshape(shape)
     values = {name: float(measure(table)) for name, measure in MEASURES.items()}
     return {
-        name: Interval(value, *_limits(value, resampled[name], level))
+        name: Interval(value, *_within(name, *_limits(value, resampled[name], level)))
         for name, value in values.items()
     }
+
+
+def _within(name: str, low: float, high: float) -> tuple[float, float]:
+    """Cut an interval where a measure ends: none is below 0, and but for distances none above 1.
+
+    An interval that is laid around a value near the end of its range would reach beyond it.
+    """
+    most = np.inf if name in ("vi", "vi_normalised") else 1.0
+    return float(np.maximum(low, 0.0)), float(np.minimum(high, most))
 
 
 def _check(n_resamples: int, level: float, seed: int) -> None:

@@ -105,6 +105,22 @@ def test_all_clustering_measures_at_once_equal_each_alone():
         assert alone.low < alone.high
 
 
+def test_intervals_stay_within_the_range_of_their_measure():
+    generator = np.random.default_rng(2)
+    groups = np.repeat(np.arange(20), 5)
+    gold = generator.integers(4, size=100)
+    nearly = gold.copy()
+    nearly[0] = (gold[0] + 1) % 4
+    for found in (generator.integers(2, size=100), nearly):
+        intervals = evaluate.clustering_intervals(found, gold, groups, n_resamples=100)
+        for name, (value, low, high) in intervals.items():
+            assert 0 <= low <= value <= high, name
+            assert high <= 1 or name in ("vi", "vi_normalised"), name
+    alone = evaluate.of_tables(evaluate.homogeneity, (2, 4))
+    counts, _ = evaluate.grouped_contingency(generator.integers(2, size=100), gold, groups)
+    assert evaluate.bootstrap(counts, alone, n_resamples=100).low < 0, "there was something to cut"
+
+
 def test_intervals_of_entropies_are_not_moved_by_their_bias():
     generator = np.random.default_rng(10)
     truth = np.full((6, 5), 0.01)
