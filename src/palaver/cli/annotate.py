@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, CorpusOut, File, Format, Json, Run
+from palaver.cli.options import Chain, Column, Format, Json, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from palaver.corpus.table import Corpus
 
 NAME = "annotate"
 
 
 def run(
     folder: Run,
-    file: File,
-    out: CorpusOut,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[FILE] OUT",
+            help="Conversations, those of the run if not given; and where to write them: x.jsonl, "
+            "x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit.",
+            show_default=False,
+        ),
+    ],
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
     chain: Chain = False,
     format: Format = None,
@@ -23,30 +36,62 @@ def run(
 ) -> None:
     """Write FILE to OUT with columns class, class_probability and share_0, share_1, ...
 
-    If the classes have names (`palaver report --names`), there is a column class_name, too.
-    FILE may hold other conversations than those that the run was fitted on. A run fitted with
-    --chain needs no --chain here.
+    If the classes have names (`palaver report --names`), there is a column class_name, too. A
+    tagger writes tag and tag_probability. FILE may hold other conversations than those that the
+    run was fitted on; it is read as they were (--column, --format, --chain) unless told otherwise.
 
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
-    """
-    import polars as pl
 
+    Example: `palaver annotate run/ tagged.csv`
+    """
     from palaver.cli import runs
-    from palaver.cli.options import check_out
     from palaver.cli.output import console, folding, print_json
     from palaver.models import load
 
-    check_out(out, file)
+    file, out = _places(folder, files)
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
-    names = runs.names_of(folder, model.summary())
-    if names:
-        called = [names.get(number) for number in tagged.table["class"]]
-        tagged = tagged.with_columns(class_name=pl.Series(called, dtype=pl.String))
+    summary = model.summary()
+    tagged = _with_names(tagged, runs.names_of(folder, summary), summary.names)
     path = tagged.write(out)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})
     else:
-        console.print(f"{tagged.n_messages:,} messages with their classes -> {path}")
+        what = "tags" if summary.names else "classes"
+        console.print(f"{tagged.n_messages:,} messages with their {what} -> {path}", soft_wrap=True)
+
+
+def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
+    """Return FILE, None for that of the run, and OUT; refuse before the work to lose a file."""
+    from palaver.cli.options import check_out, command
+    from palaver.errors import InputError
+
+    if len(files) > 2:
+        raise typer.BadParameter(f"takes RUN, FILE and OUT, got {len(files) - 2} more")
+    *given, out = files
+    if given:
+        check_out(out, given[0])
+        return given[0], out
+    if out.exists():
+        raise InputError(
+            f"{out}: is there already. If it is to be read, say where to write: "
+            f"{command('annotate', folder, out, 'OUT')}; else choose another name, or remove it"
+        )
+    check_out(out, out)
+    return None, out
+
+
+def _with_names(tagged: Corpus, names: Mapping[int, str], tags: list[str] | None) -> Corpus:
+    """Add the names that people gave to classes, or to a tagger's tags."""
+    import polars as pl
+
+    if not names:
+        return tagged
+    if tags is None:
+        called = [names.get(number) for number in tagged.table["class"]]
+    else:
+        by_tag = {tags[number]: name for number, name in names.items()}
+        called = [by_tag.get(tag) for tag in tagged.table["tag"]]
+    return tagged.with_columns(class_name=pl.Series(called, dtype=pl.String))

@@ -91,7 +91,7 @@ def run(
         print_json({"out": str(path), "bytes": path.stat().st_size, "same_texts": same})
         return
     if not same:
-        console.print("[yellow]These texts are not those that the run was fitted on.[/]")
+        console.print("These texts are not those that the run was fitted on.", style="yellow")
     if kept:
         console.print("The run keeps the names: topics, shares and annotate show them, too.")
     console.print(f"Open in a browser: {path}", soft_wrap=True)
@@ -115,7 +115,7 @@ def _command(
     short: bool,
 ) -> str:
     """Return the command as it can be typed again; without folders where people were taken out."""
-    from palaver.page.settings import command_line
+    from palaver.cli.options import command
 
     arguments: list[str | Path] = ["report", folder, *([file] if file else [])]
     for name, value in options.items():
@@ -125,5 +125,4 @@ def _command(
             arguments += [f"--{name}", value if isinstance(value, Path) else str(value)]
     for pair in column or []:
         arguments += ["--column", pair]
-    spelled = [a.name if short and isinstance(a, Path) else str(a) for a in arguments]
-    return command_line(spelled)
+    return command(*(a.name if short and isinstance(a, Path) else a for a in arguments))

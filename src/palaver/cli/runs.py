@@ -42,11 +42,6 @@ def begin(
     """
     from palaver.encode import Encoded
 
-    if store.is_stored(folder / "settings"):
-        raise StoreError(
-            f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
-            "or choose another --out"
-        )
     check_new(folder)
     encoded.write(folder / "data")
     write_settings(folder, model, source, reading or {}, words=words or {})
@@ -55,6 +50,11 @@ def begin(
 
 def check_new(folder: Path) -> None:
     """Refuse a place for a new run where something is already."""
+    if store.is_stored(folder / "settings"):
+        raise StoreError(
+            f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
+            "or choose another --out"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
 
@@ -67,18 +67,22 @@ def write_settings(
     store.save(folder / "settings", "run settings", {**settings, "reading": reading, **more}, {})
 
 
-def reopen(
-    folder: Path, changes: dict[str, Any], n_classes: int | None = None
-) -> tuple[Model, Encoded]:
-    """Return the model, not yet fitted, and the data of a run."""
-    from palaver.encode import Encoded
+def kind_of(folder: Path) -> type[Model]:
+    """Return which model a run is of."""
     from palaver.models import model_class
 
-    if not store.is_stored(folder / "settings"):
+    settings = settings_of(folder)
+    if not settings:
         raise StoreError(f"{folder}: holds no run of `palaver fit`")
-    settings = store.load(folder / "settings", "run settings").content
-    kind = model_class(settings["model"])
-    params = {**settings["params"], **changes, **kind.sized(n_classes)}
+    return model_class(settings["model"])
+
+
+def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
+    """Return the model, not yet fitted, and the data of a run."""
+    from palaver.encode import Encoded
+
+    kind = kind_of(folder)
+    params = {**settings_of(folder)["params"], **changes}
     return kind(**params), Encoded.open(folder / "data")
 
 
@@ -89,29 +93,57 @@ def corpus_of(
     column: list[str] | None = None,
     chain: bool = False,
 ) -> Corpus:
-    """Read ``file``, or the file that a run was fitted on in the way it was read then.
+    """Read ``file``, or the file that a run was fitted on, in the way that was read then.
 
-    What was fitted with --chain reads other files so, too: else a model of talk would take
-    every message of theirs for a start.
+    What is given goes before what the run remembers. Other files are read with its columns as
+    far as they have them, with its format if their names end alike, and with its --chain: else
+    a model of talk would take every message of theirs for a start.
     """
     from palaver.cli.options import read_corpus
     from palaver.corpus.sample import sample
+    from palaver.errors import ColumnError
 
-    reading: dict[str, Any] = {"format": format, "column": column, "chain": chain}
-    known = store.is_stored(folder / "settings")
-    settings = store.load(folder / "settings", "run settings").content if known else {}
+    settings = settings_of(folder)
     fitted = settings.get("reading", {})
-    reading["chain"] = chain or fitted.get("chain", False)
-    if file is None:
-        if not known:
-            raise StoreError(f"{folder}: does not know its data; give a FILE")
-        if settings["source"] == SAMPLE:
-            return sample()
-        file = Path(settings["source"])
-        if not file.exists():
-            raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
-        reading |= fitted
-    return read_corpus(file, reading["format"], reading["column"], chain=reading["chain"])
+    chain = chain or fitted.get("chain", False)
+    if file is None and settings.get("source") == SAMPLE:
+        return sample().chained() if chain else sample()
+    path = source_of(folder) if file is None else file
+    if format is None and path.suffix == Path(settings.get("source", "")).suffix:
+        format = fitted.get("format")
+    remembered = _without(fitted.get("column") or [], column or [])
+    try:
+        return read_corpus(path, format, [*remembered, *(column or [])], chain=chain)
+    except ColumnError as error:
+        known = [pair for pair in remembered if pair.partition("=")[2].strip() in error.columns]
+        if len(known) == len(remembered):
+            raise
+        return read_corpus(path, format, [*known, *(column or [])], chain=chain)
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """Return what was fitted to what, and how it was read; {} for a model that is no run."""
+    if not store.is_stored(folder / "settings"):
+        return {}
+    return dict(store.load(folder / "settings", "run settings").content)
+
+
+def source_of(folder: Path) -> Path:
+    """Return the file that a run was fitted on; the run of the sample has none."""
+    settings = settings_of(folder)
+    if not settings:
+        raise StoreError(f"{folder}: does not know its data; give a FILE")
+    file = Path(settings["source"])
+    if not file.exists():
+        raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
+    return file
+
+
+def _without(remembered: list[str], given: list[str]) -> list[str]:
+    """Return the columns OURS=THEIRS that say nothing about what was given."""
+    taken = {part.strip() for pair in given for part in pair.split("=", 1)}
+    return [pair for pair in remembered
+            if not taken & {part.strip() for part in pair.split("=", 1)}]  # fmt: skip
 
 
 def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
@@ -128,7 +160,7 @@ def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
     try:
         return read_names(kept, summary)
     except InputError as error:
-        errors.print(f"Names are left out: {error}", style="yellow", soft_wrap=True, markup=False)
+        errors.print(f"Names are left out: {error}", style="yellow", soft_wrap=True)
         return {}
 
 

@@ -50,7 +50,8 @@ def run(
 
     Example: `palaver tag run/ test.conll --out states.conll`
     """
-    from palaver.cli.options import check_out, read_corpus
+    from palaver.cli import runs
+    from palaver.cli.options import check_out, command
     from palaver.cli.output import console, print_json, working
     from palaver.errors import ParameterError
     from palaver.models import load
@@ -60,14 +61,14 @@ def run(
         check_out(out, file)
     model = load(folder)
     if hasattr(model, "tag_words"):
-        _tag_words(model, read_corpus(file, format, column), out, json)
+        _tag_words(model, runs.corpus_of(folder, file, format, column), out, json)
         return
     if not isinstance(model, Tagger):
         raise ParameterError(
-            f"{folder}: a {model.name} finds classes, not tags; use "
-            f"`palaver annotate {folder} FILE OUT`"
+            f"{folder}: holds a model of classes ({model.name}), not of tags; use "
+            f"`{command('annotate', folder, file, out or 'tagged.jsonl')}`"
         )
-    corpus = read_corpus(file, format, column)
+    corpus = runs.corpus_of(folder, file, format, column)
     with working("tagging"):
         tagged = model.annotate(corpus)
     path = tagged.write(out) if out is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,6 @@ def make_settings(
         "same_texts": findings.same_texts,
         "anonymized": anonymized,
     }
-
-
-def command_line(arguments: list[str]) -> str:
-    """Return a command as it can be typed."""
-    return shlex.join(["palaver", *arguments])
 
 
 def _plain(value: Any) -> str:

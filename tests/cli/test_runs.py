@@ -1,0 +1,77 @@
+"""Runs remember how their file was read; what is given goes before it."""
+
+import json
+
+import polars as pl
+import pytest
+from support.verbs import call, fails
+
+import palaver as pv
+from palaver.cli.runs import corpus_of
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory):
+    """A table with names of its own, and a run of it."""
+    folder = tmp_path_factory.mktemp("runs")
+    table = pv.sample(20).table.select(
+        said="text", loud=pl.col("text").str.to_uppercase(), nick="speaker", room="conversation"
+    )
+    table.write_csv(folder / "talk.csv")
+    columns = ("--column", "text=said", "--column", "speaker=nick", "--column", "conversation=room")
+    call("fit", "lda", folder / "talk.csv", *columns, "--classes", 2, "--sweeps", 4, "--seed", 1,
+         "--out", folder / "run")  # fmt: skip
+    return folder
+
+
+def test_what_is_given_goes_before_what_a_run_remembers(talk):
+    run = talk / "run"
+    own = corpus_of(run, None)
+    assert own.columns == {"conversation": "room", "speaker": "nick", "text": "said"}
+    loud = corpus_of(run, None, column=["text=loud"])
+    assert loud.columns == {"conversation": "room", "speaker": "nick", "text": "loud"}
+    assert loud.table["text"].to_list() == own.table["text"].str.to_uppercase().to_list()
+    assert not (own.parents >= 0).any()
+    assert (corpus_of(run, None, chain=True).parents >= 0).any()
+    with pytest.raises(pv.errors.FormatError, match="no format 'x'"):
+        corpus_of(run, None, format="x")
+
+
+def test_other_files_are_read_as_far_as_they_are_alike(talk, tmp_path):
+    run = talk / "run"
+    table = pl.read_csv(talk / "talk.csv").head(9)
+    table.write_csv(tmp_path / "alike.csv")
+    assert corpus_of(run, tmp_path / "alike.csv").columns["speaker"] == "nick"
+    table.rename({"nick": "user"}).write_csv(tmp_path / "partly.csv")
+    partly = corpus_of(run, tmp_path / "partly.csv")
+    assert partly.columns == {"conversation": "room", "speaker": "user", "text": "said"}
+    ours = pv.sample(3).write(tmp_path / "ours.jsonl")
+    assert corpus_of(run, ours).table.equals(pv.read(ours).table)
+    with pytest.raises(pv.errors.ColumnError, match="--column text=nothing"):
+        corpus_of(run, ours, column=["text=nothing"])
+    call("report", run, tmp_path / "alike.csv", "--out", tmp_path / "page.html")
+
+
+def test_annotate_without_a_file_takes_that_of_the_run(talk, tmp_path):
+    run = talk / "run"
+    call("annotate", run, talk / "talk.csv", tmp_path / "asked.jsonl")
+    call("annotate", run, tmp_path / "unasked.jsonl")
+    assert (tmp_path / "asked.jsonl").read_bytes() == (tmp_path / "unasked.jsonl").read_bytes()
+    assert "is there already" in fails("annotate", run, tmp_path / "asked.jsonl")
+    assert "must end in" in fails("annotate", run, tmp_path / "x.unknown")
+    assert "got 1 more" in " ".join(fails("annotate", run, "a", "b", "c").split())
+
+
+def test_names_of_a_taggers_tags_are_annotated(tmp_path):
+    labelled = pv.sample(20).write(tmp_path / "talk.jsonl")
+    run, out = tmp_path / "run", tmp_path / "tagged.jsonl"
+    call("train-tagger", labelled, "--states", 1, "--out", run)
+    tags = pv.load(run).tags_
+    (tmp_path / "names.json").write_text(json.dumps({"names": {"0": "the first"}}))
+    call("report", run, "--names", tmp_path / "names.json", "--out", tmp_path / "page.html")
+    assert "messages with their tags" in call("annotate", run, out)
+    table = pv.read(out).table
+    assert table.filter(class_name="the first")["tag"].unique().to_list() == tags[:1]
+    assert table.filter(pl.col("class_name").is_null())["tag"].n_unique() == len(
+        set(table["tag"]) - set(tags[:1])
+    )
