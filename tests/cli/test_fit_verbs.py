@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,8 @@ from support.verbs import call, fails
 
 import palaver as pv
 from palaver.cli.options import n_threads
+from palaver.cli.output import console
+from palaver.cli.topics import show
 from palaver.encode import encode
 from palaver.models import MODELS, model_class
 
@@ -39,9 +43,10 @@ def test_fit_topics_annotate(name, threads, tmp_path):
         encode(pv.read(threads))
     )
     np.testing.assert_array_equal(model.class_words_, straight.class_words_)
-    assert "share" in call("topics", run, "--words", 5)
+    assert "% of " in call("topics", run, "--words", 5)
     topics = json.loads(call("topics", run, "--json"))
     assert {row["class"] for row in topics} == {0, 1, 2, 3}
+    assert [row["letter"] for row in topics] == ["A", "B", "C", "D"]
     out = tmp_path / "tagged.parquet"
     assert "messages with their classes" in call("annotate", run, threads, out)
     assert pv.read(out).table["class"].is_between(0, 3).all()
@@ -55,9 +60,9 @@ def test_talk_without_replies_is_warned_of_and_chained_runs_stay_chained(tmp_pat
     talk.write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ("--classes", 3, "--sweeps", 5, "--set", "burn_in=1")
     warned = call("fit", "block-hmm", talk, *options, "--out", tmp_path / "loose")
-    assert "add --chain" in " ".join(warned.split())
+    assert "with --chain" in " ".join(warned.split())
     quiet = call("fit", "block-hmm", talk, *options, "--chain", "--out", tmp_path / "run")
-    assert "--chain" not in quiet
+    assert "with --chain" not in " ".join(quiet.split())
     asked, unasked = tmp_path / "asked.csv", tmp_path / "unasked.csv"
     call("annotate", tmp_path / "run", talk, asked, "--chain")
     call("annotate", tmp_path / "run", talk, unasked)
@@ -124,9 +129,11 @@ def test_ctrl_c_says_how_to_go_on_and_an_unfinished_run_says_so(tmp_path):
     message = child.communicate()[1]
     assert child.returncode == 130
     assert f"resume to go on: palaver fit --resume {run}" in message
-    assert "the run is not finished" in fails("topics", run)
-    reached = json.loads((run / "checkpoint" / "manifest.json").read_text())["content"]["sweep"]
-    call("fit", "--resume", run, "--sweeps", reached + 20)  # settles for what there is
+    message = fails("topics", run)
+    assert "the run is not finished" in message
+    least = re.search(rf"settle .* with `palaver fit --resume {run} --sweeps (\d+)`", message)[1]
+    call("fit", "--resume", run, "--sweeps", least)
+    assert pv.load(run).n_sweeps_ == int(least)
 
 
 def test_nothing_is_overwritten_or_left_behind_by_mistake(threads, tmp_path):
@@ -153,9 +160,69 @@ def test_demo(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     thesis = tmp_path / "mine" / "thesis.txt"
-    for place in (thesis.parent, thesis):
+    (tmp_path / "mine" / "settings").mkdir()
+    call("fit", "lda", pv.sample(20).write(tmp_path / "x.jsonl"), "--classes", 2, "--sweeps", 4,
+         "--out", tmp_path / "run")  # fmt: skip
+    note = tmp_path / "demo" / "data" / "note.txt"
+    note.write_text("x")
+    for place in (thesis.parent, thesis, tmp_path / "run", tmp_path / "demo"):
         assert "is not a folder of `palaver demo`" in fails("demo", "--out", place)
     assert thesis.is_file()
+    assert note.is_file()
+    assert pv.load(tmp_path / "run").name == "lda"
+
+
+def test_topics_are_a_number_of_their_own(threads, tmp_path):
+    options = ("--sweeps", 4, "--out")
+    call("fit", "m4", threads, "--classes", 4, "--topics", 3, *options, tmp_path / "m4")
+    model = pv.load(tmp_path / "m4")
+    assert (model.n_classes, model.topics) == (4, 3)
+    call("fit", "lda", threads, "--topics", 3, *options, tmp_path / "lda")
+    assert pv.load(tmp_path / "lda").n_classes == 3
+    both = fails("fit", "lda", threads, "--topics", 3, "--classes", 3, *options, tmp_path / "x")
+    assert "give one of --classes and" in " ".join(both.split())
+    none = fails("fit", "block-hmm", threads, "--topics", 3, *options, tmp_path / "x")
+    assert "block-hmm has no topics; give --classes alone" in " ".join(none.split())
+    shown = call("topics", tmp_path / "m4", "--words", 30)
+    assert "found" not in shown, "somebody said how many classes"
+    assert json.loads(call("topics", tmp_path / "m4", "--words", 30, "--json"))[0]["words"][29:]
+
+
+def test_few_messages_more_classes_and_sweeps_that_are_done(threads, tmp_path):
+    run = tmp_path / "run"
+    few = call("fit", "lda", threads, "--classes", 3, "--sweeps", 10, "--out", run)
+    assert "192 messages are few" in few
+    many = call("fit", "lda", threads, "--classes", 193, "--sweeps", 2, "--out", tmp_path / "many")
+    assert "193 classes are more than there are messages" in many
+    again = call("fit", "--resume", run, "--sweeps", 6)
+    assert "has done 10 sweeps already, more than 6; they are kept" in again
+    more = pv.sample(100).write(tmp_path / "more.jsonl")
+    enough = call("fit", "lda", more, "--classes", 3, "--sweeps", 2, "--out", tmp_path / "more")
+    assert "are few" not in enough
+
+
+@pytest.mark.parametrize(
+    ("convergence", "n_chains", "said"),
+    [
+        ({"r_hat": 1.5, "late_gain": 0.0}, 1, "The two halves of the search differ (R-hat 1.50"),
+        ({"r_hat": 1.5, "late_gain": 0.2}, 1, "The search had not settled"),
+        ({"r_hat": 1.5, "late_gain": 0.0}, 3, "3 searches from different starts"),
+        ({"r_hat": 1.05, "late_gain": 0.0}, 1, None),
+        ({"r_hat": float("nan"), "late_gain": float("nan")}, 1, None),
+    ],
+)
+def test_a_search_that_has_not_settled_is_told_with_the_command_to_go_on(
+    convergence, n_chains, said
+):
+    model = pv.LDA(n_classes=2, n_sweeps=4).fit(pv.sample(5), show_progress=False)
+    summary = replace(model.summary(), convergence=convergence, params={"n_chains": n_chains})
+    with console.capture() as capture:
+        show(summary, Path("my run"))
+    words = " ".join(capture.get().split())
+    for start in ("The two halves", "The search had", "3 searches"):
+        assert (start in words) == (said is not None and said.startswith(start))
+    going_on = f"palaver fit --resume 'my run' --sweeps {4 * summary.facts['sweeps']}"
+    assert (going_on in words) == (said is not None and n_chains == 1)
 
 
 def test_documents_from_a_bag_of_words_to_the_page(tmp_path):

@@ -1,6 +1,7 @@
 """``shares``, ``evaluate`` and ``compare``."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import polars as pl
@@ -34,7 +35,8 @@ def run(threads, tmp_path_factory):
 def test_shares(threads, run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     output = call("shares", run, "--by", "act", "--top", 3, "--out", tmp_path / "x.csv")
-    assert "Share of each class in %, by act" in output
+    assert "Classes in % of messages, by act" in output
+    assert re.search(rf"\(all\) +│ +{pv.sample(40).n_messages} │", output)
     assert "(others)" in output
     written = pl.read_csv(tmp_path / "x.csv")
     assert written["group"].n_unique() == 4

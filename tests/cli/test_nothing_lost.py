@@ -14,7 +14,7 @@ from palaver.store import locked
 
 @pytest.fixture
 def threads(tmp_path):
-    return pv.sample(30).write(tmp_path / "threads.jsonl")
+    return pv.sample(80).write(tmp_path / "threads.jsonl")
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palaver import store
-from palaver.cli.runs import SAMPLE
-from palaver.page.settings import command_line
+from palaver.cli.options import command
+from palaver.cli.runs import SAMPLE, settings_of
 
 #: Parameters that have an option of their own.
-_OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "sampler": "sampler",
+_OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "topics": "topics", "sampler": "sampler",
             "max_seconds": "max-seconds"}  # fmt: skip
 
 
@@ -27,19 +26,19 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     anonymize : bool
         Leave out what the file was called. Folders are left out always.
     """
-    if not store.is_stored(folder / "settings"):
+    settings = settings_of(folder)
+    if not settings:
         return None
-    settings = store.load(folder / "settings", "run settings").content
     if settings["source"] == SAMPLE:
         sweeps = ["--sweeps", str(params["n_sweeps"])]
-        return command_line(["demo", "--out", folder.name, *sweeps])
+        return command("demo", "--out", folder.name, *sweeps)
     file = "FILE" if anonymize else Path(settings["source"]).name
     told = _parameters(settings["model"], params, is_tagger="label" in settings)
     arguments = [file, *told, *_reading(settings)]
     if "label" in settings:
         tagger = ["--tagger", settings["model"], "--label", settings["label"]]
-        return command_line(["train-tagger", *arguments, *tagger, "--out", folder.name])
-    return command_line(["fit", settings["model"], *arguments, "--out", folder.name])
+        return command("train-tagger", *arguments, *tagger, "--out", folder.name)
+    return command("fit", settings["model"], *arguments, "--out", folder.name)
 
 
 def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[str]:

@@ -14,11 +14,16 @@ NAME = "demo"
 
 
 def run(
-    out: Annotated[Path, typer.Option(help="Folder to write to; replaced.")] = Path("palaver-demo"),
+    out: Annotated[
+        Path, typer.Option(help="Folder to write to; that of an earlier demo is replaced.")
+    ] = Path("palaver-demo"),
     sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 200,
     json: Json = False,
 ) -> None:
     """Fit M4 to the built-in sample, a synthetic help forum, and write a page about it.
+
+    Eight classes, which become acts, and ten topics beside them, which take the words of the
+    matter: the settings of docs/tutorial.md.
 
     Example: `palaver demo`
     """
@@ -26,39 +31,62 @@ def run(
     from palaver.cli.check import show
     from palaver.cli.commands import fit_command
     from palaver.cli.fit import report
+    from palaver.cli.options import command, n_threads
     from palaver.cli.output import console, folding
     from palaver.corpus.describe import describe
     from palaver.corpus.sample import sample
     from palaver.encode import encode
-    from palaver.errors import StoreError
     from palaver.models.m4 import M4
     from palaver.page import report as write_page
-    from palaver.page.settings import command_line
 
-    if out.exists():
-        if not (out / "settings").is_dir() and (not out.is_dir() or any(out.iterdir())):
-            raise StoreError(f"{out}: is not a folder of `palaver demo`; choose another --out")
-        shutil.rmtree(out)
+    _clear(out)
     corpus = sample()
     if not json:
-        show(describe(corpus))
+        show(corpus, describe(corpus))
         console.print()
-    model = M4(n_classes=12, n_sweeps=sweeps, n_chains=2, n_jobs=2)
-    encoded = encode(corpus)
-    runs.begin(out, model, encoded, runs.SAMPLE)
+    model = M4(n_classes=8, topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
+    encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE)
     model.fit(encoded, folder=out)
     with folding("reading the sample"):
-        model.annotate(corpus).write(out / "tagged.jsonl")
+        model.annotate(corpus).write(out / _TAGGED)
     with folding("writing the page"):
         page = write_page(
             model,
             corpus,
-            out / "report.html",
+            out / _PAGE,
             foretell=False,  # compiling what it takes would be a third of the demo
-            command=command_line(["report", str(out)]),
+            command=command("report", out),
             fit_command=fit_command(out, model.get_params()),
         )
-    report(model, out, json)
+    report(model, out, json, next_steps=False)
     if not json:
-        console.print(f"The sample with its classes: {out / 'tagged.jsonl'}", soft_wrap=True)
-        console.print(f"What people do in it, to read in a browser: {page}", soft_wrap=True)
+        console.print(f"\nWhat people do there, to read in a browser: {page}", soft_wrap=True)
+        console.print(f"Every message with its classes: {out / _TAGGED}", soft_wrap=True)
+        console.print(f"Who does what: {command('shares', out)}", soft_wrap=True)
+        console.print("With a file of yours: palaver check FILE", soft_wrap=True)
+
+
+_TAGGED, _PAGE = "tagged.jsonl", "report.html"
+#: Files that a demo leaves, or a verb that was tried on it; beside arrays.
+_OURS = {_TAGGED, _PAGE, "names.json", "manifest.json", "manifest.previous.json", "lock"}
+
+
+def _clear(folder: Path) -> None:
+    """Remove an earlier demo; refuse a folder with anything else in it."""
+    from palaver.errors import StoreError
+
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if folder.is_symlink() or not _is_demo(folder):
+        raise StoreError(f"{folder}: is not a folder of `palaver demo` alone; choose another --out")
+    shutil.rmtree(folder)
+
+
+def _is_demo(folder: Path) -> bool:
+    """Whether a folder holds the run of a demo and no file that is not of it."""
+    from palaver.cli import runs
+
+    if not folder.is_dir() or runs.settings_of(folder).get("source") != runs.SAMPLE:
+        return False
+    files = (path for path in folder.rglob("*") if not path.is_dir())
+    return all(path.name in _OURS or path.match("arrays-*/*.npy") for path in files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,15 +18,20 @@ from palaver.cli.options import (
     Jobs,
     Json,
     Workers,
+    command,
     executor_of,
     n_threads,
 )
 
 if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
+    from palaver.encode import Encoded
     from palaver.errors import StoreError
     from palaver.models import Model
 
 NAME = "fit"
+#: Messages below which `palaver fit` warns.
+FEW_MESSAGES = 300
 
 
 def run(
@@ -41,14 +46,21 @@ def run(
     file: Annotated[
         Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; new or empty.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run, new or empty; needed without --resume.")
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
     ] = None,
     classes: Annotated[
         int | None,
+        typer.Option(help="Number of classes; each model has its own default, m4: 15."),
+    ] = None,
+    topics: Annotated[
+        int | None,
         typer.Option(
-            "--classes", "--topics", help="Number of classes; each model has its own default."
+            help="m4: topics of conversations beside the classes, which are left to be acts; "
+            "lda, online-lda, markov-m3: the same as --classes."
         ),
     ] = None,
     sweeps: Annotated[
@@ -63,7 +75,7 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other parameter, e.g. topics=20; may be repeated."),
+        typer.Option("--set", help="Any other parameter, e.g. alpha=0.1; may be repeated."),
     ] = None,
     min_count: Annotated[
         int | None, typer.Option(help="Drop words seen less often; chosen by size otherwise.")
@@ -87,6 +99,8 @@ def run(
 
     Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --out run/`
 
+    Example: `palaver fit m4 threads.csv --classes 8 --topics 20 --column text=body --out run/`
+
     Example: `palaver fit --resume run/ --sweeps 2000`
 
     Example: `palaver fit lda big.jsonl --executor ray --workers 8 --address auto --out run/`
@@ -94,7 +108,6 @@ def run(
     from palaver.cli import runs
     from palaver.errors import StoreError
     from palaver.fit import Interrupted
-    from palaver.models import model_class
 
     changes = {"n_sweeps": sweeps, "n_chains": chains,
                "random_state": seed, "n_jobs": n_threads(jobs), "sampler": sampler,
@@ -105,55 +118,127 @@ def run(
         if model or file or out:
             raise typer.BadParameter("--resume takes the model and its data from the folder")
         folder = resume
-        fitted, encoded = runs.reopen(folder, changes, classes)
+        kind = runs.kind_of(folder)
+        fitted, encoded = runs.reopen(folder, {**changes, **sizes(kind, classes, topics)})
+        _tell_done(folder, fitted)
     else:
         if not model or not file or not out:
             raise typer.BadParameter("give MODEL, FILE and --out, or --resume FOLDER")
         folder = out
-        kind = model_class(model)
-        fitted = kind().set_params(**changes, **kind.sized(classes))
-        fitted.check_params()
-        encoded = _encode(
-            file,
-            format,
-            column,
-            chain,
-            min_count or kind.rarest_word,
-            max_share,
-            fitted.needs_sentences,
-        )
-        fitted.check_data(encoded)
-        warn_of_missing_replies(fitted, encoded)
+        fitted = new_model(model, changes, classes, topics)
         reading = {"format": format, "column": column, "chain": chain}
-        words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
-        words = {name: value for name, value in words.items() if value is not None}
-        encoded = runs.begin(folder, fitted, encoded, str(file.absolute()), reading, words)
+        encoded = _new_run(folder, fitted, file, reading, min_count, max_share)
     try:
         with executor_of(executor, workers, address, folder) as where:
             fitted.fit(
                 encoded, folder=folder, checkpoint_seconds=checkpoint_seconds, executor=where
             )
     except Interrupted as error:
-        typer.echo(f"palaver: {error}: palaver fit --resume {folder}", err=True)
+        typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
         raise typer.Exit(130) from error
     except StoreError as error:
         folder = rescue(fitted, folder, error)
     report(fitted, folder, json)
 
 
-def warn_of_missing_replies(model: Model, encoded: Any) -> None:
+def new_model(name: str, changes: dict[str, Any], classes: int | None, topics: int | None) -> Model:
+    """Return a model that is not yet fitted, its parameters checked."""
+    from palaver.models import model_class
+
+    kind = model_class(name)
+    model = kind().set_params(**changes, **sizes(kind, classes, topics))
+    model.check_params()
+    return model
+
+
+def sizes(kind: type[Model], classes: int | None, topics: int | None) -> dict[str, int]:
+    """Return the parameters that --classes and --topics stand for.
+
+    Models of topics call their classes so; M4 has topics beside its classes.
+    """
+    if topics is None:
+        return kind.sized(classes)
+    if "topics" in kind.limits:
+        return {**kind.sized(classes), "topics": topics}
+    if not kind.finds_topics:
+        raise typer.BadParameter(f"{kind.name} has no topics; give --classes alone")
+    if classes is not None:
+        raise typer.BadParameter(
+            f"the classes of {kind.name} are its topics; give one of --classes and --topics"
+        )
+    return kind.sized(topics)
+
+
+def _new_run(
+    folder: Path,
+    model: Model,
+    file: Path,
+    reading: dict[str, Any],
+    min_count: int | None,
+    max_share: float,
+) -> Encoded:
+    """Read a file, say what is odd about it, and begin a run with what a model needs of it."""
+    from palaver.cli import runs
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import tell_repairs, working
+    from palaver.encode import encode
+
+    runs.check_new(folder)
+    corpus = read_corpus(file, reading["format"], reading["column"], chain=reading["chain"])
+    tell_repairs(corpus, file)
+    with working("counting words"):
+        encoded = encode(
+            corpus,
+            min_count=min_count or model.rarest_word,
+            max_share=max_share,
+            sentences=model.needs_sentences,
+        )
+    model.check_data(encoded)
+    warn_of_missing_replies(model, corpus)
+    warn_of_few_messages(model, corpus)
+    words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
+    words = {name: value for name, value in words.items() if value is not None}
+    return runs.begin(folder, model, encoded, str(file.absolute()), reading, words)
+
+
+def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:
     """Say that a model of replies has none to learn from, and what to do about it."""
-    if not hasattr(model, "reconstruct") or not encoded.n_messages > encoded.n_conversations:
+    if not hasattr(model, "reconstruct") or corpus.n_messages < 2 or (corpus.parents >= 0).any():
         return
-    if (encoded.parents >= 0).any():
-        return
+    from palaver.cli.check import no_replies
     from palaver.cli.output import errors
 
-    errors.print(
-        f"[yellow]No message answers another here, so {model.name} cannot learn what follows what. "
-        "If messages follow each other as in talk, add --chain; else `palaver reconstruct` "
-        "finds out who answers whom.[/]"
-    )
+    advice = "" if corpus.notes.advice else f" {no_replies(corpus)}"
+    errors.print(f"{model.name} cannot learn here what follows what.{advice}", style="yellow")
+
+
+def warn_of_few_messages(model: Model, corpus: Corpus) -> None:
+    """Say that there is little to learn from, or that there are more classes than messages."""
+    from palaver.cli.output import counted, errors
+
+    n_classes = model.get_params().get(model.size_parameter)
+    many = isinstance(n_classes, int) and n_classes > corpus.n_messages
+    if not many and corpus.n_messages >= FEW_MESSAGES:
+        return
+    messages = counted(corpus.n_messages, "message")
+    if many:
+        said = f"{n_classes:,} classes are more than there are messages ({messages})"
+    else:
+        said = f"{messages} are few: other seeds may find other classes"
+    errors.print(f"{said}. Give more texts, or fewer --classes.", style="yellow")
+
+
+def _tell_done(folder: Path, model: Model) -> None:
+    """Say so where a run has no sweeps to do that were asked for."""
+    from palaver.cli.output import errors
+    from palaver.models.registry import sweeps_done
+
+    done, asked = sweeps_done(folder), model.get_params()["n_sweeps"]
+    if done > asked:
+        errors.print(
+            f"The run has done {done:,} sweeps already, more than {asked:,}; they are kept.",
+            style="yellow",
+        )
 
 
 def rescue(model: Model, folder: Path, error: StoreError) -> Path:
@@ -164,24 +249,6 @@ def rescue(model: Model, folder: Path, error: StoreError) -> Path:
     model.save(place)
     typer.echo(f"palaver: {folder}: cannot be written; the model is in {place} instead", err=True)
     return place
-
-
-def _encode(
-    file: Path,
-    format: str | None,
-    column: list[str] | None,
-    chain: bool,
-    min_count: int | Literal["auto"],
-    max_share: float,
-    sentences: bool,
-) -> Any:
-    from palaver.cli.options import read_corpus
-    from palaver.cli.output import working
-    from palaver.encode import encode
-
-    corpus = read_corpus(file, format, column, chain=chain)
-    with working("counting words"):
-        return encode(corpus, min_count=min_count, max_share=max_share, sentences=sentences)
 
 
 def parse_setting(pair: str) -> tuple[str, Any]:
@@ -195,9 +262,9 @@ def parse_setting(pair: str) -> tuple[str, Any]:
         return name.strip(), text
 
 
-def report(model: Model, folder: Path, json: bool) -> None:
+def report(model: Model, folder: Path, json: bool, *, next_steps: bool = True) -> None:
     """Print what a fit found and what to do next."""
-    from palaver.cli.output import console, print_json
+    from palaver.cli.output import print_json
     from palaver.cli.topics import as_rows, show
 
     summary = model.summary()
@@ -212,10 +279,24 @@ def report(model: Model, folder: Path, json: bool) -> None:
             }
         )
         return
-    show(summary)
-    console.print(f"\nThe run is in {folder}. Next:")
-    console.print(f"  palaver report {folder}", soft_wrap=True)
-    console.print(f"  palaver topics {folder} --words 20", soft_wrap=True)
-    console.print(f"  palaver annotate {folder} FILE tagged.jsonl", soft_wrap=True)
+    show(summary, folder)
+    if next_steps:
+        _show_next(model, folder)
+
+
+def _show_next(model: Model, folder: Path) -> None:
+    """Print what can be done with a run, as it can be typed."""
+    from palaver.cli import runs
+    from palaver.cli.output import console
+
+    file = runs.settings_of(folder).get("source", "FILE")
+    steps = [
+        command("report", folder),
+        command("topics", folder, "--words", 20),
+        command("annotate", folder, "tagged.jsonl"),
+    ]
     if getattr(model, "unit", None) == "word":
-        console.print(f"  palaver tag {folder} FILE --out states.conll", soft_wrap=True)
+        steps.append(command("tag", folder, file, "--out", "states.conll"))
+    console.print(f"\nThe run is in {folder}. Next:", soft_wrap=True)
+    for step in steps:
+        console.print(f"  {step}", soft_wrap=True)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, TableOut
-from palaver.cli.topics import with_names
+from palaver.cli.topics import with_letters, with_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
+    from palaver.corpus.table import Corpus
     from palaver.models import ModelSummary
 
 NAME = "shares"
@@ -39,7 +40,8 @@ def run(
 ) -> None:
     """Show the share of each class in groups of messages, and where it stands out.
 
-    ▲ and ▼ mark shares whose 95 % interval lies above or below the share in all messages.
+    Every message counts as one, however long; `palaver topics` counts words. ▲ and ▼ mark
+    shares whose 95 % interval lies above or below the share in all messages.
 
     Example: `palaver shares run/ threads.jsonl --by speaker`
 
@@ -62,11 +64,24 @@ def run(
         console.print("No message has a word that the run knows.")
     else:
         summary = model.summary()
-        show(table, summary, by, runs.names_of(folder, summary))
+        show(table, summary, by, runs.names_of(folder, summary), _n_messages(table, corpus, by))
+
+
+def _n_messages(table: pl.DataFrame, corpus: Corpus, by: str) -> int | None:
+    """Return how many messages all groups have; None where a message may be in several."""
+    import polars as pl
+
+    if isinstance(corpus.table.schema.get(by), pl.List):
+        return None
+    return int(table.unique("group")["messages"].sum())
 
 
 def show(
-    table: pl.DataFrame, summary: ModelSummary, by: str, names: Mapping[int, str] | None = None
+    table: pl.DataFrame,
+    summary: ModelSummary,
+    by: str,
+    names: Mapping[int, str],
+    n_messages: int | None,
 ) -> None:
     """Print groups by classes, as many of the largest as fit, and what the classes are."""
     import polars as pl
@@ -76,14 +91,15 @@ def show(
     longest = max(len(name) for name in [by, *table["group"].unique()])
     width = min(longest, console.width // 3)
     room = max(1, (console.width - width - 14) // 8)
-    classes = summary.classes(6).head(room)
+    classes = with_letters(summary.classes(6)).head(room)
+    letters = dict(zip(classes["class"].cast(pl.String), classes["letter"], strict=True))
     cell = pl.concat_str(
         (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String),
         pl.when(pl.col("low") > pl.col("overall")).then(pl.lit(" ▲"))
         .when(pl.col("high") < pl.col("overall")).then(pl.lit(" ▼")).otherwise(pl.lit("  ")),
     )  # fmt: skip
     everyone = table.unique("class").with_columns(
-        pl.lit("(all)").alias("group"), share="overall", low=None, high=None, messages=None
+        pl.lit("(all)").alias("group"), share="overall", low=None, high=None, messages=n_messages
     )
     wide = (
         pl.concat([everyone, table], how="vertical_relaxed")
@@ -91,11 +107,11 @@ def show(
         .select("group", "messages", "class", cell.alias("cell"))
         .pivot("class", index=["group", "messages"], values="cell", maintain_order=True)
     )
-    wide = wide.select("group", "messages", *map(str, classes["class"])).rename({"group": by})
-    print_table(wide, f"Share of each class in %, by {by}", right=map(str, classes["class"]))
+    wide = wide.select("group", "messages", *letters).rename({"group": by, **letters})
+    print_table(wide, f"Classes in % of messages, by {by}", right=letters.values())
     hidden = len(summary.class_shares) - classes.height
     console.print(f"Resampled by {table['unit'][0]}: ▲ above, ▼ below the share in all messages.")
     if hidden:
         console.print(f"{hidden} smaller classes do not fit; --out or --json has them.")
     console.print()
-    print_table(with_names(classes.select("class", "words"), names or {}))
+    print_table(with_names(classes.select("letter", "class", "words"), names))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,17 +16,19 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from palaver.models import ModelSummary
+    from palaver.models import Model, ModelSummary
 
 NAME = "topics"
 
 
 def run(
     folder: Run,
-    words: Annotated[int, typer.Option(min=1, max=20, help="Words a class.")] = 10,
+    words: Annotated[int, typer.Option(min=1, max=100, help="Words a class.")] = 10,
     json: Json = False,
 ) -> None:
     """Show the classes of a run, the largest first, with their telling words.
+
+    Letters are those of the page (`palaver report`), numbers those of `palaver annotate`.
 
     Example: `palaver topics run/ --words 15`
     """
@@ -32,12 +36,24 @@ def run(
     from palaver.cli.runs import names_of
     from palaver.models import load
 
-    summary = load(folder).summary()
+    summary = _with_words(load(folder), words)
     names = names_of(folder, summary)
     if json:
         print_json(as_rows(summary, words, names))
     else:
-        show(summary, words, names)
+        show(summary, folder, words, names)
+
+
+def _with_words(model: Model, n_words: int) -> ModelSummary:
+    """Return the summary of a model, with more words than it usually has where asked for."""
+    summary = model.summary()
+    if n_words <= 20:
+        return summary
+    tables = dict(summary.tables)
+    if "topics" in tables:
+        tables["topics"] = getattr(model, "topics_table")(n_words)  # noqa: B009
+    words = model.top_words(n_words, by="distinctiveness")
+    return replace(summary, words=words, tables=tables)
 
 
 def as_rows(
@@ -45,57 +61,104 @@ def as_rows(
 ) -> list[dict[str, Any]]:
     """Return the table of classes for JSON, words as lists."""
     rows = []
-    for row in summary.classes(n_words).to_dicts():
+    for row in with_letters(summary.classes(n_words)).to_dicts():
         name = (names or {}).get(row["class"])
         called = {"name": name} if name is not None else {}
         rows.append({**row, **called, "words": (row["words"] or "").split()})
     return rows
 
 
-def show(summary: ModelSummary, n_words: int = 10, names: Mapping[int, str] | None = None) -> None:
-    """Print one line about the fit and the table of classes."""
+def show(
+    summary: ModelSummary,
+    folder: Path,
+    n_words: int = 10,
+    names: Mapping[int, str] | None = None,
+) -> None:
+    """Print one line about the fit, whether it has settled, and the table of classes."""
     import polars as pl
 
-    from palaver.cli.output import console, counted, print_table
-    from palaver.fit.trace import STILL_CLIMBING
+    from palaver.cli.output import console, print_table
+
+    console.print(_about(summary))
+    _show_convergence(summary, folder)
+    known = {**dict(enumerate(summary.facts.get("class_names", []))), **(names or {})}
+    unit = f"% of {summary.share_of}"
+    classes = with_names(with_letters(summary.classes(n_words)), known)
+    print_table(classes.rename({"share": unit}).with_columns(_percent(unit)), right=[unit])
+    if "topics" in summary.tables:
+        share = summary.facts["topic_share"]
+        console.print(f"\nTopics of conversations, {share:.0%} of the words:")
+        cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
+        topics = summary.tables["topics"].with_columns(cut).rename({"share": "% of these"})
+        print_table(topics.with_columns(_percent("% of these")), right=["% of these"])
+
+
+def _about(summary: ModelSummary) -> str:
+    """Say in one line what was fitted, how long and to how many words."""
+    from palaver.cli.output import counted
 
     facts = summary.facts
     line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
-    line += f"{facts['words']:,} words, seed {facts['seed']}"
-    if "first_states" in summary.params:  # nobody said how many there are
+    line += f"{facts['words']:,} different words, seed {facts['seed']}"
+    if summary.params.get("n_states", 0) is None:  # nobody said how many there are
         line += f", {counted(len(summary.class_shares), 'state')} found"
     if summary.params.get("background"):
-        line += f", {summary.background_share:.0%} of the tokens are background"
+        line += f", {summary.background_share:.0%} of the words are background"
     if "coverage" in facts:
-        line += f", {facts['coverage']:.1%} of the tokens have vectors"
+        line += f", {facts['coverage']:.1%} of the words have vectors"
     if summary.params.get("n_chains", 1) > 1 and isfinite(summary.convergence["r_hat"]):
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
-    console.print(line, soft_wrap=False)
-    late = summary.convergence.get("late_gain", 0.0)
+    return line
+
+
+def _show_convergence(summary: ModelSummary, folder: Path) -> None:
+    """Say whether the searches had come to an end and agree, and what to do if not."""
+    from palaver.cli.options import command
+    from palaver.cli.output import console
+    from palaver.fit.trace import AGREED, STILL_CLIMBING
+
+    more = command("fit", "--resume", folder, "--sweeps", 4 * summary.facts["sweeps"])
+    n_chains = summary.params.get("n_chains", 1)
+    late, r_hat = (summary.convergence.get(name, 0.0) for name in ("late_gain", "r_hat"))
     if late > STILL_CLIMBING:
         console.print(
-            f"[yellow]The search had not settled: {late:.0%} of what it gained came in the last "
-            "quarter of its sweeps, so these classes are not the last word. Go on: "
-            f"palaver fit --resume RUN --sweeps {4 * facts['sweeps']}[/]"
+            f"The search had not settled: {late:.0%} of what it gained came in the last quarter "
+            "of its sweeps, so these classes are not the last word. Go on:",
+            style="yellow",
         )
-    if summary.params.get("n_chains", 1) > 1 and summary.convergence["r_hat"] > 1.1:
+        console.print(f"  {more}", style="yellow", soft_wrap=True)
+    if r_hat > AGREED and n_chains > 1:
         console.print(
-            f"[dim]{summary.params['n_chains']} searches from different starts found somewhat "
-            "different classes (R-hat above 1.1), as is usual: what is shown is the best of them "
-            "and one good way to cut the talk, not the only one. If another run must find the "
-            "same, give it more --sweeps or fewer --classes.[/]"
+            f"{n_chains} searches from different starts found somewhat different classes (R-hat "
+            f"above {AGREED}), as is usual: what is shown is the best of them and one good way to "
+            "cut the talk, not the only one. If another run must find the same, give it more "
+            "--sweeps or fewer --classes.",
+            style="dim",
         )
-    table = summary.classes(n_words).with_columns(
-        (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
-    )
-    print_table(
-        with_names(table, {**dict(enumerate(facts.get("class_names", []))), **(names or {})})
-    )
-    if "topics" in summary.tables:
-        console.print(f"\nTopics of conversations, {facts['topic_share']:.0%} of the tokens:")
-        cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
-        share = (pl.col("share") * 100).round(1).cast(pl.String).add(" %")
-        print_table(summary.tables["topics"].with_columns(cut, share))
+    elif r_hat > AGREED and not late > STILL_CLIMBING:
+        console.print(
+            f"The two halves of the search differ (R-hat {r_hat:.2f}; up to {AGREED} they agree): "
+            "it may find better classes yet. --chains 4 shows whether other starts find the same. "
+            "Go on:",
+            style="dim",
+        )
+        console.print(f"  {more}", style="dim", soft_wrap=True)
+
+
+def _percent(name: str) -> pl.Expr:
+    import polars as pl
+
+    return (pl.col(name) * 100).round(1).cast(pl.String)
+
+
+def with_letters(classes: pl.DataFrame) -> pl.DataFrame:
+    """Put the letters of the page before the numbers of classes, which are sorted by size."""
+    import polars as pl
+
+    from palaver.draw.palette import letters
+
+    named = pl.Series("letter", [letters(rank) for rank in range(classes.height)], pl.String)
+    return classes.select(named, pl.all())
 
 
 def with_names(classes: pl.DataFrame, names: Mapping[int, str]) -> pl.DataFrame:
@@ -105,4 +168,5 @@ def with_names(classes: pl.DataFrame, names: Mapping[int, str]) -> pl.DataFrame:
     if not names:
         return classes
     called = pl.Series("name", [names.get(k, "") for k in classes["class"]], pl.String)
-    return classes.select("class", called, pl.exclude("class"))
+    behind = classes.columns[classes.columns.index("class") + 1 :]
+    return classes.select(pl.exclude(behind), called, *behind)

@@ -17,6 +17,7 @@ from palaver.cli.options import (
     Jobs,
     Json,
     Workers,
+    command,
     executor_of,
     n_threads,
 )  # fmt: skip
@@ -29,8 +30,8 @@ NAME = "train-tagger"
 
 def run(
     file: File,
+    out: Annotated[Path, typer.Option(help="Folder of the run; new or empty.", show_default=False)],
     label: Annotated[str, typer.Option(help="Column with the tags.")] = "act",
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; new or empty.")] = None,
     tagger: Annotated[str, typer.Option(help="Kind of tagger.")] = "hidden-backoff",
     states: Annotated[
         str | None, typer.Option(help="Hidden states of every tag: a number, or auto.")
@@ -63,8 +64,6 @@ def run(
     from palaver.fit import Interrupted
     from palaver.models.registry import tagger_class
 
-    if out is None:
-        raise typer.BadParameter("give --out FOLDER, where the tagger is kept")
     changes: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads(jobs)}
     if states is not None:
         changes["n_states"] = int(states) if states.isdigit() else states
@@ -129,13 +128,14 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
         pl.DataFrame(
             {
                 "tag": [model.tags_[number] for number in order],
-                "share": [f"{100 * row['share']:.1f} %" for row in words],
+                "% of messages": [f"{100 * row['share']:.1f}" for row in words],
                 "telling words": [row["words"] for row in words],
             }
         ),
-        right=["share"],
+        right=["% of messages"],
     )
     if model.confusion_ is not None:
         console.print("\n" + in_words(model.confusion_))
-    console.print(f"\nThe tagger is in {folder}. Next:")
-    console.print(f"  palaver tag {folder} FILE --out tagged.jsonl", soft_wrap=True)
+    console.print(f"\nThe tagger is in {folder}. Next:", soft_wrap=True)
+    console.print(f"  {command('tag', folder, 'FILE', '--out', 'tagged.jsonl')}", soft_wrap=True)
+    console.print(f"  {command('report', folder)}", soft_wrap=True)

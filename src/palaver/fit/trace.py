@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+#: R-hat up to which searches are said to agree.
+AGREED = 1.1
 #: A chain that gained more than this part of all in its last quarter was stopped too early.
 STILL_CLIMBING = 0.05
 

@@ -100,6 +100,10 @@ class Model(Manners, Answers, Looks):
     #: Where a transition leads: from a message to its "replies", on in the same "document", or
     #: from word to word ("words").
     transition_steps: str = "replies"
+    #: Whether its classes are what talk is about, and may be asked for as topics.
+    finds_topics: ClassVar[bool] = False
+    #: What bears a class, of which ``class_shares_`` are shares: "words" or "messages".
+    share_of: str = "words"
     #: Words seen less often than this are dropped from texts unless asked otherwise.
     rarest_word: ClassVar[int | Literal["auto"]] = "auto"
 

@@ -50,6 +50,7 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
     """
 
     size_parameter = "n_topics"
+    finds_topics = True
 
     @property
     def elbo_(self) -> float:

@@ -265,6 +265,11 @@ class InfiniteHMM(InfiniteAnswers):
         """Where a transition leads: to the next word, or to replies."""
         return "words" if self.unit == "word" else "replies"
 
+    @property
+    def share_of(self) -> str:  # type: ignore[override]
+        """What has a state: words, or messages."""
+        return f"{self.unit}s"
+
     def _sampler(self, data: Any) -> str:
         if self.sampler != "auto":
             return str(self.sampler)

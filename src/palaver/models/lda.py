@@ -70,6 +70,7 @@ class LDA(ThreadModel):
     """
 
     name = "lda"
+    finds_topics = True
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         "alpha": either(real(above=0), one_of("learn")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palaver import store
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
@@ -108,4 +110,32 @@ def _how_to_go_on(folder: Path) -> str:
     checkpoint = store.load(folder / "checkpoint", "checkpoint", mapped=True)
     if checkpoint.content["identity"].get("model") in TAGGERS:
         return "fit it again with the same data, parameters and folder"
-    return f"go on with `palaver fit --resume {folder}`, or settle for what it has with --sweeps"
+    resume = shlex.join(["palaver", "fit", "--resume", str(folder)])
+    least = _fewest_sweeps(checkpoint.content)
+    return f"go on with `{resume}`, or settle for what it has with `{resume} --sweeps {least}`"
+
+
+def sweeps_done(folder: str | Path) -> int:
+    """Return how many sweeps the checkpoint of a run has, 0 where there is none."""
+    place = Path(folder) / "checkpoint"
+    if not store.is_stored(place):
+        return 0
+    return _sweeps(store.load(place, "checkpoint", mapped=True).content)
+
+
+def _sweeps(content: Mapping[str, Any]) -> int:
+    """Return the sweeps of a checkpoint, without the first ones that a model may need to start."""
+    return max(int(content["sweep"]) - int(content["identity"].get("start_sweeps", 0)), 0)
+
+
+def _fewest_sweeps(content: Mapping[str, Any]) -> int:
+    """Return how few sweeps in all a run may end with: those that are done, or up to a sample.
+
+    Within the burn-in, a run that is cut short begins to keep samples after half of its sweeps.
+    """
+    done = _sweeps(content)
+    if "start_sweeps" in content["identity"]:  # such models keep no samples
+        return max(done, 1)
+    if done <= content["burn_in"]:
+        return max(2 * done, 2)
+    return max(done, int(content["burn_in"]) + int(content["thin"]))

@@ -44,6 +44,8 @@ class ModelSummary:
         What a kind of model has beyond the common, such as a tagger's confusion matrix.
     names : list of str, optional
         Of the classes, where they have names.
+    share_of : {"words", "messages"}
+        What ``class_shares`` are shares of.
     """
 
     name: str
@@ -60,6 +62,7 @@ class ModelSummary:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     names: list[str] | None = None
     transition_steps: str = "replies"
+    share_of: str = "words"
 
     @property
     def is_about_replies(self) -> bool:
@@ -167,7 +170,9 @@ class ModelSummary:
         )
         shares = pl.DataFrame({"class": np.arange(len(self.class_shares)),
                                "share": self.class_shares})  # fmt: skip
-        return shares.join(words, on="class", how="left").sort("share", descending=True)
+        return shares.join(words, on="class", how="left", maintain_order="left").sort(
+            "share", descending=True, maintain_order=True
+        )
 
 
 def replies_to(shares: NDArray[np.float64], parents: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -236,4 +241,5 @@ def summarize_model(model: Model) -> ModelSummary:
         tables=model.tables(),
         names=getattr(model, "tags_", None),
         transition_steps=getattr(model, "transition_steps", "replies"),
+        share_of=model.share_of,
     )

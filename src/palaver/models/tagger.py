@@ -42,6 +42,7 @@ class Tagger(Model):
 
     transition_rows: ClassVar[list[str]] = ["start"]
     transition_kind: ClassVar[str] = "probabilities"
+    share_of = "messages"
 
     tags_: list[str]
     label_: str
