@@ -57,7 +57,7 @@ def run(
         )
         silent, n_bots = (0, 0) if everyone else left_out(corpus)
         if silent or n_bots:
-            console.print(f"[dim]Left out: {_said(silent, n_bots)}; --all ranks them, too.[/]")
+            console.print(f"Left out: {_said(silent, n_bots)}; --all ranks them, too.", style="dim")
 
 
 def _said(silent: int, n_bots: int) -> str:
