@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,16 @@ from palaver.page.marks import Marks
 
 _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
 _PURE = 0.8  # of the words that bear a class
+_LENGTH = 0.6  # power of the number of words that scores are divided by
 _CANDIDATES = 400
 _UNFIT = re.compile(r"[@<>&]|https?:|www\.")  # somebody addressed, links, torn markup
 #: What people type into a computer, or it prints: code, paths, names of files, tables.
 _CODE = re.compile(
-    r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|[^\W\d],\w|\d\s+\d|[;()]\s*$"
+    r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|[^\W\d],\w|\d\s+\d|[;()]\s*$|\w;\w|\w{3,}\.\w"
 )
+_MARKS = ".,!?…:;()\"'“”‘’-–"
+_OPEN = frozenset(",;:-–(")  # what goes on after them has been cut off
+_SHORTEST = frozenset("aeiouyàáéèìòóùúêôвиокасуя")  # words of one letter in some languages
 _ENDS = frozenset(".!?…。！？؟।")
 _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
 
@@ -33,43 +39,61 @@ def typical_sentences(
 
     A sentence ends at ``.!?…``, at the end of a line or of a message. It counts for a class
     if it has three to eight words, at least half of them bear a class, and four fifths of
-    these the same. It is the more typical the more telling its words are: the mean of
-    the roots of ``p(w|k) log2(p(w|k) / p(w))`` over the words that are shown; the root, so
-    that no single word decides. Sentences with links
-    or that address somebody (``@``) are left out, those that share most words with a
-    better one, and those that are not in the text as it is ``shown``. Program code and
-    printed tables come last, for a class that has nothing else.
+    these the same. It is the more typical the more of what tells the class it has: the sum
+    over its different words of ``p(w|k) log2(p(w|k) / p(w))``, each times the part of the word
+    that belongs to this class rather than to others, over the number of words to the power
+    0.6: between the sum, which the longest would win, and the mean, which "Thanks!" would.
+    Sentences with links or that address somebody (``@``) are left out, those that share most
+    words with a better one, and those that are not in the text as it is ``shown``. What is
+    whole comes before lines that go on or break off, and program code, printed tables,
+    stuttering and rows of names last, for a class that has nothing else.
     """
-    found: list[list[tuple[float, str]]] = [[] for _ in range(n_classes)]
+    found: list[list[_Candidate]] = [[] for _ in range(n_classes)]
     if marks.words:
-        for rank, score, sentence in _candidates(texts, marks, n_classes, shown or texts):
-            found[rank].append((score, sentence))
-    return [_different(sorted(own, key=_prose_first), n_sentences) for own in found]
+        for rank, candidate in _candidates(texts, marks, n_classes, shown or texts):
+            found[rank].append(candidate)
+    return [
+        _different([one.sentence for one in sorted(own, key=_prose_first)], n_sentences)
+        for own in found
+    ]
 
 
-def _prose_first(candidate: tuple[float, str]) -> tuple[bool, float, str]:
-    """Order candidates: what people say before code and tables, then by score."""
-    score, sentence = candidate
-    return _is_code(sentence), -score, sentence
+@dataclass(frozen=True)
+class _Candidate:
+    score: float
+    sentence: str
+    is_whole: bool
 
 
-def _is_code(sentence: str) -> bool:
-    """Whether a sentence looks typed into a computer, printed by it, or torn."""
-    words = sentence.casefold().split()
+def _prose_first(candidate: _Candidate) -> tuple[bool, bool, float, str]:
+    """Order candidates: what people say before code and tables, whole before torn, by score."""
+    sentence = candidate.sentence
+    return is_code(sentence), not candidate.is_whole, -candidate.score, sentence
+
+
+def is_code(sentence: str) -> bool:
+    """Whether a sentence looks typed into a computer, printed by it, torn or stuttered."""
+    words = [word for word in (part.strip(_MARKS) for part in sentence.split()) if word]
+    plain = [word.casefold() for word in words]
     letters = sum(map(str.isalpha, sentence))
-    is_printed = len(words) > 2 and (
-        2 * len(set(words)) <= len(words)  # as in FALSE FALSE TRUE TRUE
-        or max(map(len, words)) == 1  # as in c o m
+    single = sum(len(w) == 1 and w != w.upper() and w not in _SHORTEST for w in plain)
+    capital = [not w[0].islower() for w in words[1:]]
+    return (
+        any(one == other for one, other in pairwise(plain))  # as in I, I, I or NA NA
+        or (len(words) > 2 and 2 * len(set(plain)) <= len(words))
+        or 3 * single >= max(len(words), 1)  # as in c o m
+        or 2 * sum(len(w) > 1 and w.isupper() for w in words) >= max(len(words), 1)
+        or (len(capital) > 1 and all(capital) and words[1] != words[1].lower())  # rows of names
+        or sentence.count("(") != sentence.count(")")
+        or sum(map(str.isdigit, sentence)) > letters
+        or bool(_CODE.search(sentence))
     )
-    is_torn = sentence.count("(") != sentence.count(")")
-    has_numbers = sum(map(str.isdigit, sentence)) > letters
-    return is_printed or is_torn or has_numbers or bool(_CODE.search(sentence))
 
 
 def _candidates(
     texts: Sequence[str], marks: Marks, n_classes: int, shown: Sequence[str]
-) -> Iterator[tuple[int, float, str]]:
-    """Yield (rank, score, sentence) of the best sentences of each class."""
+) -> Iterator[tuple[int, _Candidate]]:
+    """Yield rank and candidate for the best sentences of each class."""
     numbers_of = {word: number for number, word in enumerate(dict.fromkeys(marks.words))}
     types = list(numbers_of)
     codes = np.array([numbers_of[word] for word in marks.words])
@@ -82,6 +106,9 @@ def _candidates(
     numbers = np.cumsum(begins) - 1
     firsts = np.flatnonzero(begins)
     lasts = np.concatenate((firsts[1:], [len(begins)])) - 1
+    ends_message = np.append(np.diff(marks.messages[firsts]) != 0, True)
+    is_whole = ends[lasts] | ends_message
+    is_new = _first_in_sentence(numbers, codes)
     n_words = np.bincount(numbers, weights=spoken)
     bearing = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
     telling = _telling(codes, marks.ranks, len(types), n_classes)
@@ -89,26 +116,43 @@ def _candidates(
     for rank in range(n_classes):
         own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
         chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * bearing))
-        score = np.bincount(numbers, weights=spoken * np.sqrt(telling[codes, rank]))[chosen]
-        score *= own[chosen] / np.maximum(bearing[chosen] * n_words[chosen], 1)
+        score = np.bincount(numbers, weights=spoken * is_new * telling[codes, rank])[chosen]
+        score *= own[chosen] / bearing[chosen] / n_words[chosen] ** _LENGTH
         for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
             first, last = int(firsts[chosen[i]]), int(lasts[chosen[i]])
             sentence = _cut(texts, marks, first, last)
             if sentence and sentence in " ".join(shown[int(marks.messages[first])].split()):
-                yield rank, float(score[i]), sentence
+                broken = sentence[-1] in _OPEN
+                yield (
+                    rank,
+                    _Candidate(float(score[i]), sentence, is_whole[chosen[i]] and not broken),
+                )
+
+
+def _first_in_sentence(numbers: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of each token whether its word has not been in its sentence before."""
+    order = np.lexsort((codes, numbers))  # stable: equal words stay in their order
+    again = (np.diff(numbers[order]) == 0) & (np.diff(codes[order]) == 0)
+    is_new = np.ones(len(codes), bool)
+    is_new[order[1:][again]] = False
+    return is_new
 
 
 def _telling(
     codes: NDArray[np.int64], ranks: NDArray[np.int16], n_types: int, n_classes: int
 ) -> NDArray[np.float64]:
-    """Return how telling each word is of each class, (n_types, n_classes), not below zero."""
+    """Return how telling each word is of each class, (n_types, n_classes), not below zero.
+
+    A word that others have as well, as asking has its thanks, tells so much less.
+    """
     counts = np.zeros((n_types, n_classes))
-    borne = ranks >= 0
+    borne = (ranks >= 0) & (ranks < n_classes)
     np.add.at(counts, (codes[borne], ranks[borne]), 1)
     within = counts / np.maximum(counts.sum(axis=0), 1)
     overall = np.bincount(codes, minlength=n_types)[:, None] / len(codes)
     ratio = np.maximum(within / overall, 1e-12)
-    return np.asarray(np.maximum(within * np.log2(ratio), 0))
+    part = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.asarray(np.maximum(within * np.log2(ratio), 0) * part)
 
 
 def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | None:
@@ -121,10 +165,10 @@ def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | Non
     return sentence if fits and not _UNFIT.search(written) else None
 
 
-def _different(candidates: Sequence[tuple[float, str]], n_sentences: int) -> list[str]:
+def _different(candidates: Sequence[str], n_sentences: int) -> list[str]:
     """Keep the best sentences that share less than half of their words with a better one."""
     kept: list[str] = []
-    for _, sentence in candidates:
+    for sentence in candidates:
         own = set(sentence.casefold().split())
         if all(len(own & set(other.casefold().split())) * 2 < len(own) for other in kept):
             kept.append(sentence)

@@ -210,7 +210,9 @@ def test_typical_sentences_are_short_pure_and_different():
                                   "FALSE FALSE FALSE", "run opt/gnome/bin now", "y ~ x by z",
                                   "use msvcrt.dll then", "x[a < b] or c",
                                   "FALSE FALSE TRUE TRUE", "c o m", "10,1,0.02,NA,NA,NA",
-                                  "Seminar (Federal Institute"])  # fmt: skip
+                                  "Seminar (Federal Institute", "I, I, I", "and it, it was",
+                                  "19 Unknown NA NA", "Thomas Lumley Asst.", "BEGIN SIGNED MAIL",
+                                  "add config.h there", "var n wt"])  # fmt: skip
 def test_code_and_tables_stand_for_a_class_only_if_nothing_else_does(code):
     def found(texts):
         words = [tokenize(text) for text in texts]
@@ -223,10 +225,37 @@ def test_code_and_tables_stand_for_a_class_only_if_nothing_else_does(code):
         "I think (as Ann does) so.",
         "+1 for version 1.2, and/or later!",
         "It's 10:30 right now.",
+        "Does Ann know why?",
+        "it's so good",
     ]
     for sentence in said:
         assert found([*[code] * 5, sentence]) == [sentence]
     assert found([code] * 2 + ["no"]) == ([] if "<" in code else [code])
+
+
+def sentences_of(classes):
+    """Return typical sentences of texts that are wholly of one class each."""
+    texts = [text for own in classes for text in own]
+    words = [tokenize(text) for text in texts]
+    lengths = np.array([len(own) for own in words])
+    own = np.repeat(np.arange(len(classes)), [len(own) for own in classes])
+    flat = {word for part in words for word in part}
+    marks = mark(pl.Series(texts), np.repeat(own, lengths).astype(np.int16), lengths, flat, 1000)
+    return typical_sentences(texts, marks, len(classes))
+
+
+def test_words_that_another_class_has_more_of_do_not_name_a_class():
+    """Who asks for help says thanks as well; what is thanks alone is another class's."""
+    asks = ["Thanks for reading!", "Thanks for any help with my printer!", "Has anyone any help?"]
+    found = sentences_of([asks * 3, ["Thanks for that!", "Thanks for the reading tip!"] * 6])
+    assert "help" in found[0][0]
+    assert "Thanks" in found[1][0]
+
+
+def test_whole_sentences_come_before_lines_that_break_off():
+    torn = ["you know they have to,", "and you know they have\nThat is it."]
+    found = sentences_of([torn * 4 + ["You know that they do."], ["something else entirely"]])
+    assert found[0][0] == "You know that they do."
 
 
 def test_sample_of_threads_is_deterministic_whole_and_holds_what_is_quoted(corpus):
