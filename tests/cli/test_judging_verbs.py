@@ -66,17 +66,39 @@ def test_shares_of_narrow_terminals_and_mistakes(threads, run, tmp_path, monkeyp
 
 
 def test_evaluate(threads, run, monkeypatch):
-    monkeypatch.setattr("palaver.cli.output.console.width", 110)
+    monkeypatch.setattr("palaver.cli.output.console.width", 80)
     output = call("evaluate", run, "--gold", "act")
+    lines = output.splitlines()
     assert "m4 against 13 labels (act)" in output
-    assert "random words" in output
-    assert "many to one" in output
-    assert "than random ones" in output.splitlines()[-1]
+    measures = [line for line in lines if line.startswith("│")][:12]
+    assert all("–" in line and not line.startswith("│ ") for line in measures), "a row a line"
+    assert "vi ↓" in measures[0]
+    assert "homogeneity " in output
+    assert "↓ lower is better" in output
+    assert "many to one" in output or "purity" in output
+    assert "than random ones" in " ".join(output.split()[-20:])
     report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
     assert report["messages"] == pv.sample(40).n_messages
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
     assert report["scores"][0]["value"] < report["scores"][0]["random"]
     assert "no column of labels 'mood'; there are act" in fails("evaluate", run, "--gold", "mood")
+
+
+def test_evaluate_says_what_is_left_out(threads, run, tmp_path):
+    table = pv.read(threads, columns={"text": "body"}).table.with_row_index("row")
+    silent, nameless = pl.col("row").is_in([3, 10, 20]), pl.col("row").is_in([4, 5])
+    table = table.with_columns(
+        text=pl.when(silent).then(pl.lit("")).otherwise("text"),
+        act=pl.when(~nameless).then("act"),
+    ).drop("row")
+    path = pv.Corpus.from_polars(table).write(tmp_path / "holes.jsonl")
+    report = json.loads(call("evaluate", run, path, "--json"))
+    assert (report["without_words"], report["without_label"]) == (3, 2)
+    assert report["messages"] == table.height - 5
+    assert sum(row["messages"] for row in report["classes"]) == table.height - 5
+    said = " ".join(call("evaluate", run, path).split())
+    assert f"of {table.height - 5} messages; left out: 3 messages without a word that" in said
+    assert "and 2 messages without a label" in said
 
 
 def test_compare(threads, tmp_path, monkeypatch):

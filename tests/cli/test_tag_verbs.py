@@ -2,10 +2,12 @@
 
 import json
 
+import polars as pl
 import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.models.tagger import most_confused, tag_scores
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,57 @@ def test_train_and_tag(files, tmp_path):
     assert len(rows["messages"]) == pv.read(test).n_messages
     assert "telling words" in call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
     assert "% of messages" in call("topics", run, "--words", 5)
+    judged = call("evaluate", run, test)
+    assert max(map(len, judged.splitlines())) <= 80
+    assert all(line[-1] in "│┃┓┩┘" for line in judged.splitlines() if line[:1] in list("│┃┏┡└"))
+    assert said.replace("%", " %") in " ".join(judged.split())
+    assert set(tagger.tags_) <= set(judged.replace("│", " ").split())
+    purity = json.loads(call("evaluate", run, test, "--json"))["scores"]
+    purity = next(row for row in purity if row["measure"] in ("purity", "many_to_one"))
+    assert purity["value"] >= report["accuracy"], "the same tags are judged"
+    scores = {row["tag"]: row for row in report["scores"]}
+    found = tagger.predict(pv.read(test)) == "instruction"
+    right = found & (gold == "instruction").to_numpy()
+    assert scores["instruction"]["messages"] == (gold == "instruction").sum()
+    assert scores["instruction"]["precision"] == pytest.approx(right.sum() / found.sum())
+    assert scores["instruction"]["recall"] == pytest.approx(
+        right.sum() / (gold == "instruction").sum()
+    )
+
+
+def test_train_shows_scores_and_mistakes(files, tmp_path):
+    train, test = files
+    shown = call("train-tagger", train, "--states", 1, "--test", test, "--out", tmp_path / "run")
+    tagger = pv.load(tmp_path / "run")
+    mistakes = most_confused(tagger.confusion_, 5)
+    assert mistakes["messages"].is_sorted(descending=True)
+    first = mistakes.row(0, named=True)
+    assert f"  {first['label']} for {first['tag']}: {first['messages']} message" in shown
+    assert f"The 10 most frequent of {tag_scores(tagger.confusion_).height} tags." in shown
+    assert "training file" not in shown
+
+
+def test_test_conversations_that_were_learned_from_are_said(files, tmp_path):
+    train, test = map(pv.read, files)
+    mixed = pv.Corpus.from_polars(pl.concat([train.take(range(3)).table, test.table]))
+    path = mixed.write(tmp_path / "mixed.jsonl")
+    shown = call("train-tagger", files[0], "--states", 1, "--test", path, "--out", tmp_path / "r")
+    said = f"3 of {mixed.n_conversations} test conversations are in the training file"
+    assert said in " ".join(shown.split())
+
+
+def test_few_messages_are_shown_in_their_order(files, tmp_path):
+    run = tmp_path / "run"
+    call("train-tagger", files[0], "--states", 1, "--out", run)
+    few = pv.read(files[1]).take(range(3))
+    path = few.write(tmp_path / "few.jsonl")
+    lines = [line for line in call("tag", run, path).splitlines() if line.startswith("│")]
+    tags = pv.load(run).predict(few)
+    assert len(lines) == few.n_messages
+    for line, tag, text in zip(lines, tags, few.table["text"], strict=True):
+        assert line.split("│")[1].strip() == tag
+        assert " ".join(text.split())[:20].strip() in line
+        assert " % " in line
 
 
 def test_mistakes(files, tmp_path):

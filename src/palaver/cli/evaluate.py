@@ -9,10 +9,14 @@ import typer
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from palaver.models import ModelSummary
     from palaver.trials import Judgement
 
 NAME = "evaluate"
+#: Measures that are better if lower.
+LOWER = ("vi", "vi_normalised")
 
 
 def run(
@@ -30,8 +34,9 @@ def run(
 ) -> None:
     """Compare the classes of a run with gold labels, beside random classes.
 
-    `vi` (variation of information, in bits) is better if lower, all others if higher. Intervals
-    are over resampled conversations. docs/evaluation.md says what each measure means.
+    Of a tagger, the share of right tags is shown, too. `vi` (variation of information, in bits)
+    is better if lower, all others if higher. Intervals are over resampled conversations.
+    docs/evaluation.md says what each measure means.
 
     Example: `palaver evaluate run/ --gold act`
 
@@ -40,13 +45,16 @@ def run(
     from palaver.cli import runs
     from palaver.cli.output import folding, print_json
     from palaver.models import load
+    from palaver.models.tagger import Tagger, share_right
     from palaver.trials import judge
 
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("finding classes"):
         judgement = judge(model, corpus, gold, n_sweeps=sweeps, seed=seed)
+        confusion = model.confusion(corpus, gold) if isinstance(model, Tagger) else None
     if json:
+        accuracy = {} if confusion is None else {"accuracy": share_right(confusion)}
         print_json(
             {
                 "run": str(folder),
@@ -54,46 +62,90 @@ def run(
                 "gold": gold,
                 "labels": judgement.n_labels,
                 "messages": judgement.n_messages,
+                "without_words": judgement.n_silent,
+                "without_label": judgement.n_unlabelled,
+                **accuracy,
                 "scores": judgement.scores.to_dicts(),
                 "classes": judgement.classes.to_dicts(),
             }
         )
     else:
-        show(judgement, model.summary())
+        show(judgement, model.summary(), confusion)
 
 
-def show(judgement: Judgement, summary: ModelSummary) -> None:
-    """Print the measures side by side and what each class mostly is."""
+def show(
+    judgement: Judgement, summary: ModelSummary, confusion: pl.DataFrame | None = None
+) -> None:
+    """Print the measures side by side and what each class mostly is; ``confusion`` of a tagger."""
+    from palaver.cli.output import console, print_table
+    from palaver.cli.tag import in_words
+
+    console.print(in_short(judgement, summary.name))
+    measures = _measures(judgement)
+    print_table(measures, right=[name for name in measures.columns if "random" in name])
+    console.print("↓ lower is better; of all others higher. 95 % intervals over conversations.")
+    console.print()
+    print_table(_classes(judgement, summary), right=["of it"])
+    console.print(against_chance(judgement))
+    if confusion is not None:
+        console.print(in_words(confusion))
+
+
+def in_short(judgement: Judgement, model: str) -> str:
+    """Say what was compared with what, and which messages were left out."""
+    from palaver.cli.output import counted
+
+    said = (
+        f"{model} against {counted(judgement.n_labels, 'label')} ({judgement.gold}) of "
+        f"{counted(judgement.n_messages, 'message')}"
+    )
+    left = [
+        f"{counted(number, 'message')} without {what}"
+        for number, what in (
+            (judgement.n_silent, "a word that the run knows"),
+            (judgement.n_unlabelled, "a label"),
+        )
+        if number
+    ]
+    return f"{said}; left out: {' and '.join(left)}" if left else said
+
+
+def _measures(judgement: Judgement) -> pl.DataFrame:
+    """Return the table of measures, narrow enough for two levels in 80 columns."""
     import polars as pl
 
-    from palaver.cli.output import console, counted, print_table
+    def number(name: str) -> pl.Series:
+        return pl.Series(name, [f"{value:.3f}" for value in scores[name]], pl.String)
 
-    console.print(
-        f"{summary.name} against {counted(judgement.n_labels, 'label')} ({judgement.gold}) of "
-        f"{counted(judgement.n_messages, 'message')}; 95 % intervals over conversations"
-    )
-    cell = pl.format("{} ({}–{})", *(pl.col(name).round(3) for name in ("value", "low", "high")))
-    parts = []
-    for (level,), part in judgement.scores.group_by("level", maintain_order=True):
-        parts.append(
-            part.select(
-                "measure",
-                cell.alias(str(level)),
-                pl.col("random").round(3).alias(f"random {level}"),
-            )
-        )
-    table = parts[0]
-    for part in parts[1:]:
-        table = table.join(part, on="measure", maintain_order="left")
-    print_table(table.with_columns(pl.col("measure").str.replace_all("_", " ")))
-    console.print()
+    scores = judgement.scores
+    scores = scores.with_columns(*map(number, ("value", "low", "high", "random")))
+    falls = pl.when(pl.col("measure").is_in(LOWER)).then(pl.lit(" ↓")).otherwise(pl.lit(""))
+    measure = pl.col("measure").str.replace_all("_", " ") + falls
+    table = None
+    for spaces, ((level,), part) in enumerate(scores.group_by("level", maintain_order=True)):
+        random = "random" + " " * spaces  # columns need names that differ
+        cell = pl.format("{} {}–{}", "value", "low", "high").alias(str(level))
+        part = part.select(measure, cell, pl.col("random").alias(random))
+        table = part if table is None else table.join(part, on="measure", maintain_order="left")
+    assert table is not None
+    return table
+
+
+def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
+    """Return what each class mostly is, the largest first; tags go by their names."""
+    import polars as pl
+
     share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + " %"
-    classes = summary.classes(6).select("class", "words")  # the largest first, as everywhere
-    classes = classes.join(judgement.classes, on="class", maintain_order="left")
-    mostly = pl.col("label").alias("mostly")
-    classes = classes.select("class", mostly, share.alias("of it"), "words")
-    print_table(classes, right=["of it"])
-    console.print(against_chance(judgement))
+    classes = summary.classes(6).select("class", "words")
+    classes = classes.join(judgement.classes, on="class", how="left", maintain_order="left")
+    called = pl.col("class")
+    if summary.names is not None:
+        tags = pl.Series(summary.names, dtype=pl.String)
+        called = pl.Series("tag", tags.gather(classes["class"]))
+    return classes.select(
+        called, pl.col("messages").fill_null(0), pl.col("label").alias("mostly"),
+        share.alias("of it"), "words",
+    )  # fmt: skip
 
 
 def against_chance(judgement: Judgement) -> str:

@@ -61,11 +61,13 @@ def print_table(
         return
     view = Table(title=title, title_justify="left", header_style="bold", pad_edge=False)
     aligned = set(right)
-    for width, (name, dtype) in zip(longest, table.schema.items(), strict=True):
+    for i, (width, (name, dtype)) in enumerate(zip(longest, table.schema.items(), strict=True)):
         side: Literal["left", "right"] = "left"
         if dtype.is_numeric() or name in aligned:
             side = "right"
-        view.add_column(Text(name), justify=side, overflow="fold", min_width=width)
+        # columns of single words cannot be narrower: said so, the others make room for them
+        single = max(len(str(cell)) for cell in (name, *columns[i])) <= width
+        view.add_column(Text(name), justify=side, overflow="fold", min_width=width, no_wrap=single)
     for row in rows:
         view.add_row(*row)
     console.print(view)

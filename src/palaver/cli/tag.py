@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from palaver.models.tagger import Tagger
 
 NAME = "tag"
+#: Messages up to which each is shown, in their order.
+_FEW = 40
+_LARGEST, _MISTAKES = 10, 5
 
 
 def run(
@@ -78,7 +81,7 @@ def run(
         rows = tagged.table.select("conversation", "id", "tag", "tag_probability").to_dicts()
         print_json({"out": path and str(path), "accuracy": accuracy, "messages": rows})
         return
-    _show(tagged)
+    _show_messages(tagged) if tagged.n_messages <= _FEW else _show(tagged)
     if confusion is not None:
         console.print("\n" + in_words(confusion))
     if path is not None:
@@ -139,6 +142,42 @@ def in_words(confusion: pl.DataFrame) -> str:
         f"rightly; calling all of them {most['label']}, their most frequent label, would be "
         f"right for {most['messages'] / n_messages:.1%}."
     ).replace("%", " %")
+
+
+def show_scores(confusion: pl.DataFrame) -> None:
+    """Print how well the most frequent tags are found, and the most frequent mistakes."""
+    import polars as pl
+
+    from palaver.cli.output import console, counted, print_table
+    from palaver.models.tagger import most_confused, tag_scores
+
+    scores = tag_scores(confusion)
+    rounded = pl.col("precision", "recall", "f1").round(2)
+    print_table(scores.head(_LARGEST).with_columns(rounded))
+    if scores.height > _LARGEST:
+        console.print(f"The {_LARGEST} most frequent of {counted(scores.height, 'tag')}.")
+    mistakes = most_confused(confusion, _MISTAKES)
+    if mistakes.height:
+        console.print("\nMost often mistaken:")
+    for row in mistakes.iter_rows(named=True):
+        console.print(
+            f"  {row['label']} for {row['tag']}: {counted(row['messages'], 'message')}, "
+            f"{100 * row['share']:.0f} % of all {row['label']}"
+        )
+
+
+def _show_messages(tagged: Corpus) -> None:
+    """Print each message in its place, with its tag and how sure that is."""
+    import polars as pl
+
+    from palaver.cli.output import console, excerpt, print_table
+
+    table = tagged.table
+    width = max([3, *table["tag"].fill_null("").str.len_chars()])
+    room = max(20, console.width - width - 20)  # of the other columns and the frame
+    texts = [excerpt(text, room) for text in table["text"]]
+    sure = [f"{100 * share:.0f} %" for share in table["tag_probability"]]
+    print_table(pl.DataFrame({"tag": table["tag"], "sure": sure, "text": texts}), right=["sure"])
 
 
 def _show(tagged: Corpus) -> None:

@@ -23,6 +23,7 @@ from palaver.cli.options import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
     from palaver.models.tagger import Tagger
 
 NAME = "train-tagger"
@@ -73,6 +74,8 @@ def run(
     model.check_params()
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
+    if judged is not None:
+        _warn_of_known(corpus, judged)
     reading = {"format": format, "column": column, "chain": False}
     _begin(out, model, str(file.absolute()), reading, label)
     try:
@@ -85,6 +88,25 @@ def run(
         model.judge(judged)
         model.save(out)
     _report(model, out, json)
+
+
+def _warn_of_known(train: Corpus, test: Corpus) -> None:
+    """Say how many of the test conversations are training conversations, word for word."""
+    import polars as pl
+
+    from palaver.cli.output import errors
+
+    texts = [
+        corpus.table.group_by("conversation").agg(pl.col("text").str.join("\n"))
+        for corpus in (train, test)
+    ]
+    known = texts[1].join(texts[0], on=["conversation", "text"], how="semi").height
+    if known:
+        errors.print(
+            f"{known:,} of {test.n_conversations:,} test conversations are in the training file, "
+            "too: what the tagger gets right there it may know by heart.",
+            style="yellow",
+        )
 
 
 def _begin(folder: Path, model: Tagger, source: str, reading: dict[str, Any], label: str) -> None:
@@ -106,7 +128,8 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
     import polars as pl
 
     from palaver.cli.output import console, print_json, print_table
-    from palaver.cli.tag import in_words
+    from palaver.cli.tag import in_words, show_scores
+    from palaver.models.tagger import tag_scores
 
     summary = model.summary()
     if json:
@@ -117,6 +140,9 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
                 **summary.facts,
                 "tags": model.tags_,
                 "accuracy": model.accuracy_,
+                "scores": None
+                if model.confusion_ is None
+                else tag_scores(model.confusion_).to_dicts(),
                 "confusion": None if model.confusion_ is None else model.confusion_.to_dicts(),
             }
         )
@@ -136,6 +162,7 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
     )
     if model.confusion_ is not None:
         console.print("\n" + in_words(model.confusion_))
+        show_scores(model.confusion_)
     console.print(f"\nThe tagger is in {folder}. Next:", soft_wrap=True)
     console.print(f"  {command('tag', folder, 'FILE', '--out', 'tagged.jsonl')}", soft_wrap=True)
     console.print(f"  {command('report', folder)}", soft_wrap=True)

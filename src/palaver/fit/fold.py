@@ -30,6 +30,13 @@ def listening(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+def tell(share: float) -> None:
+    """Tell the listener, if there is one, that so much of the work is done."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(share)
+
+
 def is_heard() -> bool:
     """Whether somebody listens."""
     return _LISTENER.get() is not None

@@ -111,6 +111,12 @@ class Answers:
         """Return the share of each class in each message; :meth:`transform` where these are it."""
         return self.transform(corpus, n_sweeps)
 
+    def message_classes(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.int64]:
+        """Return the class with the largest share of each message, (n_messages,)."""
+        return np.asarray(self.message_shares(corpus, n_sweeps).argmax(axis=1))
+
     def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
         """Return which messages the model can say something of, (n_messages,).
 

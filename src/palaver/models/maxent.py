@@ -19,6 +19,8 @@ from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, WordVectors, encode
 from palaver.encode.utterances import WordPooling, learn_pooling, word_counts, word_vectors_of
 from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.fit.fold import tell
+from palaver.fit.progress import Show, fold_progress
 from palaver.models.manners import Manners
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
@@ -91,7 +93,12 @@ class MaxEntTagger(Manners):
         self.random_state = random_state
 
     def fit(
-        self, corpus: Corpus, labels: str = "act", *, vectors: str | WordVectors | None = None
+        self,
+        corpus: Corpus,
+        labels: str = "act",
+        *,
+        vectors: str | WordVectors | None = None,
+        show_progress: Show = "auto",
     ) -> Self:
         """Learn from the messages that have a label.
 
@@ -102,6 +109,8 @@ class MaxEntTagger(Manners):
             Column of the labels; messages without one are context only.
         vectors : optional
             In place of the parameter: also word vectors.
+        show_progress : bool or "auto"
+            Whether to show a bar of the regressions: one, or four with context.
         """
         self.check_params()
         if labels not in corpus.table.columns:
@@ -118,13 +127,14 @@ class MaxEntTagger(Manners):
         encoded = encode(corpus, min_count=self.min_count)
         self._learn_features(encoded, self.vectors if vectors is None else vectors)
         found = self._features(encoded)
-        self._rounds = [self._regression(found[known], codes)]
-        if self.context:
-            shares = self._held_out_shares(encoded, found, known, codes)
-            around = _around(corpus, shares)
-            self._rounds.append(
-                self._regression(sparse.hstack((found, around), "csr")[known], codes)
-            )
+        with fold_progress("MaxEntTagger", 2 + _FOLDS if self.context else 1, show_progress):
+            self._rounds = [self._regression(found[known], codes)]
+            if self.context:
+                shares = self._held_out_shares(encoded, found, known, codes)
+                around = _around(corpus, shares)
+                self._rounds.append(
+                    self._regression(sparse.hstack((found, around), "csr")[known], codes)
+                )
         return self
 
     def _learn_features(self, encoded: Encoded, vectors: str | WordVectors) -> None:
@@ -161,7 +171,9 @@ class MaxEntTagger(Manners):
         model = LogisticRegression(C=1 / self.penalty, max_iter=self.max_iter, tol=1e-3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter was asked for
-            return model.fit(found, codes)
+            model.fit(found, codes)
+        tell(1.0)
+        return model
 
     def _held_out_shares(
         self,

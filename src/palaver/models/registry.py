@@ -44,7 +44,8 @@ def model_class(name: str) -> type[Model]:
 def tagger_class(name: str) -> type[Tagger]:
     """Return the class of a tagger by its name."""
     if name not in TAGGERS:
-        raise ParameterError(f"there is no tagger {name!r}; known are {', '.join(TAGGERS)}")
+        only = "; MaxEntTagger is for Python only" if name in ("maxent", "max-ent") else ""
+        raise ParameterError(f"there is no tagger {name!r}; known are {', '.join(TAGGERS)}{only}")
     module, attribute = TAGGERS[name]
     found: type[Tagger] = getattr(import_module(module), attribute)
     return found

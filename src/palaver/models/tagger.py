@@ -111,6 +111,17 @@ class Tagger(Model):
         self._check_fitted()
         return np.array(self.tags_)[self._best(corpus)]
 
+    @property
+    def needs_texts(self) -> bool:
+        """Words beyond the vocabulary count, too, so whole texts are needed."""
+        return True
+
+    def message_classes(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.int64]:
+        """Return the number of the tag of each message, as :meth:`predict` chooses it."""
+        return self._best(corpus).astype(np.int64)
+
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
@@ -226,6 +237,47 @@ class Tagger(Model):
         rows = np.arange(len(tags))
         names = pl.Series(np.array(self.tags_)[tags], dtype=pl.String)
         return corpus.with_columns(tag=names, tag_probability=pl.Series(shares[rows, tags]))
+
+
+def tag_scores(confusion: pl.DataFrame) -> pl.DataFrame:
+    """Return how well each tag is found, of what :meth:`Tagger.confusion` returned.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns tag, messages (that have it as their label), precision (share of right ones among
+        those tagged so; null for none), recall (share of those that were found), f1; the most
+        frequent first.
+    """
+    right = confusion.filter(pl.col("label") == pl.col("tag")).select("tag", right="messages")
+    tagged = confusion.group_by("tag").agg(tagged=pl.col("messages").sum())
+    table = (
+        confusion.group_by(tag="label")
+        .agg(pl.col("messages").sum())
+        .join(tagged, on="tag", how="left")
+        .join(right, on="tag", how="left")
+        .with_columns(pl.col("right", "tagged").fill_null(0))
+        .sort("messages", "tag", descending=[True, False])
+    )
+    found = pl.when(pl.col("tagged") > 0).then(pl.col("right") / pl.col("tagged"))
+    return table.select(
+        "tag",
+        "messages",
+        precision=found,
+        recall=pl.col("right") / pl.col("messages"),
+        f1=2 * pl.col("right") / (pl.col("messages") + pl.col("tagged")),
+    )
+
+
+def most_confused(confusion: pl.DataFrame, n: int = 5) -> pl.DataFrame:
+    """Return the most frequent mistakes: columns label, tag, messages, share (of the label)."""
+    share = pl.col("messages") / pl.col("messages").sum().over("label")
+    return (
+        confusion.with_columns(share=share)
+        .filter(pl.col("label") != pl.col("tag"))
+        .sort("messages", "label", "tag", descending=[True, False, False])
+        .head(n)
+    )
 
 
 def share_right(confusion: pl.DataFrame) -> float:

@@ -29,11 +29,13 @@ class Judgement:
         largest class of each message), measure, value, low, high, random.
     classes : polars.DataFrame
         Columns class, label (the most frequent one among the class's words, or messages),
-        share (of it), one row a class that occurs.
+        share (of it), messages (whose largest class it is), one row a class that occurs.
     gold : str
         The column of labels.
     n_labels, n_messages : int
-        Different labels, and messages that have one.
+        Different labels, and messages that were judged.
+    n_silent, n_unlabelled : int
+        Messages that were not: with a label but without a known word; without a label.
     """
 
     scores: pl.DataFrame
@@ -41,6 +43,8 @@ class Judgement:
     gold: str
     n_labels: int
     n_messages: int
+    n_silent: int = 0
+    n_unlabelled: int = 0
 
 
 def judge(
@@ -80,8 +84,9 @@ def judge(
         tokens = evaluate.labelled_tokens(classes, encoded.message_offsets, labels)
         levels["words"] = tokens.found, tokens.gold, conversation[tokens.message]
     seen = corpus if model.needs_texts else encoded
-    largest = model.message_shares(seen, n_sweeps).argmax(axis=1)
-    largest[~model.known_messages(seen)] = -1
+    largest = model.message_classes(seen, n_sweeps)
+    known = model.known_messages(seen)
+    largest[~known] = -1
     pairs = evaluate.message_labels(labels)
     levels["messages"] = largest[pairs.message], pairs.label, conversation[pairs.message]
     scores = [
@@ -89,9 +94,14 @@ def judge(
         for level, arrays in levels.items()
     ]
     found, truth, _ = next(iter(levels.values()))
+    labelled = np.unique(pairs.message)
+    judged = labelled[known[labelled]]
+    sizes = np.bincount(largest[judged], minlength=len(model.class_shares_))
+    classes = _majority(found, truth, pairs.names)
     return Judgement(
-        pl.concat(scores), _majority(found, truth, pairs.names), gold, len(pairs.names),
-        len(np.unique(pairs.message)),
+        pl.concat(scores), classes.with_columns(messages=pl.Series(sizes[classes["class"]])), gold,
+        len(pairs.names), len(judged), len(labelled) - len(judged),
+        corpus.n_messages - len(labelled),
     )  # fmt: skip
 
 
