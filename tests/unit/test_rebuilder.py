@@ -231,3 +231,42 @@ def test_the_tilt_is_inferred_from_content(star, chain):
     assert shares[1][newcomer, 0] > shares[1][newcomer, 1]
     np.testing.assert_allclose([table.sum(axis=1) for table in shares], 1.0)
     np.testing.assert_allclose(np.exp(tilted(defaults, None)).sum(axis=1), 1.0)
+
+
+def test_given_replies_are_kept_and_the_others_found(chain):
+    # every second reply is not known, the others go to the first message, whatever the words say
+    rows = np.arange(len(chain))
+    hidden = (rows % 9) % 2 == 0
+    some = relinked(chain, rows, np.where(hidden, -1, rows - rows % 9))
+    rebuilder = ThreadRebuilder.default()
+    kept = rebuilder.rebuild(some, keep=True)
+    by_id = dict(kept.table.select("id", "reply_to").rows())
+    given = dict(some.table.select("id", "reply_to").drop_nulls().rows())
+    assert len(given) == 30 * 4
+    assert all(by_id[own] == parent for own, parent in given.items())
+    sure = kept.table.filter(pl.col("id").is_in(list(given)))
+    assert (sure["reply_probability"] == 1).all()
+    assert sure["runner_up"].null_count() == len(sure)
+    found = kept.table["reply_to"].is_not_null().sum()
+    assert found > len(given) + 60
+    # without, the words decide
+    free = dict(rebuilder.rebuild(some).table.select("id", "reply_to").rows())
+    assert any(free[own] != parent for own, parent in given.items())
+
+
+def test_clocks_that_differ_make_no_cycles():
+    corpus = pv.Corpus.from_polars(
+        pl.DataFrame(
+            {
+                "conversation": ["c"] * 3,
+                "id": ["a", "b", "c"],
+                "reply_to": ["b", None, None],
+                "time": [0, 60, 120],  # a answers b, which was sent later
+                "text": ["soup with leek", "soup with leek and salt", "soup with leek"],
+            }
+        )
+    )
+    kept = ThreadRebuilder.default().rebuild(corpus, keep=True)
+    assert dict(kept.table.select("id", "reply_to").rows())["a"] == "b"
+    assert sorted(kept.table["id"]) == ["a", "b", "c"]
+    assert (kept.parents < np.arange(3)).all()

@@ -19,8 +19,11 @@ NAME = "reconstruct"
 def run(
     file: File,
     out: Annotated[
-        Path | None, typer.Option(help="Write FILE with its rebuilt replies: x.jsonl, x.csv ...")
-    ] = None,
+        Path,
+        typer.Option(
+            help="Write FILE with its rebuilt replies: x.jsonl, x.csv ...", show_default=False
+        ),
+    ],
     train: Annotated[
         Path | None,
         typer.Option(
@@ -43,6 +46,12 @@ def run(
         bool,
         typer.Option("--channel", help="FILE is a whole channel: find the conversations in it."),
     ] = False,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep", help="Keep the replies that FILE has; find those of the other messages."
+        ),
+    ] = False,
     window: Annotated[
         int, typer.Option(min=1, help="How many messages back a reply may reach.")
     ] = 100,
@@ -60,22 +69,22 @@ def run(
 
     Without --train, names, quotations, shared words and turns decide, and the file itself tells
     whether people rather answer the first message or the one before. Replies that FILE has are
-    not used; it is shown how many are found again.
+    not used, and it is shown how many are found again; --keep keeps them.
 
     Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
 
     Example: `palaver reconstruct flat.csv --train linked.jsonl --save learned/ --out rebuilt.jsonl`
 
     Example: `palaver reconstruct irc.log --channel --out conversations.jsonl`
+
+    Example: `palaver reconstruct slack.zip --channel --keep --out conversations.jsonl`
     """
     from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import print_json, sharing
 
-    if out is None:
-        raise typer.BadParameter("give --out FILE, such as --out rebuilt.jsonl")
     if bare and model is None:
         raise typer.BadParameter("--bare needs --model RUN, a run of m4 or block-hmm")
-    if bare and (train or use or channel):
+    if bare and (train or use or channel or keep):
         raise typer.BadParameter("--bare learns nothing and goes with --model only")
     if use is not None and (train is not None or model is not None):
         raise typer.BadParameter("--use goes without --train and --model")
@@ -96,9 +105,12 @@ def run(
         if save is not None:
             rebuilder.save(save)
         with sharing("rebuilding") as progress:
-            rebuilt = rebuilder.rebuild(corpus, progress=progress)
+            rebuilt = rebuilder.rebuild(corpus, keep=keep, progress=progress)
     path = rebuilt.write(out)
     facts = _facts(corpus, rebuilt)
+    if keep:
+        facts.pop("as_in_file", None)
+        facts["kept"] = int((corpus.parents >= 0).sum())
     if json:
         print_json({"out": str(path), **facts})
     else:
@@ -195,6 +207,8 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
         f"{counted(facts['conversations'], 'conversation')}; {100 * previous:.0f} % answer the "
         "message before."
     )
+    if "kept" in facts:
+        console.print(f"{counted(facts['kept'], 'reply', 'replies')} of them are the file's own.")
     if "as_in_file" in facts:
         console.print(
             f"{100 * facts['as_in_file']:.1f} % of the messages have the parent that the file "

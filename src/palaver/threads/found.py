@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.replies import ids_at
+from palaver.corpus.replies import components, ids_at, moved_parents
 from palaver.corpus.table import Corpus
 from palaver.kernels.thread_links import best_two, link_greedily
+from palaver.kernels.trees import break_cycles
 from palaver.models.reconstruct import link_table
 from palaver.threads.links import relinked
 from palaver.threads.pairs import Pairs, joined
@@ -74,6 +75,22 @@ class Found:
         other = second >= 0
         self.runners_up[at[other]] = pairs.candidates[second[other]]
         self.runner_up_probabilities[at[other]] = chances[second[other]]
+
+    def keep_given(self, corpus: Corpus) -> None:
+        """Put the replies that a corpus has in place of those that were found for them.
+
+        Where clocks differ, a message may have been found to answer one that answers it: such
+        messages become starts.
+        """
+        given = moved_parents(corpus.parents, self.rows)
+        known = given >= 0
+        self.parents[known] = given[known]
+        self.probabilities[known], self.runner_up_probabilities[known] = 1.0, 0.0
+        self.runners_up[known] = -2
+        whole = self.parents.astype(np.int32)
+        cut = break_cycles(whole)
+        in_cycle = np.isin(components(whole), cut)
+        self.parents[in_cycle & ~known] = -1
 
     def table(self, corpus: Corpus) -> pl.DataFrame:
         """Return who answers whom, one row a message, in the corpus' order."""

@@ -201,8 +201,18 @@ class ThreadRebuilder(Manners):
         """
         return self.links(corpus, progress=progress).table(corpus)
 
-    def rebuild(self, corpus: Corpus, *, progress: Progress | None = None) -> Corpus:
+    def rebuild(
+        self, corpus: Corpus, *, keep: bool = False, progress: Progress | None = None
+    ) -> Corpus:
         """Return the corpus with rebuilt replies, in order, ready for any model or file.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        keep : bool
+            Keep the replies that the corpus has, and find those of the other messages.
+        progress : callable, optional
+            Told the share of the work that was done.
 
         Returns
         -------
@@ -210,7 +220,10 @@ class ThreadRebuilder(Manners):
             With columns ``reply_probability``, ``runner_up`` and ``runner_up_probability``; of
             a channel, every tree is a conversation.
         """
-        return self.links(corpus, progress=progress).rebuilt(corpus, split=self.channel)
+        found = self.links(corpus, progress=progress)
+        if keep:
+            found.keep_given(corpus)
+        return found.rebuilt(corpus, split=self.channel)
 
     def links(self, corpus: Corpus, *, progress: Progress | None = None) -> Found:
         """Return parents, runners-up and probabilities as arrays, messages in their order."""
