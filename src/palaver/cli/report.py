@@ -31,7 +31,7 @@ def run(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     test: Annotated[
-        Path | None, typer.Option(help="Unseen conversations, to say how well it foretells.")
+        Path | None, typer.Option(help="Unseen conversations, to say how well it predicts words.")
     ] = None,
     anonymize: Anonymize = False,
     max_messages: Annotated[

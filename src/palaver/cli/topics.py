@@ -131,7 +131,7 @@ def _show_convergence(summary: ModelSummary, folder: Path) -> None:
         console.print(
             f"{n_chains} searches from different starts found somewhat different classes (R-hat "
             f"above {AGREED}), as is usual: what is shown is the best of them and one good way to "
-            "cut the talk, not the only one. If another run must find the same, give it more "
+            "divide the talk, not the only one. If another run must find the same, give it more "
             "--sweeps or fewer --classes.",
             style="dim",
         )
