@@ -45,6 +45,11 @@ def generator(
     )
 
 
+def unnamed(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """Return numpy's own stream of a seed, for draws that published figures rest on."""
+    return np.random.default_rng(resolve_seed(random_state))
+
+
 def key(seed: int, purpose: str, chain: int = 0, sweep: int = 0) -> NDArray[np.uint64]:
     """Return the two words from which kernels derive the stream of each conversation.
 

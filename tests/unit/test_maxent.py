@@ -54,7 +54,15 @@ def test_messages_without_a_label_are_context_only():
     hidden = corpus.with_columns(kind=act.set(pl.Series(np.arange(len(act)) % 3 == 0), None))
     tagger = pv.MaxEntTagger(context=True).fit(hidden, labels="kind")
     assert len(tagger.predict(hidden)) == corpus.n_messages
-    assert tagger.score(hidden, "kind") > 0.95
+    assert tagger.label_ == "kind"
+    assert tagger.score(hidden) == tagger.score(hidden, "kind") > 0.95
+    wrong = hidden.with_columns(act=act.reverse())  # which it was not trained on
+    assert tagger.score(wrong) > 0.95
+    assert tagger.score(wrong, "act") < 0.95
+    with pytest.raises(ParameterError, match="no column 'kind'; it has"):
+        tagger.score(corpus)
+    with pytest.raises(CorpusError, match="no message has a label"):
+        tagger.score(corpus.with_columns(kind=act.set(act.is_not_null(), None)))
 
 
 def test_pairs_have_ends():
@@ -77,6 +85,13 @@ def test_neighbours_stop_at_the_ends_of_conversations():
     assert not around[7, 7:].any()
     np.testing.assert_array_equal(around[1, :5], np.eye(5)[0])
     assert around[1, 5:7].tolist() == [0, 1]  # another speaker
+
+
+def test_speakers_who_are_not_known_are_not_the_same():
+    table = talk(1).table.with_columns(speaker=pl.lit(None, pl.String))
+    around = _around(pv.Corpus.from_polars(table), np.zeros((8, 1))).toarray()
+    assert around[1:, 1].tolist() == [0] * 7
+    assert around[1:, 2].tolist() == [1] * 7
 
 
 def test_mistakes_are_explained():

@@ -15,8 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
+from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, WordVectors, encode
+from palaver.encode.tokens import coded
 from palaver.encode.utterances import WordPooling, learn_pooling, word_counts, word_vectors_of
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.fit.fold import tell
@@ -54,6 +56,8 @@ class MaxEntTagger(Manners):
     ----------
     tags_ : list of str
         In alphabetical order; columns of :meth:`predict_proba`.
+    label_ : str
+        Column that the tags were learned from.
 
     Examples
     --------
@@ -113,12 +117,7 @@ class MaxEntTagger(Manners):
             Whether to show a bar of the regressions: one, or four with context.
         """
         self.check_params()
-        if labels not in corpus.table.columns:
-            raise ParameterError(
-                f"MaxEntTagger: the corpus has no column {labels!r}; it has "
-                f"{', '.join(corpus.table.columns)}"
-            )
-        gold = corpus.table[labels].cast(pl.String)
+        gold, self.label_ = _column(corpus, labels), labels
         known = np.flatnonzero(gold.is_not_null().to_numpy())
         self.tags_: list[str] = gold.drop_nulls().unique().sort().to_list()
         if len(self.tags_) < 2:
@@ -185,7 +184,7 @@ class MaxEntTagger(Manners):
         """Return first-round tags of all messages, each from conversations that it is not in."""
         lengths = np.diff(encoded.conversation_offsets)
         conversations = np.repeat(np.arange(len(lengths)), lengths)
-        folds = np.random.default_rng(self.random_state).permutation(len(lengths)) % _FOLDS
+        folds = rng.unnamed(self.random_state).permutation(len(lengths)) % _FOLDS
         shares = np.zeros((encoded.n_messages, len(self.tags_)))
         for fold in range(_FOLDS):
             inside = folds[conversations] == fold
@@ -198,10 +197,13 @@ class MaxEntTagger(Manners):
                 shares[np.ix_(inside, first.classes_)] = part
         return shares
 
-    def predict_proba(self, corpus: Corpus) -> NDArray[np.float64]:
-        """Return the probability of each tag for each message, (n_messages, n_tags)."""
+    def _check_fitted(self) -> None:
         if not hasattr(self, "_rounds"):
             raise NotFittedError("MaxEntTagger: not fitted yet; call fit(corpus, labels=...)")
+
+    def predict_proba(self, corpus: Corpus) -> NDArray[np.float64]:
+        """Return the probability of each tag for each message, (n_messages, n_tags)."""
+        self._check_fitted()
         found = self._features(encode(corpus, self.vocabulary_))
         shares = np.asarray(self._rounds[0].predict_proba(found))
         if self.context:
@@ -214,11 +216,31 @@ class MaxEntTagger(Manners):
         likeliest = self.predict_proba(corpus).argmax(axis=1)
         return np.asarray(np.array(self.tags_)[likeliest])
 
-    def score(self, corpus: Corpus, labels: str = "act") -> float:
-        """Return the accuracy on the messages that have a label."""
-        gold = corpus.table[labels].cast(pl.String)
+    def score(self, corpus: Corpus, labels: str | None = None) -> float:
+        """Return the share of the labelled messages whose tag is right.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        labels : str, optional
+            Column with the labels; that of the training by default.
+        """
+        self._check_fitted()
+        gold = _column(corpus, labels or self.label_)
         known = gold.is_not_null().to_numpy()
+        if not known.any():
+            raise CorpusError("MaxEntTagger: no message has a label")
         return float((self.predict(corpus)[known] == gold.to_numpy()[known]).mean())
+
+
+def _column(corpus: Corpus, labels: str) -> pl.Series:
+    """Return a column of labels as names, or say which columns there are."""
+    if labels not in corpus.table.columns:
+        raise ParameterError(
+            f"MaxEntTagger: the corpus has no column {labels!r}; it has "
+            f"{', '.join(corpus.table.columns)}"
+        )
+    return corpus.table[labels].cast(pl.String)
 
 
 def _pairs(encoded: Encoded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -238,8 +260,11 @@ def _pairs(encoded: Encoded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _around(corpus: Corpus, shares: NDArray[np.float64]) -> sparse.csr_array:
-    """Return the tags of the messages before and after, and whether their speaker is the same."""
-    speakers = corpus.table["speaker"].fill_null("").to_numpy()
+    """Return the tags of the messages before and after, and whether their speaker is the same.
+
+    Speakers who are not known are taken for different ones.
+    """
+    speakers = coded(corpus.table["speaker"]).codes
     n, n_labels = shares.shape
     offsets = np.asarray(corpus.conversation_offsets)
     conversations = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -249,7 +274,7 @@ def _around(corpus: Corpus, shares: NDArray[np.float64]) -> sparse.csr_array:
         inside = (there >= 0) & (there < n)
         there = np.clip(there, 0, max(n - 1, 0))
         inside &= conversations[there] == conversations
-        same = (inside & (speakers[there] == speakers))[:, None]
+        same = (inside & (speakers[there] == speakers) & (speakers >= 0))[:, None]
         part = np.hstack((shares[there] * inside[:, None], same, inside[:, None] & ~same))
         parts.append(part.reshape(n, n_labels + 2).astype(float))
     return sparse.csr_array(np.hstack(parts))
