@@ -13,6 +13,7 @@ The tree::
     │   ├── NewerStoreError              written by a newer Palaver
     │   └── LockedStoreError             another process is writing to it
     ├── NotFittedError (AttributeError)  a model was asked before ``fit``
+    ├── StoppedError (RuntimeError)      a fit ended before it had learned anything
     ├── WorkersError (RuntimeError)      a cluster cannot be reached or keeps losing workers
     └── MissingExtraError (ImportError)  an optional dependency is not installed
 
@@ -76,6 +77,10 @@ class LockedStoreError(StoreError):
 
 class NotFittedError(PalaverError, AttributeError):
     """A model was asked for what only ``fit`` can give."""
+
+
+class StoppedError(PalaverError, RuntimeError):
+    """A fit was ended, by its time or by a callback, before it had learned anything."""
 
 
 class MissingExtraError(PalaverError, ImportError):

@@ -16,7 +16,7 @@ from sklearn.base import clone
 import palaver as pv
 from palaver import store
 from palaver.encode import encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
 from palaver.models import MODELS, model_class
 from palaver.models.document_model import DocumentModel
@@ -52,6 +52,8 @@ def kinds(name):
         return [{"documents": unit} for unit in ("message", "conversation")]
     if name in WORDED:
         return [{"background": background} for background in (False, True, "message")]
+    if name == "infinite-hmm":
+        return [{}]
     covariances = ("full", "diag", "tied") if name == "gaussian-hmm" else ("full",)
     return [{"covariance": covariance} for covariance in covariances]
 
@@ -196,6 +198,12 @@ def test_a_run_is_not_continued_with_other_parameters_or_data(name, corpus, enco
 def test_numbers_of_numpy_are_kept_as_pythons(name, encoded, tmp_path):
     make(name, n_sweeps=np.int64(12), n_classes=np.int64(3)).fit(encoded, folder=tmp_path)
     assert estimates(pv.load(tmp_path)) == estimates(make(name).fit(encoded, folder=tmp_path))
+
+
+@pytest.mark.parametrize("name", ["lda", "online-lda"])
+def test_a_fit_that_is_stopped_before_it_has_learned_anything(name, encoded):
+    with pytest.raises(StoppedError, match=r"stopped after 1 .*allow more time"):
+        make(name).fit(encoded, callbacks=[lambda *_: True])
 
 
 def test_what_a_folder_cannot_keep_shows_before_the_work(encoded, tmp_path):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import palaver as pv
 from palaver.encode import encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
 from palaver.models.registry import TAGGERS, tagger_class
 
@@ -217,3 +217,18 @@ def test_a_conversations_tags_do_not_depend_on_the_others(name, corpus, fitted):
     np.testing.assert_allclose(
         tagger.predict_proba(first), tagger.predict_proba(corpus)[: first.n_messages], rtol=1e-12
     )
+
+
+def test_a_tagger_without_errors_keeps_their_columns(name, tmp_path):
+    corpus = tiny(("c", "hello there", "greets"), ("c", "bye", "leaves"))
+    tagger = make(name).fit(corpus).judge(corpus)
+    assert tagger.errors_.height == 0
+    tagger.save(tmp_path)
+    again = pv.load(tmp_path)
+    assert again.errors_.schema == tagger.errors_.schema
+    assert again.confusion_.equals(tagger.confusion_)
+
+
+def test_a_tagger_that_is_stopped_before_its_end(name, corpus):
+    with pytest.raises(StoppedError, match="stopped after 1 sweeps"):
+        make(name).fit(corpus, callbacks=[lambda *_: True])

@@ -21,7 +21,7 @@ from palaver.language.estimate import Smoothing, estimate
 from palaver.language.graph import Graph, parse_graph
 from palaver.language.tables import COMBINATIONS, Tables
 from palaver.language.words import WordNumbers, number_words, word_parents
-from palaver.params import Limit, check, either, flag, one_of, text, whole
+from palaver.params import Limit, check, either, flag, one_of, real, text, whole
 
 #: Sentences of words.
 Sentences = Sequence[Sequence[str]]
@@ -318,11 +318,14 @@ class BackoffModel:
         return model
 
 
+_WEIGHT = real(above=0, high=np.finfo(float).max)
+
+
 def path_weights(parents: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
     """Return the weights of the paths in the order of the parents."""
     given = weights or {}
     for name, weight in given.items():
-        if name not in parents or not weight > 0:
+        if name not in parents or not _WEIGHT.admits(weight):
             raise ParameterError(f"weights must be positive numbers of {', '.join(parents)}, "
                                  f"got {name!r}: {weight!r}")  # fmt: skip
     return tuple(float(given.get(name, 1.0)) for name in parents)

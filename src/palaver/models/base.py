@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from palaver import rng, store
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit.checkpoint import Checkpoints
 from palaver.fit.loop import Callback, Chain, Fit, run
 from palaver.fit.progress import Show, progress
@@ -253,7 +253,7 @@ class Model(Manners, Answers, Looks):
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         """Set the learned attributes."""
         if not fit.chains[0].n_samples:  # stopped before the end of the burn-in
-            raise CorpusError(
+            raise StoppedError(
                 f"stopped after {fit.sweep} sweeps, within the burn-in of {schedule.burn_in}; "
                 "allow more time, or lower burn_in"
             )

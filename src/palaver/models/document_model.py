@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from palaver.encode import Vocabulary
 from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import ParameterError, StoppedError
 from palaver.fit.fold import fold_in
 from palaver.fit.loop import Callback, Fit
 from palaver.fit.progress import Show
@@ -138,7 +138,7 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
         self.seed_, self.sampler_ = seed, self._sampler(data)
         first = schedule.burn_in  # sweeps that are not the model's yet
         if fit.sweep <= first:
-            raise CorpusError(
+            raise StoppedError(
                 f"stopped after {fit.sweep} of {first} first sweeps; allow more time, or lower "
                 "start_sweeps"
             )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import CorpusError, StoppedError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
@@ -211,14 +211,9 @@ class HiddenBackoffTagger(Decoding):
             self.discount, self.combine, (), self.interpolate, as_cutoffs(self.cutoffs)
         )
         model = WordModel(
-            layout, n_words, self.order, sizes, self.backoff, self.continuation, smoothing,
-            dict(self.weights or {}),
-        )  # fmt: skip
-        unknown = set(model.weights) - {*model.parents, "state"}
-        if unknown:
-            raise ParameterError(f"weights: there is no parent {unknown.pop()!r}; known are "
-                                 f"{', '.join(model.parents)}")  # fmt: skip
-        return model
+            layout, n_words, self.order, sizes, self.backoff, self.continuation, smoothing
+        )
+        return model.weighted(self.weights or {})
 
     def _rounds(self) -> Rounds:
         n_alignments = self.n_alignments if self.alignment == "averaged" else 1
@@ -272,7 +267,7 @@ class HiddenBackoffTagger(Decoding):
         """Take the last globals as the model; add what the tags alone say."""
         shared = fit.chains[0].shared
         if shared.phase != "done":
-            raise CorpusError(f"stopped after {fit.sweep} sweeps, before the embedded EM ended")
+            raise StoppedError(f"stopped after {fit.sweep} sweeps, before the embedded EM ended")
         rows = [row for row in fit.chains[0].trace if row["phase"] < len(PHASES) - 1]
         self.vocabulary_, self.seed_, self.fingerprint_ = data.vocabulary, seed, data.fingerprint
         self.n_sweeps_, self.burn_in_ = len(rows), 0

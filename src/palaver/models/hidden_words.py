@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver.errors import ParameterError
 from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_graph
-from palaver.language.backoff import previous_words
+from palaver.language.backoff import path_weights, previous_words
 from palaver.language.keys import Keys
 from palaver.language.words import word_parents
 from palaver.models.hidden_states import StateLayout
@@ -64,7 +64,18 @@ class WordModel:
     backoff: str
     continuation: bool | str
     smoothing: Smoothing
-    weights: dict[str, float] = field(default_factory=dict)
+
+    def weighted(self, weights: Mapping[str, float]) -> WordModel:
+        """Return the model with weights of the paths; that of a state that no tag has says nothing.
+
+        Raises
+        ------
+        ParameterError
+            A weight is not a positive number, or there is no such parent.
+        """
+        given = {n: weight for n, weight in weights.items() if n != "state" or self.has_states}
+        own = path_weights(self.parents, given)
+        return replace(self, smoothing=replace(self.smoothing, weights=own))
 
     @property
     def has_states(self) -> bool:
@@ -102,8 +113,8 @@ class WordModel:
     @property
     def empty(self) -> Tables:
         """Tables without probabilities."""
-        weights = [self.weights.get(name, 1.0) for name in self.parents]
-        return Tables(self.graph, self.sizes, self.n_words, self.smoothing.combine, weights)
+        smoothing = self.smoothing
+        return Tables(self.graph, self.sizes, self.n_words, smoothing.combine, smoothing.weights)
 
     def types(self, sentences: Sentences, *, with_tags: bool) -> Types:
         """Find the different events of sentences."""
@@ -143,15 +154,11 @@ class WordModel:
         """
         events = Events(words, self._parents(observed, units), counts)
         types = [self._counts_types(name) for name in self.parents]
-        smoothing = Smoothing(
-            self.smoothing.discount, self.smoothing.combine,
-            tuple(self.weights.get(name, 1.0) for name in self.parents),
-            self.smoothing.interpolate, self.smoothing.cutoffs,
-        )  # fmt: skip
         sizes = self.sizes
         return estimate(
-            events.unique(sizes, self.n_words), self.graph, sizes, self.n_words, types, smoothing
-        )
+            events.unique(sizes, self.n_words), self.graph, sizes, self.n_words, types,
+            self.smoothing,
+        )  # fmt: skip
 
     def _counts_types(self, name: str) -> bool:
         if self.continuation == "words":

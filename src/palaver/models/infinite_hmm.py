@@ -32,9 +32,8 @@ from palaver.models.infinite_emissions import MessageEmissions, WordEmissions
 from palaver.models.infinite_engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.infinite_labels import Labels, tags_of
 from palaver.models.infinite_tags import Tags
-from palaver.models.vector_limits import VECTOR_LIMITS
 from palaver.parallel import Arrays, Executor, LocalExecutor
-from palaver.params import Limit, either, nothing, one_of, real, unless_learned, whole
+from palaver.params import Limit, either, nothing, one_of, real, such, unless_learned, whole
 
 #: Limits of the base measure of the sparsity levels, even in their logarithm.
 LEVELS = (1e-4, 1e1)
@@ -63,8 +62,9 @@ class InfiniteHMM(InfiniteAnswers):
     discount : float or "learn"
         Of a Pitman-Yor process in place of the Dirichlet process, below one; 0 is the latter.
     emission : {"categorical", "gaussian"}
-        Words; or vectors of utterances, which makes this ``GaussianHMM(n_states=None)``: it learns
-        alpha and gamma and takes that model's further parameters.
+        Words; or vectors of utterances: ``InfiniteHMM(emission="gaussian")`` is another name for
+        :class:`palaver.GaussianHMM` with ``n_states=None``, takes that model's parameters and
+        learns alpha and gamma. A model that is there already cannot change to it.
     eta : float or "learn"
         Sparsity of the states' words; "learn" shares a few levels between the states.
     first_states : int
@@ -79,8 +79,6 @@ class InfiniteHMM(InfiniteAnswers):
     sampler : {"auto", "beam", "dense"}
         Slices, or all transitions at once, which a finite number of states allows; "auto" takes
         slices for infinitely many states.
-    covariance, strength, extra_dof, scale
-        Prior of Gaussian emissions; see :class:`palaver.GaussianHMM`.
     n_sweeps, burn_in, n_samples : int
         Sweeps in all, before the first sample (default: half), and samples to keep.
     n_chains : int
@@ -127,14 +125,17 @@ class InfiniteHMM(InfiniteAnswers):
         "alpha": either(real(above=0), one_of("learn")),
         "gamma": either(real(above=0), one_of("learn")),
         "discount": either(real(0, 0.99), one_of("learn")),
-        "emission": one_of("categorical", "gaussian"),
+        "emission": such(
+            "'categorical' here; for vectors take GaussianHMM(n_states=None), on the command line "
+            "`palaver fit gaussian-hmm --set n_states=null`",
+            lambda value: value == "categorical",
+        ),
         "eta": either(real(above=0), one_of("learn")),
         "first_states": whole(1, 32_000),
         "max_states": whole(1, 32_000),
         "hottest": real(1),
         "anneal": real(0, 0.9),
         "sampler": one_of("auto", "beam", "dense"),
-        **{name: VECTOR_LIMITS[name] for name in ("covariance", "strength", "extra_dof", "scale")},
     }
 
     def __new__(cls, *args: Any, **params: Any) -> Any:
@@ -157,10 +158,6 @@ class InfiniteHMM(InfiniteAnswers):
         hottest: float = 1.0,
         anneal: float = 0.75,
         sampler: str = "auto",
-        covariance: str = "tied",
-        strength: float = 0.1,
-        extra_dof: float = 2.0,
-        scale: float | str = 0.5,
         n_sweeps: int = 1000,
         burn_in: int | None = None,
         n_samples: int = 10,
@@ -181,10 +178,6 @@ class InfiniteHMM(InfiniteAnswers):
         self.hottest = hottest
         self.anneal = anneal
         self.sampler = sampler
-        self.covariance = covariance
-        self.strength = strength
-        self.extra_dof = extra_dof
-        self.scale = scale
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
         self.n_samples = n_samples

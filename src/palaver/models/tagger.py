@@ -21,6 +21,15 @@ from palaver.models.base import Model
 from palaver.models.tagged import all_words, label_names
 from palaver.parallel import Executor
 
+#: Columns of what :meth:`Tagger.judge` keeps, also where there are no rows.
+_JUDGED = {
+    "confusion": {"label": pl.String, "tag": pl.String, "messages": pl.Int64},
+    "errors": {
+        "message": pl.Int64, "label": pl.String, "tag": pl.String, "probability": pl.Float64,
+        "text": pl.String,
+    },
+}  # fmt: skip
+
 
 class Tagger(Model):
     """A model that learns tags from messages that have them, and gives them to others.
@@ -216,7 +225,7 @@ class Tagger(Model):
             "tags": np.array(self.tags_),
             "label": np.array([self.label_]),
         }
-        for name in ("confusion", "errors"):
+        for name in _JUDGED:
             table = getattr(self, f"{name}_")
             if table is not None:
                 text = table.write_json().encode()
@@ -225,10 +234,10 @@ class Tagger(Model):
 
     def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.tags_, self.label_ = arrays["tags"].tolist(), str(arrays["label"][0])
-        for name in ("confusion", "errors"):
+        for name in _JUDGED:
             if f"{name}_json" in arrays:
                 rows = json.loads(arrays[f"{name}_json"].tobytes())
-                setattr(self, f"{name}_", pl.DataFrame(rows))
+                setattr(self, f"{name}_", pl.DataFrame(rows, schema=_JUDGED[name]))
 
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns tag and tag_probability."""

@@ -281,6 +281,15 @@ def test_infinite_with_gaussian_emissions_is_the_gaussian_hmm_without_a_number()
         pv.GaussianHMM(None, strength=0.0).fit(X)
 
 
+def test_a_model_of_words_does_not_turn_into_one_of_vectors():
+    sentences = [["the", "cat"], ["a", "dog"]]
+    model = pv.InfiniteHMM(n_sweeps=2).set_params(emission="gaussian")
+    with pytest.raises(ParameterError, match=r"take GaussianHMM\(n_states=None\)"):
+        model.fit(sentences)
+    with pytest.raises(TypeError, match="covariance"):
+        pv.InfiniteHMM(covariance="diag")
+
+
 def test_vectors_of_a_corpus_need_no_number():
     model = pv.GaussianHMM(None, whiten=6, n_sweeps=8).fit(pv.sample(30))
     assert model.class_words_.shape == (len(model.means_), len(model.vocabulary_))
