@@ -236,3 +236,28 @@ def test_names_of_files_and_titles_do_not_survive(tmp_path):
     path = tmp_path / "x.jsonl"  # a title also where the file does not say what it was
     path.write_text('{"conversation": "Chat with Annie", "speaker": "Ann Miller", "text": "x"}\n')
     assert pv.read(path).anonymized().table["conversation"].to_list() == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It works.\nRegards,\nAnna", "It works.\nRegards,\np1"),
+        ("It works.\n\nBest regards, Anna Schmidt\n", "It works.\n\nBest regards, p1\n"),
+        ("Thanks!\n-- A. Schmidt.", "Thanks!\n-- p1."),
+        ("Thanks!\n- anna", "Thanks!\n- p1"),
+        ("anna", "anna"),  # a word like any other
+        ("Hello\nBob", "Hello\nBob"),  # not the sender
+        ("Thanks, anna and bob", "Thanks, anna and bob"),
+        ("I told you,\nAnna is right", "I told you,\nAnna is right"),
+        ("vitamin\nA", "vitamin\nA"),
+        ("", ""),
+    ],
+)
+def test_senders_sign_with_their_new_names(text, expected):
+    table = corpus([text, "x"], ["Anna Schmidt", "Carl"]).anonymized().table
+    assert table["text"][0] == expected
+
+
+def test_messages_without_sender_or_text_are_signed_by_nobody():
+    table = corpus(["Bye\nAnna", None, "Bye\n[away]nick"], [None, "Anna", "[away]nick"])
+    assert table.anonymized().table["text"].to_list() == ["Bye\nAnna", "", "Bye\np2"]

@@ -3,14 +3,15 @@
 What is replaced, everywhere alike: speakers become ``p1``, ``p2``... in the order in which they
 first appear; mail addresses ``<email>``; phone numbers ``<phone>``; the handle of a speaker
 (``@ann``) and a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) become
-the new name, other handles ``@someone``. Columns of contact data (mail, phone, IP address,
+the new name, other handles ``@someone``; so does the sender's name, or a part of it, where it is
+the last line of a message ("Best regards, Ann"). Columns of contact data (mail, phone, IP address,
 avatar...) are dropped, columns that name persons get new names. Conversations and ids that have
 an address, a number or a speaker's name in them are numbered anew, and so are conversations
 whose names are titles of several words or those of files (WhatsApp, recordings).
 
-What is **not** found: names inside running text and signatures, nicknames of nicknames,
-postal addresses, addresses in disguise ("ann at example dot org"), numbers without any mark
-of a phone number, links to profiles, and what people tell of themselves. Read a sample before
+What is **not** found: names inside running text, signatures of several lines, nicknames of
+nicknames, postal addresses, addresses in disguise ("ann at example dot org"), numbers without any
+mark of a phone number, links to profiles, and what people tell of themselves. Read a sample before
 giving data away.
 """
 
@@ -70,6 +71,11 @@ _VOCATIVE = (
     rf"([^:,\n@{_MARK}]{{1,63}}[^:,\n@{_MARK}\s])(\s*(?:,(?:\s|$)|:(?:\D|$)))"
 )
 _VOCATIVES = 3  # names that one message may begin with
+# "Best regards, Ann" as the last line: what comes before the name, and the name
+_SIGNED = (
+    r"(\n)((?:[^\n]{0,40}[,!])?[ \t~/*\x{2013}\x{2014}-]*)"
+    r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
+)
 _TITLE = r"\S\s+\S"  # words, such as "Chat with Ann", and no id
 _SHORTEST_NAME = 3  # of a speaker, to be looked for inside of ids
 
@@ -110,8 +116,9 @@ def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
     if not renamed["id"].equals(table["id"]):
         renamed = _follow_ids(renamed, table["id"])
     others = [_clean_column(renamed[name], people) for name in table.columns[len(COLUMNS) :]]
+    signed = _replace_signatures(table["text"], table["speaker"], people)
     return renamed.with_columns(
-        people.new_names(table["speaker"]), _clean_text(table["text"], people), *others
+        people.new_names(table["speaker"]), _clean_text(signed, people), *others
     )
 
 
@@ -215,6 +222,24 @@ def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
         ).to_series()
         text = replaced.zip_with(hit, text).alias(text.name)
     return text
+
+
+def _replace_signatures(text: pl.Series, speakers: pl.Series, people: _People) -> pl.Series:
+    """Replace the sender's own name, or a part of it, where it is the last line of a message."""
+    frame = pl.DataFrame(
+        {"text": text, "speaker": speakers.str.to_lowercase(), "new": people.new_names(speakers)}
+    )
+    words = pl.col("speaker").str.extract_all(r"\w+")
+    initials = words.list.eval(pl.element().str.slice(0, 1))
+    last = pl.col("text").str.extract(_SIGNED, 3).str.to_lowercase().str.extract_all(r"\w+")
+    is_name = (last.list.eval(pl.element().str.len_chars() > 1).list.any()) & (
+        last.list.set_difference(words.list.concat(initials)).list.len() == 0
+    )
+    before = pl.concat_str(pl.col("text").str.replace(_SIGNED, ""),
+                           *(pl.col("text").str.extract(_SIGNED, i) for i in (1, 2)))  # fmt: skip
+    new = pl.concat_str(before, pl.lit(_MARK), "new", pl.col("text").str.extract(_SIGNED, 4))
+    chosen = is_name.fill_null(False) & new.is_not_null()
+    return frame.select(pl.when(chosen).then(new).otherwise("text").alias(text.name)).to_series()
 
 
 def _rename_places(table: pl.DataFrame, people: _People, titled: bool) -> pl.DataFrame:
