@@ -51,7 +51,7 @@ def exemplars(
     Parameters
     ----------
     model : Model
-        Any fitted model: what ``model.transform(corpus)`` says is used.
+        Any fitted model: what ``model.message_shares(corpus)`` says is used.
     corpus : Corpus
         Where to look for examples; not only what the model was fitted on.
     k : int
