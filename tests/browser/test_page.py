@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import palaver as pv
 from palaver.encode.tokenizer import tokenize
 
 
@@ -289,3 +290,22 @@ def test_prints_without_what_paper_cannot_do(visit, path):
     assert not page.locator("#least").is_visible()
     assert page.locator(".card").first.is_visible()
     assert len(page.pdf(format="A4")) > 10_000
+
+
+def test_talk_is_a_line_and_no_staircase(visit, model, tmp_path):
+    """Where everybody answers the one before, long conversations are not indented."""
+    table = pv.sample(30).table.drop("reply_to")
+    lengths = table.group_by("conversation", maintain_order=True).len()["len"].to_list()
+    path = pv.report(
+        model, pv.Corpus.from_polars(table).chained(), tmp_path / "talk.html", foretell=False
+    )
+    long, short = lengths.index(max(lengths)), lengths.index(3)
+    page = visit(path, f"#thread={long}")
+    depths = page.locator("#thread .message").evaluate_all("all => all.map(m => +m.dataset.depth)")
+    assert len(depths) > 8
+    assert set(depths) == {0}
+    assert page.get_by_text("Each message answers the one before.").count() == 1
+    page = visit(path, f"#thread={short}")
+    depths = page.locator("#thread .message").evaluate_all("all => all.map(m => +m.dataset.depth)")
+    assert depths == [0, 1, 2]
+    assert page.get_by_text("Each message answers the one before.").count() == 0

@@ -2,6 +2,7 @@
 
 const PAGE = 60; // threads or hits added to the list at a time
 const SCREEN = 150; // messages of a thread added at a time
+const STAIRS = 8; // replies in a row that are still indented step by step
 const MUCH = 40; // percent of a class that count as much
 
 const chunks = new Map();
@@ -96,12 +97,18 @@ function treeOrder(thread, parentOf = (i) => message(thread, i).parent) {
   return order;
 }
 
+// Talk in which everybody answers the one before is a line, and no staircase.
+function flattened(order, parentOf) {
+  const isLine = order.length > STAIRS && order.every(([i], n) => parentOf(i) === (n ? order[n - 1][0] : -1));
+  return isLine ? order.map(([i]) => [i, 0]) : order;
+}
+
 function showMessage(thread, place, depth, needle) {
   const m = message(thread, place);
   const head = make("header", {}, make("b", {}, make("bdi", {}, m.speaker == null ? "somebody" : m.speaker)));
   if (m.time != null) head.append(make("time", { datetime: new Date(m.time * 1000).toISOString() }, day(m.time)));
   head.append(shareBar(unpack(m.bar)));
-  const view = make("article", { class: "message" + (depth > 8 ? " deeper" : ""), id: "m" + thread + "-" + place, "data-depth": depth, tabindex: -1 }, head, tinted(m.text, m.runs, needle));
+  const view = make("article", { class: "message" + (depth > STAIRS ? " deeper" : ""), id: "m" + thread + "-" + place, "data-depth": depth, tabindex: -1 }, head, tinted(m.text, m.runs, needle));
   view.style.setProperty("--depth", depth);
   return view;
 }
@@ -123,11 +130,14 @@ function matter(thread, order) {
 
 function openThread(thread, place, needle) {
   const [, , shown, total] = threads[thread];
-  const order = treeOrder(thread);
+  const order = flattened(treeOrder(thread), (i) => message(thread, i).parent);
   const room = $("#thread");
   const title = data.threads.titles[thread] + ", " + total + (total === 1 ? " message" : " messages");
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
+  if (order.length > 1 && order[order.length - 1][1] === 0 && message(thread, order[1][0]).parent === order[0][0]) {
+    room.append(make("p", { class: "note" }, "Each message answers the one before."));
+  }
   if (data.topics && data.topics.length) room.append(matter(thread, order));
   if (data.rebuilt) room.append(...comparison(thread));
   let done = 0;
@@ -162,7 +172,9 @@ function listItem(thread, place, needle) {
   put(text, snippet, 0, snippet.length, places(snippet, needle));
   const n = threads[thread][3];
   const facts = (m.speaker == null ? "" : m.speaker + " · ") + n + (n === 1 ? " message" : " messages") + (m.time == null ? "" : " · " + day(m.time).slice(0, 10));
-  const button = make("button", { type: "button", "data-thread": thread }, text, make("small", {}, make("bdi", {}, facts)));
+  const title = data.threads.titles[thread];
+  const named = title.startsWith("Thread ") ? [] : [make("b", { class: "title", dir: "auto" }, title)];
+  const button = make("button", { type: "button", "data-thread": thread }, ...named, text, make("small", {}, make("bdi", {}, facts)));
   button.addEventListener("click", () => openThread(thread, needle || place ? place : null, needle));
   return make("li", {}, button);
 }
