@@ -43,7 +43,9 @@ def test_train_and_tag(files, tmp_path):
     assert rows["accuracy"] == report["accuracy"]
     assert len(rows["messages"]) == pv.read(test).n_messages
     assert "telling words" in call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
-    assert "% of messages" in call("topics", run, "--words", 5)
+    topics = call("topics", run, "--words", 5)
+    assert "% of messages" in topics
+    assert all(f"│ {tag} " in topics for tag in tagger.tags_)
     judged = call("evaluate", run, test)
     assert max(map(len, judged.splitlines())) <= 80
     assert all(line[-1] in "│┃┓┩┘" for line in judged.splitlines() if line[:1] in list("│┃┏┡└"))

@@ -55,7 +55,7 @@ def run(
         tagged = model.annotate(corpus, sweeps)
     summary = model.summary()
     tagged = _with_names(tagged, runs.names_of(folder, summary), summary.names)
-    path = tagged.write(out)
+    path = _rounded(tagged).write(out)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})
     else:
@@ -81,6 +81,14 @@ def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
         )
     check_out(out, out)
     return None, out
+
+
+def _rounded(tagged: Corpus) -> Corpus:
+    """Round shares and probabilities to six decimals: 3.5e-121 is nothing but long."""
+    import polars as pl
+
+    names = tagged.table.select(pl.col(r"^(share_\d+|class_probability|tag_probability)$")).columns
+    return tagged.with_columns(**{name: tagged.table[name].round(6) for name in names})
 
 
 def _with_names(tagged: Corpus, names: Mapping[int, str], tags: list[str] | None) -> Corpus:

@@ -79,6 +79,13 @@ def show(corpus: Corpus, facts: dict[str, Any]) -> None:
     if facts["notes"]:
         console.print()
         print_table(_notes(facts["notes"]), "What reading found")
+    if facts["roles"]:
+        column, people = facts["roles"]["column"], facts["roles"]["people"]
+        console.print(
+            f"\n{facts['speakers']} speakers in {facts['conversations']:,} conversations are "
+            f"probably roles. Did you mean --column speaker={column} ({people:,} people)?",
+            style="yellow",
+        )
     if corpus.notes.advice:
         console.print()
         tell_advice(corpus, console)

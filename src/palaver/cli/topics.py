@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from palaver.models import Model, ModelSummary
 
 NAME = "topics"
+_LARGE = 0.01  # share of a state that is more than a few words
 
 
 def run(
@@ -64,6 +65,8 @@ def as_rows(
     for row in with_letters(summary.classes(n_words)).to_dicts():
         name = (names or {}).get(row["class"])
         called = {"name": name} if name is not None else {}
+        if summary.names is not None:
+            called["tag"] = summary.names[row["class"]]
         rows.append({**row, **called, "words": (row["words"] or "").split()})
     return rows
 
@@ -84,6 +87,9 @@ def show(
     known = {**dict(enumerate(summary.facts.get("class_names", []))), **(names or {})}
     unit = f"% of {summary.share_of}"
     classes = with_names(with_letters(summary.classes(n_words)), known)
+    if summary.names is not None:  # numbers say nothing where tags have names
+        tags = pl.Series("tag", summary.names, pl.String).gather(classes["class"])
+        classes = classes.with_columns(tags.alias("class")).rename({"class": "tag"})
     print_table(classes.rename({"share": unit}).with_columns(_percent(unit)), right=[unit])
     if "topics" in summary.tables:
         share = summary.facts["topic_share"]
@@ -98,16 +104,35 @@ def _about(summary: ModelSummary) -> str:
     from palaver.cli.output import counted
 
     facts = summary.facts
-    line = f"{summary.name}: {facts['sweeps']:,} sweeps ({facts['sampler']}), "
+    line = f"{summary.name}: {counted(facts['sweeps'], 'sweep')} ({facts['sampler']}), "
     line += f"{facts['words']:,} different words, seed {facts['seed']}"
-    if summary.params.get("n_states", 0) is None:  # nobody said how many there are
-        line += f", {counted(len(summary.class_shares), 'state')} found"
+    line += _states(summary)
     if summary.params.get("background"):
         line += f", {summary.background_share:.0%} of the words are background"
     if "coverage" in facts:
         line += f", {facts['coverage']:.1%} of the words have vectors"
     if summary.params.get("n_chains", 1) > 1 and isfinite(summary.convergence["r_hat"]):
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
+    return line
+
+
+def _states(summary: ModelSummary) -> str:
+    """Say how many states there are, where they were found or are not the acts."""
+    from palaver.cli.output import counted
+
+    facts, shares = summary.facts, summary.class_shares
+    n_states = facts.get("states", len(shares))
+    line = ""
+    if summary.params.get("n_states", 0) is None:  # nobody said how many there are
+        line += f", {counted(n_states, 'state')} found"
+        if "acts" not in facts:
+            line += f", {int((shares > _LARGE).sum())} with more than {_LARGE:.0%}"
+    if "acts" in facts:
+        given = summary.params.get("n_states", 0) is not None
+        states = f" {counted(n_states, 'state')}" if given else ""
+        line += f",{states} joined to {counted(facts['acts'], 'act')}"
+    elif "n_acts" in summary.params and summary.params["n_states"] is not None:
+        line += f", {counted(n_states, 'state')}, each an act of its own"
     return line
 
 

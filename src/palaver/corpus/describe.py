@@ -34,6 +34,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "first_time": times.min().isoformat() if len(times) else None,  # type: ignore[union-attr]
         "last_time": times.max().isoformat() if len(times) else None,  # type: ignore[union-attr]
         "columns": dict(corpus.columns),
+        "roles": roles(corpus),
         "labels": {name: _distinct(corpus, name) for name in corpus.labels},
         "notes": [
             {
@@ -47,6 +48,42 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         ],
         "advice": corpus.notes.advice,
     }
+
+
+def roles(corpus: Corpus) -> dict[str, Any] | None:
+    """Return which column has the people, where speakers are roles such as A and B.
+
+    That is so where few speakers are in nearly every one of many conversations, and a column
+    names another value for each speaker of a conversation, more of them than there are speakers.
+
+    Returns
+    -------
+    dict or None
+        ``column``, and how many ``people`` it has.
+    """
+    table = corpus.table.drop_nulls("speaker")
+    n_speakers = table["speaker"].n_unique()
+    if not 2 <= n_speakers <= _MOST_ROLES or corpus.n_conversations < _ROLES_IN * n_speakers:
+        return None
+    pairs = table.select("conversation", "speaker").n_unique()
+    if pairs < 0.9 * n_speakers * corpus.n_conversations:
+        return None
+    for name in corpus.labels:
+        if isinstance(table.schema[name], pl.List):
+            continue
+        known = table.select("conversation", "speaker", name).drop_nulls().unique()
+        people = known[name].n_unique()
+        one_each = all(
+            known.select("conversation", column).n_unique() == known.height
+            for column in ("speaker", name)
+        )
+        if people > n_speakers and one_each and known.height >= 0.9 * pairs:
+            return {"column": name, "people": people}
+    return None
+
+
+#: Speakers who may be roles, at most, and conversations for each of them, at least.
+_MOST_ROLES, _ROLES_IN = 4, 5
 
 
 def bots(corpus: Corpus) -> list[str]:

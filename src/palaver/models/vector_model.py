@@ -306,7 +306,8 @@ class VectorModel(VectorAnswers):
 
     def _facts(self) -> dict[str, Any]:
         used = int((self.chains_[self.best_chain_]["state_counts"] > 0).sum())
-        facts = {"dimensions": int(self.means_.shape[1]), "states_used": used}
+        facts = {"dimensions": int(self.means_.shape[1]), "states": len(self.means_),
+                 "states_used": used}  # fmt: skip
         if len(self.class_shares_) < len(self.means_):
             facts["acts"] = len(self.class_shares_)
         return facts if np.isnan(self.coverage_) else {**facts, "coverage": self.coverage_}

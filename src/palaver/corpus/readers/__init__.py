@@ -100,10 +100,25 @@ def _ways_out() -> str:
     )
 
 
+def _readable(folder: Source) -> list[str]:
+    """Return the first files of a folder that are in a known format by themselves."""
+    found = []
+    for name in sorted(folder.names)[:_TRIED]:
+        one = Source(folder.path / name)
+        if any(known.looks_like(one) for known in FORMATS):
+            found.append(name)
+    return [*found[:_NAMED], "..."] if len(found) > _NAMED else found
+
+
+_TRIED, _NAMED = 50, 6  # files of a folder
+
+
 def _describe(source: Source) -> tuple[str, bool]:
     """Say what an unknown source looks like, and whether it may be of a known format yet."""
     if source.path.is_dir():
-        return f"a folder of {len(source.names)} files that is no known export", True
+        words = f"a folder of {len(source.names)} files that is no known export"
+        inside = _readable(source)
+        return (f"{words}; give one of: {', '.join(inside)}", False) if inside else (words, True)
     if source.is_archive and "[Content_Types].xml" in source.names:
         return "looks like an Office document; save it as CSV (or as plain text)", False
     start = b"PK\x03\x04" if source.is_archive else source.head.lstrip()[:16]
