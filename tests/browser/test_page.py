@@ -8,9 +8,9 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 import pytest
+from support.words import tokenize
 
 import palaver as pv
-from palaver.encode.tokenizer import tokenize
 
 
 def shown_edges(page):

@@ -28,7 +28,6 @@ from palaver.kernels.block_hmm_trees import (
     fill_emission_logs,
     filter_conversation,
     floored_columns,
-    message_posteriors,
     parallel_sweep,
     tree_class_weights,
 )
@@ -61,13 +60,24 @@ def sweep(forest: Forest, classes, background, parameters: Parameters, key, fixe
 
 
 def posteriors_of(forest: Forest, background, parameters: Parameters):
-    posteriors = np.empty((forest.n_messages, parameters.n_classes))
+    """What the filter says of each message's class, by a plain pass down, and its likelihoods."""
+    n_classes = parameters.n_classes
+    columns = floored_columns(parameters.rows)
+    posteriors = np.empty((forest.n_messages, n_classes))
+    sums = np.empty((forest.n_messages, n_classes + 1))
     likelihoods = np.empty(forest.n_conversations)
-    message_posteriors(
-        forest.tokens, forest.message_offsets, forest.parents, forest.conversation_offsets,
-        parameters.rows, emission_logs_of(parameters), parameters.switch, background,
-        posteriors, likelihoods,
-    )  # fmt: skip
+    for conversation, first in enumerate(forest.conversation_offsets[:-1]):
+        last = forest.conversation_offsets[conversation + 1]
+        likelihoods[conversation] = filter_conversation(
+            first, last, forest.tokens, forest.message_offsets, forest.parents, NO_LABELS,
+            background, emission_logs_of(parameters), parameters.switch, columns,
+            posteriors[first:last], sums[first:last],
+        )  # fmt: skip
+    for message, parent in enumerate(forest.parents):
+        above = np.append(np.zeros(n_classes), 1.0)
+        if parent >= 0:
+            above = np.append(posteriors[parent], 0.0)
+        posteriors[message] *= columns @ (above / sums[message])
     return posteriors, likelihoods
 
 
@@ -356,13 +366,12 @@ def test_edge_cases(n_classes, switch):
 def test_all_uses_share_one_signature():
     rng = np.random.default_rng(38)
     forest = random_forest(rng)
-    kernels = (parallel_sweep, message_posteriors, fill_emission_logs)
+    kernels = (parallel_sweep, fill_emission_logs)
     before = None
     for switch in SWITCHES:
         parameters = random_parameters(rng, 2 + switch, 3, switch)
         state = random_state(rng, forest, 2 + switch, switch)
         sweep(forest, *state, parameters, np.zeros(2, np.uint64))
-        posteriors_of(forest, state[1], parameters)
         compiled = [len(kernel.signatures) for kernel in kernels]
         assert before in (None, compiled)
         before = compiled

@@ -245,7 +245,7 @@ def test_the_particle_filter_is_unbiased(is_dirichlet, segmented):
     runs = []
     for run in range(300):
         general_log_likelihoods(
-            segmented, is_dirichlet, forest.tokens, forest.message_offsets, *links_of(case)[:2],
+            segmented, is_dirichlet, forest.tokens, *links_of(case)[:2],
             forest.conversation_offsets, 0, *links_of(case)[2:], case.segment_offsets,
             case.unit_offsets, case.word_weights, case.weights, case.alpha, False,
             case.switch_prior, case.switch_probabilities, 20, np.array([run, 3], np.uint64), result,

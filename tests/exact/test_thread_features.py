@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 from support.thread_reference import Reference
+from support.words import tokenize
 
 import palaver as pv
-from palaver.encode.tokenizer import tokenize
 from palaver.kernels.thread_features import FEATURES
 from palaver.kernels.thread_links import best_two, link_greedily
 from palaver.models.reconstruct import order_of
@@ -169,6 +169,6 @@ def test_greedy_links_close_no_cycle():
     candidates = np.array([1, -1, 0, -1], np.int32)
     chances = np.array([0.9, 0.1, 0.8, 0.2])
     parents, chosen = np.empty(2, np.int64), np.empty(2, np.int64)
-    link_greedily(np.argsort(-chances), chances, owners, candidates, parents, chosen)
+    link_greedily(np.argsort(-chances), owners, candidates, parents, chosen)
     assert parents.tolist() == [1, -1]
     assert chosen.tolist() == [0, 3]

@@ -304,7 +304,7 @@ class FullChain:
         shape = 0.0 if self.bug == "no factor of the proposal" else 1.0
         facts = (*count_histogram(words), totals, FOREST.n_words)
         old = self.model.omega
-        omega, _ = sample_concentration(old, *facts, self.rng, (1.5,), shape)
+        omega = sample_concentration(old, *facts, self.rng, (1.5,), shape)
         omega = omega if omega >= 0.05 else old  # the truncated prior rejects
         self.model = dataclasses.replace(self.model, omega=omega)
         if self.parallel:

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 
-from palaver.encode.tokenizer import tokenize
+from support.words import tokenize
 
 COMMON, NAME_SHARE, RUN_SHARE = 0.1, 0.05, 0.01
 

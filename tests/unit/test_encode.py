@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.words import tokenize
 
 import palaver as pv
 from palaver.encode import encode
-from palaver.encode.tokenizer import tokenize
 from palaver.encode.vocabulary import select_words
 from palaver.errors import CorpusError, ParameterError
 

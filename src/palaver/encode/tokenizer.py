@@ -47,8 +47,3 @@ def word_type(word: str) -> str:
     if "@" in word[1:-1] and word[0] not in "@<":
         return MAIL
     return word
-
-
-def tokenize(text: str) -> list[str]:
-    """Split one text into words, as the default tokenizer does."""
-    return [word_type(word) for word in split_words(pl.Series([text], dtype=pl.String))[0]]

@@ -82,11 +82,6 @@ class Difference(NamedTuple):
     high: float
     p_value: float
 
-    @property
-    def beyond_noise(self) -> bool:
-        """Whether the p-value is below 0.05."""
-        return self.p_value < 0.05
-
 
 def bootstrap(
     sums: Sums,

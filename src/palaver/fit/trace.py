@@ -115,15 +115,15 @@ def late_gain(values: ArrayLike) -> float:
     return float(max(late, 0.0) / gained) if gained > 0 else 0.0
 
 
-def convergence(trace: pl.DataFrame, burn_in: int, column: str = "log_joint") -> dict[str, float]:
-    """Return R-hat and effective sample size of one column of a trace after the burn-in.
+def convergence(trace: pl.DataFrame, burn_in: int) -> dict[str, float]:
+    """Return R-hat and effective sample size of the log joint after the burn-in.
 
     ``late_gain`` is the mean of :func:`late_gain` over chains, burn-in included.
     """
-    gains = [late_gain(part[column].to_numpy()) for part in trace.partition_by("chain")]
+    gains = [late_gain(part["log_joint"].to_numpy()) for part in trace.partition_by("chain")]
     late = float(np.mean(gains)) if gains else float("nan")
     after = trace.filter(pl.col("sweep") > burn_in)
-    chains = [part[column].to_numpy() for part in after.partition_by("chain")]
+    chains = [part["log_joint"].to_numpy() for part in after.partition_by("chain")]
     shortest = min((len(chain) for chain in chains), default=0)
     if shortest < 4:
         return {"r_hat": float("nan"), "effective_samples": float("nan"), "late_gain": late}

@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from palaver.kernels.chains import draw_state
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
 # What can be reached stays reachable: below this floor nothing can be told from anything.
@@ -81,15 +83,6 @@ def sort_rows(rows, smallest, values, targets):  # type: ignore[no-untyped-def]
             targets[j, n_kept] = k
             n_kept += 1
         values[j, n_kept:] = -1.0
-
-
-@njit(cache=True)
-def longest_sequence(offsets):  # type: ignore[no-untyped-def]
-    """Return the length of the longest sequence."""
-    longest = 0
-    for sequence in range(len(offsets) - 1):
-        longest = max(longest, offsets[sequence + 1] - offsets[sequence])
-    return longest
 
 
 @njit(cache=True, nogil=True)
@@ -225,28 +218,13 @@ def sample_beam(active, masses, sizes, slices, columns, stream, states):  # type
     """
     length = len(states)
     for t in range(length - 1, -1, -1):
-        size = sizes[t]
-        total = 0.0
-        threshold = uniform(stream)
-        if t == length - 1:
-            for i in range(size):
-                total += masses[t, i]
-        else:
+        weights = masses[t, : sizes[t]]
+        if t < length - 1:
             column, u = columns[states[t + 1]], slices[t + 1]
-            for i in range(size):
+            for i in range(len(weights)):
                 if column[active[t, i]] < u:
-                    masses[t, i] = 0.0
-                total += masses[t, i]
-        target = threshold * total
-        cumulative = 0.0
-        chosen = -1
-        for i in range(size):
-            if masses[t, i] > 0.0:
-                chosen = active[t, i]
-                cumulative += masses[t, i]
-                if cumulative > target:
-                    break
-        states[t] = chosen
+                    weights[i] = 0.0
+        states[t] = active[t, draw_state(weights, uniform(stream))]
 
 
 @njit(cache=True, nogil=True)
@@ -269,7 +247,7 @@ def beam_sweep(  # type: ignore[no-untyped-def]
     states : array of int16, shape (n,). OUT
     """
     n_states = rows.shape[1]
-    longest = longest_sequence(offsets)
+    longest = longest_stretch(offsets)
     active = np.empty((longest, n_states), np.int16)
     masses = np.empty((longest, n_states))
     sizes = np.empty(longest, np.int64)
@@ -303,7 +281,7 @@ def dense_sweep(  # type: ignore[no-untyped-def]
     as of :func:`beam_sweep`. Cost: n_states² multiplications a position.
     """
     n_states = rows.shape[1]
-    beliefs = np.empty((longest_sequence(offsets), n_states))
+    beliefs = np.empty((longest_stretch(offsets), n_states))
     columns = rows.T.copy()
     weights = np.empty(n_states)
     stream = np.empty(4, np.uint64)
@@ -333,20 +311,8 @@ def dense_sweep(  # type: ignore[no-untyped-def]
                 total += mass
             scale = 1.0 / total
         for t in range(last - first - 1, -1, -1):
-            belief = beliefs[t]
-            total = 0.0
             for k in range(n_states):
-                weights[k] = belief[k]
+                weights[k] = beliefs[t, k]
                 if t < last - first - 1:
                     weights[k] *= columns[states[first + t + 1], k]
-                total += weights[k]
-            target = uniform(stream) * total
-            cumulative = 0.0
-            chosen = -1
-            for k in range(n_states):
-                if weights[k] > 0.0:
-                    chosen = k
-                    cumulative += weights[k]
-                    if cumulative > target:
-                        break
-            states[first + t] = chosen
+            states[first + t] = draw_state(weights, uniform(stream))

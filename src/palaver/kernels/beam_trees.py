@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.chains import draw_state
 from palaver.kernels.random import open_stream, uniform
 
 
@@ -125,24 +126,13 @@ def _draw(logs, row, u, with_slices, weights, threshold):  # type: ignore[no-unt
     for k in range(len(logs)):
         if row[k] >= u if with_slices else row[k] > 0.0:
             largest = max(largest, logs[k])
-    total = 0.0
     for k in range(len(logs)):
         weights[k] = 0.0
         if row[k] >= u if with_slices else row[k] > 0.0:
             weights[k] = math.exp(logs[k] - largest)
             if not with_slices:
                 weights[k] *= row[k]
-        total += weights[k]
-    target = threshold * total
-    cumulative = 0.0
-    chosen = -1
-    for k in range(len(logs)):
-        if weights[k] > 0.0:
-            chosen = k
-            cumulative += weights[k]
-            if cumulative > target:
-                break
-    return chosen
+    return draw_state(weights, threshold)
 
 
 @njit(cache=True, nogil=True)

@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.chains import draw_state
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
     SWITCH_OFF,
@@ -79,21 +80,6 @@ def _rescale(mantissas, bits, exponents):  # type: ignore[no-untyped-def]
         exponent = (bits[k] >> 52) - 1023
         exponents[k] += exponent
         bits[k] -= exponent << 52
-
-
-@njit(cache=True, inline="always")
-def draw_class(weights, threshold):  # type: ignore[no-untyped-def]
-    """Return the first class whose cumulative weight exceeds threshold in [0, 1) of the total."""
-    total = 0.0
-    for k in range(len(weights)):
-        total += weights[k]
-    target = threshold * total
-    label = 0
-    cumulative = weights[0]
-    while cumulative <= target and label < len(weights) - 1:
-        label += 1
-        cumulative += weights[label]
-    return label
 
 
 @njit(cache=True)
@@ -295,7 +281,7 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
             products, exponents, weights,
         )  # fmt: skip
         old = message_classes[message]
-        label = draw_class(weights, uniform(stream))
+        label = draw_state(weights, uniform(stream))
         if fixed_classes.shape[0] > 0 and fixed_classes[message] >= 0:
             label = np.int64(old)
         if label != old:

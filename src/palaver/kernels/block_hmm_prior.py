@@ -12,6 +12,9 @@ import numpy.typing as npt
 from numba import njit
 from scipy.special import digamma
 
+#: Smallest and largest alpha_k.
+_LIMITS = 1e-4, 1e4
+
 
 @njit(cache=True, nogil=True)
 def log_transitions(transition_counts, transition_prior):  # type: ignore[no-untyped-def]
@@ -38,8 +41,6 @@ def transition_prior_step(
     transition_prior: npt.NDArray[np.float64],
     shape: float = 1.0,
     rate: float = 0.0,
-    floor: float = 1e-4,
-    ceiling: float = 1e4,
 ) -> npt.NDArray[np.float64]:
     """Return one step of Minka's fixed point for the asymmetric prior of the transition rows.
 
@@ -47,7 +48,7 @@ def transition_prior_step(
     / (sum_r [psi(n_r + A) - psi(A)] + rate)``: never lowers `log_transitions` plus the log of a
     Gamma(shape, rate) prior of each ``alpha_k`` (flat by default). The statistic is the count
     matrix (K+1, K) itself, merged over shards; K+1 rows say little about a prior, so the result
-    is kept between ``floor`` and ``ceiling``. O(K²).
+    is kept between 1e-4 and 1e4. O(K²).
     """
     totals = transition_counts.sum(axis=1)
     prior_total = transition_prior.sum()
@@ -56,4 +57,4 @@ def transition_prior_step(
     if denominator <= 0.0:  # no edges at all, and no prior
         return transition_prior.copy()
     step = (transition_prior * numerator.sum(axis=0) + shape - 1.0) / denominator
-    return np.asarray(np.clip(step, floor, ceiling), dtype=np.float64)
+    return np.asarray(np.clip(step, *_LIMITS), dtype=np.float64)

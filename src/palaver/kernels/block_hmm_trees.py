@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.block_hmm import count_assignments, draw_class
+from palaver.kernels.block_hmm import count_assignments
+from palaver.kernels.chains import draw_state
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
@@ -202,7 +203,7 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
         for message in range(first, last):
             source = n_classes if parents[message] < 0 else message_classes[parents[message]]
             tree_class_weights(source, beliefs[message - first], columns, weights)
-            label = draw_class(weights, uniform(stream))
+            label = draw_state(weights, uniform(stream))
             message_classes[message] = label
             if switch == SWITCH_OFF:
                 continue
@@ -229,48 +230,3 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
             word_class_counts, transition_counts,
         )  # fmt: skip
     return log_likelihood
-
-
-@njit(cache=True, nogil=True)
-def message_posteriors(  # type: ignore[no-untyped-def]
-    tokens, message_offsets, parents, conversation_offsets, rows, emission_logs, switch,
-    background, posteriors, log_likelihoods,
-):  # fmt: skip
-    """Fill the exact posterior of each message's class, by an upward and a downward pass.
-
-    Parameters
-    ----------
-    tokens, message_offsets, parents, conversation_offsets : arrays of the shard. IN
-    rows, emission_logs, switch : as for `parallel_sweep`. IN
-    background : array of uint8, shape (n_tokens,). IN
-        Read only if each message has its own switch probability: the posterior is given it.
-    posteriors : array of float64, shape (n_messages, K). OUT
-    log_likelihoods : array of float64, shape (n_conversations,). OUT
-
-    Cost: O(K) for each token, O(K²) for each message.
-    """
-    n_classes = rows.shape[1]
-    columns = floored_columns(rows)
-    floored = columns.T.copy()
-    longest = longest_stretch(conversation_offsets)
-    sums = np.empty((longest, n_classes + 1))
-    above = np.empty(n_classes)
-    for conversation in range(len(conversation_offsets) - 1):
-        first, last = conversation_offsets[conversation], conversation_offsets[conversation + 1]
-        log_likelihoods[conversation] = filter_conversation(
-            first, last, tokens, message_offsets, parents, np.empty(0, np.int16), background,
-            emission_logs, switch, columns, posteriors[first:last], sums,
-        )  # fmt: skip
-        for message in range(first, last):
-            parent = parents[message]
-            above[:] = 0.0
-            if parent < 0:
-                for k in range(n_classes):
-                    above[k] = floored[n_classes, k] / sums[message - first, n_classes]
-            else:
-                for source in range(n_classes):
-                    share = posteriors[parent, source] / sums[message - first, source]
-                    for k in range(n_classes):
-                        above[k] += share * floored[source, k]
-            for k in range(n_classes):
-                posteriors[message, k] *= above[k]

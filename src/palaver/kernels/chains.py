@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
 # A drawn probability may underflow to zero; below this floor nothing can be told.
@@ -112,14 +113,6 @@ def sample_chain(beliefs, rows, stream, states):  # type: ignore[no-untyped-def]
         states[t] = draw_state(weights, uniform(stream))
 
 
-@njit(cache=True)
-def _longest(offsets):  # type: ignore[no-untyped-def]
-    longest = 0
-    for sequence in range(len(offsets) - 1):
-        longest = max(longest, offsets[sequence + 1] - offsets[sequence])
-    return longest
-
-
 @njit(cache=True, nogil=True)
 def sample_chains(  # type: ignore[no-untyped-def]
     log_densities, offsets, first_sequence, rows, key, states
@@ -143,7 +136,7 @@ def sample_chains(  # type: ignore[no-untyped-def]
         Log-likelihood of all sequences.
     """
     safe = floored(rows)
-    beliefs = np.empty((_longest(offsets), rows.shape[1]))
+    beliefs = np.empty((longest_stretch(offsets), rows.shape[1]))
     stream = np.empty(4, np.uint64)
     log_likelihood = 0.0
     for sequence in range(len(offsets) - 1):

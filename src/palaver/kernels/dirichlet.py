@@ -112,6 +112,14 @@ def log_counts(counts: IntArray, prior: FloatArray) -> FloatArray:
     return np.asarray(rises - gammaln(counts.sum(axis=1) + sum_of_prior) + gammaln(sum_of_prior))
 
 
+def draw_rows(
+    counts: IntArray, prior: FloatArray | float, generator: np.random.Generator
+) -> FloatArray:
+    """Draw rows from Dirichlet(counts + prior), shape of the counts; none is all zero."""
+    gammas = np.maximum(generator.standard_gamma(counts + prior), np.finfo(float).tiny)
+    return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
+
+
 def seeded_histogram(
     counts: npt.NDArray[np.int32], seeds: npt.NDArray[np.int32] | None
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -178,27 +186,21 @@ def sample_concentration(
     generator: np.random.Generator,
     steps: Iterable[float] = (0.5, 0.1, 0.02),
     shape: float = 1.0,
-    rate: float = 1.0,
     signs: IntArray | None = None,
-) -> tuple[float, int]:
+) -> float:
     """Resample a symmetric concentration: one Metropolis-Hastings step for each of ``steps``.
 
     A step proposes ``c' = c * exp(step * normal)`` and accepts with the ratio of
     :func:`log_concentration` times ``c' / c``, because the walk is symmetric in ``log c``. Steps
     of several sizes need no tuning to the corpus: the more data, the shorter the useful step.
-
-    Returns
-    -------
-    the concentration after all steps, and how many proposals were accepted
     """
 
     def log_density(candidate: float) -> float:
         return log_concentration(
-            candidate, values, occurrences, totals, n_words, shape, rate, signs
+            candidate, values, occurrences, totals, n_words, shape, signs=signs
         )
 
     current = log_density(concentration)
-    n_accepted = 0
     for step in steps:
         move = step * generator.standard_normal()
         log_threshold = math.log(1.0 - generator.random())
@@ -208,8 +210,7 @@ def sample_concentration(
         proposed = log_density(proposal)
         if log_threshold < proposed - current + move:
             concentration, current = proposal, proposed
-            n_accepted += 1
-    return concentration, n_accepted
+    return concentration
 
 
 @njit(cache=True, nogil=True)

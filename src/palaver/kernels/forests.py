@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.plain import highest_of
 from palaver.kernels.random import open_stream, uniform
 
 _NEGLIGIBLE = -45.0
@@ -96,7 +97,7 @@ def list_below(b, first_child, following, below):  # type: ignore[no-untyped-def
 @njit(cache=True, nogil=True)
 def draw_by_logs(scores, n, draw):  # type: ignore[no-untyped-def]
     """Return the number drawn with log weights ``scores`` (IN-OUT: used up), by a uniform."""
-    highest = scores[:n].max()
+    highest = highest_of(scores[:n])
     total = 0.0
     for i in range(n):
         distance = scores[i] - highest

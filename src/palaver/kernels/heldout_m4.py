@@ -80,8 +80,8 @@ def set_transitions(counts, totals, weights, transitions):  # type: ignore[no-un
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _weigh_message(  # type: ignore[no-untyped-def]
-    words, shares, word_weights, switch, switch_prior, class_probability, has_replies, state,
-    counts, totals, log_weights,
+    words, shares, word_weights, switch, switch_prior, class_probability, state, counts,
+    totals, log_weights,
 ):  # fmt: skip
     """Add the log probability of a message's words, given its ``shares`` (K, P), to the weights.
 
@@ -184,7 +184,7 @@ def m4_log_likelihoods(  # type: ignore[no-untyped-def]
             totals[:] = 0.0
             _weigh_message(
                 words, transitions[slot], word_weights, switch, switch_prior, class_probability,
-                has_replies, state, counts, totals, log_weights,
+                state, counts, totals, log_weights,
             )  # fmt: skip
             if has_replies or n_free < n_slots:
                 result += choose_survivors(log_weights, state, survivors)

@@ -107,7 +107,7 @@ def _draw_column(weights, particle, aim):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def general_log_likelihoods(  # type: ignore[no-untyped-def]
-    is_segmented, is_dirichlet, tokens, message_offsets, parent_offsets, parent_list,
+    is_segmented, is_dirichlet, tokens, parent_offsets, parent_list,
     conversation_offsets, first_conversation, base_index, designs, segment_offsets, unit_offsets,
     word_weights, weights, alpha, is_message_switch, switch_prior, switch_probabilities,
     n_particles, key, log_likelihoods,

@@ -25,6 +25,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.forests import draw_by_logs
 from palaver.kernels.instructions import LANES
 from palaver.kernels.lane_parts import parts_order
 from palaver.kernels.lanes import aligned, n_lane_blocks
@@ -136,31 +137,9 @@ def _segment_weights(first, last, own, words, seen, logs):  # type: ignore[no-un
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
-def _draw_by_logs(logs, n, weights, state):  # type: ignore[no-untyped-def]
-    """Draw one of ``n`` outcomes with these log weights."""
-    highest = -np.inf
-    for k in range(n):
-        highest = max(highest, logs[k])
-    total = 0.0
-    for k in range(n):
-        weights[k] = math.exp(logs[k] - highest)
-        total += weights[k]
-    aim = uniform(state) * total
-    chosen = n - 1
-    for k in range(n):
-        aim -= weights[k]
-        if aim < 0.0:
-            chosen = k
-            break
-    while weights[chosen] == 0.0:  # by rounding
-        chosen -= 1
-    return chosen
-
-
-@njit(cache=True, error_model="numpy", _nrt=False)
 def _sample_segments(  # type: ignore[no-untyped-def]
-    message, segment_offsets, segment_classes, links, n_groups, own, own_sum, n_units, sums,
-    layout, family, words, topic_total, seen, logs, weights, state, recorded, recorded_segments,
+    message, segment_offsets, segment_classes, links, n_groups, own, n_units, sums, layout,
+    family, words, topic_total, seen, logs, state, recorded, recorded_segments,
 ):  # fmt: skip
     """Resample the classes of a message's segments, then the outcomes of its tokens.
 
@@ -187,7 +166,7 @@ def _sample_segments(  # type: ignore[no-untyped-def]
                     recorded_segments[s, 1, k] = family_log(
                         n_groups, k, old, n_units, sums, layout, family
                     )
-        new = _draw_by_logs(logs, n_classes, weights, state)
+        new = draw_by_logs(logs, n_classes, uniform(state))
         if n_groups > 0 and new != old:
             after = family_log(n_groups, new, old, n_units, sums, layout, family)
             if uniform(state) < math.exp(min(after - current, 0.0)):
@@ -316,7 +295,6 @@ def sweep_general(  # type: ignore[no-untyped-def]
     # segments: masses say which class the tokens of one have; else they are the message's
     own = aligned(layout.stride) if is_segmented else masses[: layout.stride]
     sums, spare, logs = aligned(layout.stride), aligned(layout.stride), aligned(layout.stride)
-    drawn_by = aligned(layout.stride)
     seen = np.zeros(word_class_counts.shape[0] if is_collapsed else word_weights.shape[0], np.int32)
     denominators = np.ones(size + 1)
     switches = switch_probabilities.copy()
@@ -364,8 +342,8 @@ def sweep_general(  # type: ignore[no-untyped-def]
             n_groups = open_family(b, unit_classes, links, layout, family)
             if is_segmented:
                 topic_total = _sample_segments(
-                    b, segment_offsets, segment_classes, links, n_groups, own, own_sum, n_units,
-                    sums, layout, family, words, topic_total, seen, logs, drawn_by, state, recorded,
+                    b, segment_offsets, segment_classes, links, n_groups, own, n_units, sums,
+                    layout, family, words, topic_total, seen, logs, state, recorded,
                     recorded_segments,
                 )  # fmt: skip
             else:

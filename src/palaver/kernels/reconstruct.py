@@ -136,11 +136,11 @@ def parent_rises(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _fill_candidates(  # type: ignore[no-untyped-def]
-    b, parent, n, place, sequence, is_below, most, state, candidates
+    parent, n, place, sequence, is_below, most, state, candidates
 ):
-    """List who may be the parent of ``b`` in ``candidates`` (OUT), the start as ``n``.
+    """List who may be the parent of a message in ``candidates`` (OUT), the start as ``n``.
 
-    All earlier ones, ``sequence[:place]``, that are not below ``b``; if these are more than
+    All earlier ones, ``sequence[:place]``, that are not below it; if these are more than
     ``most``, the present parent and ``most - 1`` draws among them: choosing from such a list
     by (1) leaves (1) as it is, for the list would be as likely with parent and choice swapped.
     Returns how many they are.
@@ -222,7 +222,7 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
                 for i in range(n_below):
                     is_below[below[i]] = True
             n_candidates = _fill_candidates(
-                b, old, n, place, sequence, is_below, most, state, candidates
+                old, n, place, sequence, is_below, most, state, candidates
             )
             for i in range(n_below):
                 is_below[below[i]] = False

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.block_hmm import draw_class
 from palaver.kernels.block_hmm_trees import filter_beliefs, floored_columns, tree_class_weights
+from palaver.kernels.chains import draw_state
 from palaver.kernels.forests import attach, detach, draw_by_logs, link, list_below
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
@@ -64,7 +64,7 @@ def draw_block_classes(  # type: ignore[no-untyped-def]
             if moved[i] >= 0:
                 source = message_classes[first + order[moved[i]]]
             tree_class_weights(source, beliefs[i], columns, weights)
-            message_classes[first + order[i]] = draw_class(weights, uniform(state))
+            message_classes[first + order[i]] = draw_state(weights, uniform(state))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -89,8 +89,10 @@ def dirichlet_sums(concentrations, totals, first, last):  # type: ignore[no-unty
 
     Parameters
     ----------
-    concentrations, totals, first, last
+    concentrations, totals
         As in :func:`log_expectations`.
+    first, last : int. IN
+        The rows to sum over: ``first`` to ``last - 1``.
 
     Returns
     -------

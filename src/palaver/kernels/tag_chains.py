@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from palaver.kernels.plain import longest_stretch
+
 
 @njit(cache=True, inline="always")
 def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
@@ -35,10 +37,7 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
     Cost O(n_sentences n_histories n_tags).
     """
     n_tags, n_histories = scores.shape[1], moves.shape[1]
-    longest = 1
-    for c in range(conversations.shape[0] - 1):
-        longest = max(longest, conversations[c + 1] - conversations[c])
-    back = np.empty((longest, n_histories), np.int32)
+    back = np.empty((longest_stretch(conversations), n_histories), np.int32)
     best = np.empty(n_histories)
     new = np.empty(n_histories)
     for c in range(conversations.shape[0] - 1):
@@ -75,10 +74,7 @@ def tag_posteriors(scores, kinds, conversations, moves, posteriors):  # type: ig
     posteriors : array of float64, shape (n_sentences, n_tags). OUT
     """
     n_tags, n_histories = scores.shape[1], moves.shape[1]
-    longest = 1
-    for c in range(conversations.shape[0] - 1):
-        longest = max(longest, conversations[c + 1] - conversations[c])
-    alpha = np.empty((longest + 1, n_histories))
+    alpha = np.empty((longest_stretch(conversations) + 1, n_histories))
     beta = np.empty(n_histories)
     older = np.empty(n_histories)
     words = np.empty(n_tags)

@@ -28,7 +28,7 @@ def best_two(chances, pair_offsets, best, second):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def link_greedily(order, chances, owners, candidates, parents, chosen):  # type: ignore[no-untyped-def]
+def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[no-untyped-def]
     """Link messages, the surest pairs first, leaving out what would close a cycle.
 
     Where the likeliest candidates of all messages form a forest, the result is that forest.
@@ -37,8 +37,8 @@ def link_greedily(order, chances, owners, candidates, parents, chosen):  # type:
     ----------
     order : array of int64, shape (n_pairs,). IN
         Pairs by falling probability.
-    chances : array of float64; owners, candidates : array of int32, shape (n_pairs,). IN
-        Probability, message and candidate of each pair, -1 for the start.
+    owners, candidates : array of int32, shape (n_pairs,). IN
+        Message and candidate of each pair, -1 for the start.
     parents : array of int64, shape (n_messages,). OUT
     chosen : array of int64, shape (n_messages,). OUT
         The pair of each message.

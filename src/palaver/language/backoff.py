@@ -19,7 +19,7 @@ from palaver.language.counts import Events
 from palaver.language.discounts import DISCOUNTS
 from palaver.language.estimate import Smoothing, estimate
 from palaver.language.graph import Graph, parse_graph
-from palaver.language.tables import COMBINATIONS, Tables
+from palaver.language.tables import COMBINATIONS
 from palaver.language.words import WordNumbers, number_words, word_parents
 from palaver.params import Limit, check, either, flag, one_of, real, text, whole
 
@@ -240,12 +240,6 @@ class BackoffModel:
         """Number of probabilities that are stored."""
         self._check_fitted()
         return self._tables.n_pairs
-
-    @property
-    def tables_(self) -> Tables:
-        """The model in numbers."""
-        self._check_fitted()
-        return self._tables
 
     def word_logprobs(
         self, sentences: Sentences, factors: Factors | None = None

@@ -22,6 +22,7 @@ from palaver.kernels import block_hmm as kernels
 from palaver.kernels import block_hmm_trees as trees
 from palaver.kernels import heldout
 from palaver.kernels.block_hmm_prior import log_transitions, transition_prior_step
+from palaver.kernels.dirichlet import draw_rows
 from palaver.kernels.reconstruct_block import draw_block_classes, draw_parents_block
 from palaver.kernels.states import log_message_switches, open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
@@ -284,9 +285,7 @@ class BlockHMMEngine(ThreadEngine):
             alpha = transition_prior_step(counts, alpha, _ALPHA_SHAPE, _ALPHA_RATE)
         arrays: Arrays = {"alpha": alpha}
         if not self.collapsed:
-            gammas = generator.standard_gamma(counts + alpha)
-            gammas = np.maximum(gammas, np.finfo(float).tiny)
-            arrays["rows"] = gammas / gammas.sum(axis=1, keepdims=True)
+            arrays["rows"] = draw_rows(counts, alpha, generator)
         return arrays, {"log_transitions": partial(log_transitions, counts, alpha)}
 
     def prepare(self, arrays: Arrays) -> Arrays:

@@ -26,14 +26,6 @@ Floats = NDArray[np.float64]
 _KMEANS_ITERATIONS = 30
 
 
-def draw_rows(
-    counts: NDArray[np.int64], alpha: Floats | float, generator: np.random.Generator
-) -> Floats:
-    """Draw transition rows from Dirichlet(counts + alpha), (K + 1, K); none is all zero."""
-    gammas = np.maximum(generator.standard_gamma(counts + alpha), np.finfo(float).tiny)
-    return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
-
-
 def log_rows(counts: NDArray[np.int64], alpha: float) -> float:
     """Return the log probability of the transitions with the rows integrated out."""
     n_states = counts.shape[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +43,8 @@ class Decoding(Searching):
         tags = np.full(encoded.n_messages, -1, np.int32)
         return as_sentences(encoded, self.vocabulary_, tags, coded, encoded.fingerprint)
 
-    def word_scores(self, corpus: Corpus | Encoded, decode: str | None = None) -> Any:
-        """Return the log-probability of each message's words under each tag.
-
-        Returns
-        -------
-        array of float64, shape (n_messages, n_tags)
-        """
-        return self._scores(self._sentences(corpus), decode or self.decode)
-
     def _scores(self, sentences: Sentences, decode: str) -> NDArray[np.float64]:
+        """Return the log-probability of each message's words under each tag."""
         best = self.chains_[0]
         scores = np.zeros((sentences.n_messages, len(self.tags_)))
         for first, last in sentences.groups(SHARD_TOKENS):

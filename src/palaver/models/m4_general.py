@@ -352,10 +352,10 @@ class GeneralEngine(TokenEngine):
         arrays = shared.arrays
         result = np.empty(len(shard.conversation_offsets) - 1)
         general_log_likelihoods(
-            self.is_segmented, self.is_dirichlet, shard.tokens, shard.message_offsets,
-            shard.parent_offsets, shard.parent_list, shard.conversation_offsets,
-            shard.first_conversation, shard.base_index, shard.designs, shard.segment_offsets,
-            shard.unit_offsets, arrays["word_weights"], arrays["weights"], arrays["alpha"],
+            self.is_segmented, self.is_dirichlet, shard.tokens, shard.parent_offsets,
+            shard.parent_list, shard.conversation_offsets, shard.first_conversation,
+            shard.base_index, shard.designs, shard.segment_offsets, shard.unit_offsets,
+            arrays["word_weights"], arrays["weights"], arrays["alpha"],
             self.is_message_switch, self.kinds_prior, arrays["switch_probabilities"],
             n_particles, key, result,
         )  # fmt: skip

@@ -130,7 +130,7 @@ class ThreadEngine:
         omega = float(shared.arrays["omega"])
         transitions, info = self.update_transitions(shared, statistics, generator)
         for values, occurrences, columns, signs in facts:
-            omega, _ = dirichlet.sample_concentration(
+            omega = dirichlet.sample_concentration(
                 omega, values, occurrences, columns, self.n_words, generator, signs=signs
             )
         log_transitions = info.pop("log_transitions")

@@ -191,13 +191,6 @@ def label_names(encoded: Encoded, labels: str) -> tuple[NDArray[np.int32], list[
     return coded.codes, coded.names
 
 
-def renumbered(codes: NDArray[np.int32], names: list[str], known: list[str]) -> NDArray[np.int32]:
-    """Return labels in another numbering, -1 for names that are not in it."""
-    index = {name: number for number, name in enumerate(known)}
-    table = np.array([*(index.get(name, -1) for name in names), -1], np.int32)
-    return table[codes]
-
-
 def factor_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[str, pl.Series]:
     """Return the values of further factors, one a token.
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from palaver.encode.shards import VectorShard
 from palaver.kernels import chains, gaussian
+from palaver.kernels.dirichlet import draw_rows
 from palaver.kernels.gaussian_collapsed import collapsed_sweep
 from palaver.models.gaussian_parts import (
     GaussianEmissions,
-    draw_rows,
     k_means,
     log_rows,
     nearest,

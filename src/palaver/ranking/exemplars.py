@@ -86,19 +86,8 @@ def exemplars(
         )
     texts = corpus.table["text"]
     preference = shares * readability(texts)[:, None]
-    n_candidates = max(N_CANDIDATES, 3 * k)
-    if hasattr(model, "top_words"):
-        first = [_candidates(column, 4 * n_candidates) for column in preference.T]
-        pool = np.unique(np.concatenate([np.zeros(0, np.int64), *first]))
-        words = model.top_words(TELLING, by="distinctiveness")
-        preference[pool] *= evidence(texts.gather(pool), words, shares.shape[1])
-    else:
-        first = [np.arange(len(preference))] * shares.shape[1]
-    candidates = [
-        found[_candidates(preference[found, number], n_candidates)]
-        for number, found in enumerate(first)
-    ]
-    pool = np.unique(np.concatenate([np.zeros(0, np.int64), *candidates]))
+    candidates = _candidates(model, texts, preference, max(N_CANDIDATES, 3 * k))
+    pool = _together(candidates)
     vectors = tfidf(texts.gather(pool))
     rows = [
         found[_choose(vectors[np.searchsorted(pool, found)], preference[found, number], k, weight)]
@@ -133,7 +122,33 @@ def evidence(texts: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[n
     return np.sqrt(found / np.maximum(sizes, 1)[:, None] + _FAINT)
 
 
-def _candidates(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:
+def _candidates(
+    model: Any, texts: pl.Series, preference: NDArray[np.float64], number: int
+) -> list[NDArray[np.int64]]:
+    """Return the messages from which each class's examples are chosen, at most ``number``.
+
+    Where the model has telling words, the best four times as many are weighed by them.
+
+    Parameters
+    ----------
+    preference : array of float64, shape (n_messages, n_classes). IN-OUT
+        Of the messages that are weighed, times their evidence.
+    """
+    first = [np.arange(len(preference))] * preference.shape[1]
+    if hasattr(model, "top_words"):
+        first = [_largest(column, 4 * number) for column in preference.T]
+        pool = _together(first)
+        words = model.top_words(TELLING, by="distinctiveness")
+        preference[pool] *= evidence(texts.gather(pool), words, preference.shape[1])
+    return [rows[_largest(preference[rows, k], number)] for k, rows in enumerate(first)]
+
+
+def _together(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return all that is in any part, in rising order."""
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+
+
+def _largest(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:
     """Return the rows of the largest preferences, in rising order; among equals the first."""
     if len(preference) > n_candidates:
         limit = np.partition(preference, -n_candidates)[-n_candidates]

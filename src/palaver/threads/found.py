@@ -58,7 +58,7 @@ class Found:
         best, second = (np.empty(len(pairs.messages), np.int64) for _ in range(2))
         parents, chosen = (np.empty(len(pairs.messages), np.int64) for _ in range(2))
         best_two(chances, pairs.offsets, best, second)
-        link_greedily(order, chances, owners, pairs.candidates, parents, chosen)
+        link_greedily(order, owners, pairs.candidates, parents, chosen)
         self._keep(pairs, chances, chosen, np.where(chosen == best, second, best))
 
     def _keep(

@@ -220,7 +220,7 @@ def test_sums_to_one_in_every_context_of_real_meetings(meetings, graph, combine,
     model = pv.BackoffModel(order=2, factors=["tag"], graph=graph, combine=combine,
                             interpolate=interpolate, min_count=2)  # fmt: skip
     model.fit(sentences, {"tag": tags})
-    tables = model.tables_
+    tables = model._tables
     kept = tables.nodes[0].contexts.columns()
     seen = np.stack(kept, axis=1)
     generator = np.random.default_rng(0)
@@ -232,7 +232,7 @@ def test_sums_to_one_in_every_context_of_real_meetings(meetings, graph, combine,
 def test_memory_is_a_small_multiple_of_the_number_of_ngrams(meetings):
     sentences, _ = meetings
     model = pv.BackoffModel(order=3).fit(sentences)
-    tables = model.tables_
+    tables = model._tables
     n_bytes = sum(array.nbytes for array in tables.arrays().values())
     ngrams = sum(
         len(Counter(zip(*(padded[i:] for i in range(n)), strict=False)))

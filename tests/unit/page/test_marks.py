@@ -4,8 +4,9 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from support.words import tokenize
 
-from palaver.encode.tokenizer import split_words, tokenize
+from palaver.encode.tokenizer import split_words
 from palaver.page.marks import mark, pack
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import v_measure_score
 from support.pages import small_model
+from support.words import tokenize
 
 import palaver as pv
 from palaver.draw import graph
@@ -18,7 +19,6 @@ from palaver.draw.bars import percents, stacked_bar
 from palaver.draw.layout import place, typical_places
 from palaver.draw.palette import COLOURS, contrast, ink_on, letters
 from palaver.encode import encode
-from palaver.encode.tokenizer import tokenize
 from palaver.errors import InputError, ParameterError
 from palaver.models import MODELS, model_class
 from palaver.models.summary import ModelSummary

@@ -74,9 +74,9 @@ def find_format(source: Source, name: str | None = None) -> Format:
         for known in FORMATS:
             if known.name == name:
                 return known
-        raise FormatError(
-            f"there is no format {name!r}; known are {', '.join(f.name for f in FORMATS)}"
-        )
+        width = max(len(known.name) for known in FORMATS)
+        rows = "".join(f"\n  {known.name:{width}}  {known.description}" for known in FORMATS)
+        raise FormatError(f"there is no format {name!r}; known are{rows}")
     for known in FORMATS:
         if known.looks_like(source):
             return known
