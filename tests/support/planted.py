@@ -7,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from palaver.encode import Vocabulary
 from palaver.models import model_class
+from palaver.models.m4_conditions import Columns
 
 N_CLASSES, N_WORDS = 4, 60
 
@@ -39,7 +40,7 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
     model = planted_class(name)(n_classes=N_CLASSES)
     model.vocabulary_ = Vocabulary([f"w{i}" for i in range(N_WORDS)], np.ones(N_WORDS, np.int64))
     model.chains_, model.best_chain_ = [chain], 0
-    model._set_extras({})
+    model.class_names_, model.columns_ = [], Columns([])  # nothing guides it
     model._set_estimates()
     return model
 
