@@ -1,6 +1,5 @@
 """What every extension of M4 must do beside what every model must."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -271,16 +270,3 @@ def test_simulated_classes_go_by_features_and_all_parents(corpus):
 def test_sentences_need_their_limits(corpus):
     with pytest.raises(CorpusError, match="sentences=True"):
         pv.M4(**SMALL, segment="sentence").fit(encode(corpus))
-
-
-def test_models_stored_before_there_was_a_choice_are_those_of_the_paper(corpus, tmp_path):
-    model = pv.M4(**SMALL, transition="softmax").fit(corpus)
-    model.save(tmp_path)
-    manifest = tmp_path / "manifest.json"
-    content = json.loads(manifest.read_text("utf-8"))
-    del content["content"]["params"]["transition"]
-    manifest.write_text(json.dumps(content), "utf-8")
-    old = pv.load(tmp_path)
-    assert old.transition == "softmax"
-    assert pv.M4().transition == "dirichlet"
-    np.testing.assert_array_equal(old.transform(corpus, 6), model.transform(corpus, 6))
