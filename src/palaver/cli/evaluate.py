@@ -138,7 +138,7 @@ def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
     share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + " %"
     classes = summary.classes(6).select("class", "words")
     classes = classes.join(judgement.classes, on="class", how="left", maintain_order="left")
-    called = pl.col("class")
+    called: pl.Expr | pl.Series = pl.col("class")
     if summary.names is not None:
         tags = pl.Series(summary.names, dtype=pl.String)
         called = pl.Series("tag", tags.gather(classes["class"]))

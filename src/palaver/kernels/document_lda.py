@@ -16,6 +16,7 @@ from numba import njit
 
 from palaver.kernels.instructions import LANES
 from palaver.kernels.lanes import aligned
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.special import digamma
 from palaver.kernels.vectors import digammas, dot, exponentials, weighted_rows
 
@@ -111,9 +112,7 @@ def sweep_shares(  # type: ignore[no-untyped-def]
     Documents without words are passed over.
     """
     n_documents, n_topics = gammas.shape
-    longest = 1
-    for d in range(n_documents):
-        longest = max(longest, offsets[d + 1] - offsets[d])
+    longest = longest_stretch(offsets)
     width = weights_of_words.shape[1]
     likelihoods, ratios = aligned(longest * width), aligned(longest)
     mask, logs, weights, moved = aligned(width), aligned(width), aligned(width), aligned(width)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from palaver.kernels.chains import draw_state
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
 
@@ -63,10 +65,7 @@ def expect_states(types, offsets, tags, emissions, units, start, moves, starts, 
     Cost O(n_tokens n_states^2).
     """
     n_states = moves.shape[1]
-    longest = 1
-    for k in range(tags.shape[0]):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    alpha = np.empty((longest, n_states))
+    alpha = np.empty((longest_stretch(offsets), n_states))
     beta = np.empty(n_states)
     before = np.empty(n_states)
     total = 0.0
@@ -109,10 +108,7 @@ def align_states(types, offsets, tags, emissions, units, start, moves, states): 
         Of equal paths the one that ends, and comes from, the lower states.
     """
     n_states = moves.shape[1]
-    longest = 1
-    for k in range(tags.shape[0]):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    back = np.empty((longest, n_states), np.int8)
+    back = np.empty((longest_stretch(offsets), n_states), np.int8)
     best = np.empty(n_states)
     new = np.empty(n_states)
     log_start, log_moves = np.log(start), np.log(moves)
@@ -164,10 +160,7 @@ def sample_states(  # type: ignore[no-untyped-def]
     states : array of int8, shape (n_tokens,). OUT
     """
     n_states = moves.shape[1]
-    longest = 1
-    for k in range(tags.shape[0]):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    alpha = np.empty((longest, n_states))
+    alpha = np.empty((longest_stretch(offsets), n_states))
     weights = np.empty(n_states)
     stream = np.empty(4, np.uint64)
     total = 0.0
@@ -181,18 +174,11 @@ def sample_states(  # type: ignore[no-untyped-def]
             size = units[tags[k] + 1] - low
             total += _forward(types, first, last, emissions, start, moves, low, size, alpha)
             for i in range(last - 1, first - 1, -1):
-                whole = 0.0
                 for s in range(size):
                     weights[s] = alpha[i - first, s]
                     if i < last - 1:
                         weights[s] *= moves[low + s, states[i + 1]]
-                    whole += weights[s]
-                left = uniform(stream) * whole
-                state = 0
-                while state < size - 1 and left >= weights[state]:
-                    left -= weights[state]
-                    state += 1
-                states[i] = state
+                states[i] = draw_state(weights[:size], uniform(stream))
     return total
 
 

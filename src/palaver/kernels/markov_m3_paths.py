@@ -9,6 +9,7 @@ from palaver.kernels.instructions import LANES
 from palaver.kernels.lanes import n_lane_blocks
 from palaver.kernels.markov_m3 import allocate_words, make_walk, score_positions
 from palaver.kernels.markov_m3_sweep import take_words
+from palaver.kernels.plain import longest_stretch
 
 
 @njit(cache=True, nogil=True)
@@ -58,9 +59,7 @@ def best_paths(  # type: ignore[no-untyped-def]
     paths : array of int32, shape (n_documents, n_positions). OUT
     """
     n_documents, n_positions, n_visits = probabilities.shape
-    longest = 1
-    for d in range(n_documents):
-        longest = max(longest, offsets[d + 1] - offsets[d])
+    longest = longest_stretch(offsets)
     walk = make_walk(n_positions, n_visits, longest)
     stride = LANES * n_lane_blocks(n_visits)
     own_start, own_transitions = np.empty(n_visits), np.empty((n_visits, n_visits))

@@ -10,6 +10,7 @@ from numba import njit
 from palaver.kernels.instructions import LANES
 from palaver.kernels.lanes import aligned, n_lane_blocks
 from palaver.kernels.markov_m3 import FEWEST_WORDS, N_SUMS, improve, make_walk
+from palaver.kernels.plain import longest_stretch
 from palaver.kernels.vectors import dot, weighted_rows
 
 _SMALLEST_WEIGHT = 1e-100
@@ -167,9 +168,7 @@ def sweep_documents(  # type: ignore[no-untyped-def]
     """
     n_documents, n_visits = visits.shape
     n_topics, n_positions = len(start), log_weights.shape[1]
-    longest = 1
-    for d in range(n_documents):
-        longest = max(longest, offsets[d + 1] - offsets[d])
+    longest = longest_stretch(offsets)
     walk = make_walk(n_positions, n_visits, longest)
     stride, topic_width = len(walk.mask), weights_of_words.shape[1]
     topic_blocks = topic_width // LANES

@@ -29,19 +29,15 @@ from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes
 from palaver.kernels.word_weights import word_slices
 from palaver.models.guided import (
     GUIDED_LIMITS,
+    GuidedModel,
     LabelledShard,
-    class_names,
     fixed_classes,
     known_classes,
-    labels_read,
-    packed_names,
-    seed_counts,
-    unpacked_names,
 )
 from palaver.models.parts import ThreadEngine
 from palaver.models.reconstruct import Order, Reconstructs
 from palaver.models.simulate import Layout
-from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
+from palaver.models.thread_model import COMMON_LIMITS
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, either, one_of, real, unless_learned
 
@@ -49,7 +45,7 @@ from palaver.params import Limit, either, one_of, real, unless_learned
 _ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
 
 
-class BlockHMM(Reconstructs, ThreadModel):
+class BlockHMM(Reconstructs, GuidedModel):
     """Hidden Markov model on reply trees, one class a message.
 
     Parameters
@@ -146,21 +142,6 @@ class BlockHMM(Reconstructs, ThreadModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _facts(self) -> dict[str, Any]:
-        return {"class_names": self.class_names_} if self.class_names_ else {}
-
-    def _engine(self, data: Encoded) -> BlockHMMEngine:
-        self.class_names_ = class_names(self.seed_words, self.labels, data, self.n_classes)
-        engine = self._make_engine(len(data.vocabulary), self._sampler(data))
-        if self.seed_words:
-            engine.seeds = seed_counts(
-                self.seed_words, float(self.seed_weight), data, engine.n_columns
-            )
-        return engine
-
-    def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
-        return {**super()._reads(data), **labels_read(self.labels, self.class_names_, data)}
-
     def _make_engine(self, n_words: int, sampler: str) -> BlockHMMEngine:
         return BlockHMMEngine(*self._engine_arguments(n_words, sampler), unless_learned(self.alpha))
 
@@ -174,12 +155,6 @@ class BlockHMM(Reconstructs, ThreadModel):
             for shard in shards
             for first in (shard.first_message,)
         ]
-
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        return {"class_names": packed_names(self.class_names_)}
-
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.class_names_ = unpacked_names(arrays["class_names"])
 
     def _set_estimates(self) -> None:
         super()._set_estimates()

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
+from palaver.models.parts import ThreadEngine
+from palaver.models.thread_model import ThreadModel
 from palaver.params import Limit, either, nothing, real, such, text
 
 
@@ -85,23 +87,46 @@ def fixed_classes(labels: str | None, names: Sequence[str], data: Encoded) -> ND
     return fixed
 
 
-def labels_read(
-    labels: str | None, names: Sequence[str], data: Encoded
-) -> dict[str, Sequence[Any]]:
-    """Return what a guided fit reads of its data beyond the words; see ``Model._reads``."""
-    if labels is None:
-        return {}
-    return {"labels": (list(names), fixed_classes(labels, names, data))}
+class GuidedModel(ThreadModel):
+    """A thread model of which seed words and labels may name the first classes.
 
+    Attributes
+    ----------
+    class_names_ : list of str
+        Names of the first classes.
+    """
 
-def packed_names(names: Sequence[str]) -> NDArray[np.uint8]:
-    """Return names of classes as bytes of JSON, for the store."""
-    return np.frombuffer(json.dumps(list(names)).encode(), np.uint8).copy()
+    n_classes: int
+    seed_words: Mapping[str, Sequence[str]] | None
+    seed_weight: float
+    labels: str | None
+    class_names_: list[str]
 
+    def _engine(self, data: Encoded) -> ThreadEngine:
+        self.class_names_ = class_names(self.seed_words, self.labels, data, self.n_classes)
+        engine = super()._engine(data)
+        if self.seed_words:
+            engine.seeds = seed_counts(
+                self.seed_words, float(self.seed_weight), data, engine.n_columns
+            )
+        return engine
 
-def unpacked_names(packed: NDArray[np.uint8]) -> list[str]:
-    """Take back what :func:`packed_names` gave."""
-    return [str(name) for name in json.loads(packed.tobytes().decode())]
+    def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
+        found = super()._reads(data)
+        if self.labels is not None:
+            fixed = fixed_classes(self.labels, self.class_names_, data)
+            found["labels"] = (self.class_names_, fixed)
+        return found
+
+    def _facts(self) -> dict[str, Any]:
+        return {"class_names": self.class_names_} if self.class_names_ else {}
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        names = json.dumps(self.class_names_).encode()
+        return {"class_names": np.frombuffer(names, np.uint8).copy()}
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.class_names_ = [str(name) for name in json.loads(arrays["class_names"].tobytes())]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,13 +24,9 @@ from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
 from palaver.models.guided import (
     GUIDED_LIMITS,
-    class_names,
+    GuidedModel,
     fixed_classes,
     is_words,
-    labels_read,
-    packed_names,
-    seed_counts,
-    unpacked_names,
 )
 from palaver.models.m4_conditions import Columns, attach, unlink
 from palaver.models.m4_general import GeneralEngine
@@ -38,11 +34,11 @@ from palaver.models.m4_learning import WeightLearner
 from palaver.models.m4_plain import M4Engine
 from palaver.models.reconstruct import Reconstructs
 from palaver.models.simulate import Layout
-from palaver.models.thread_model import COMMON_LIMITS, ThreadModel
+from palaver.models.thread_model import COMMON_LIMITS
 from palaver.params import Limit, either, nothing, one_of, real, such, whole
 
 
-class M4(Reconstructs, ThreadModel):
+class M4(Reconstructs, GuidedModel):
     """Mixed membership Markov model of reply trees.
 
     Parameters
@@ -229,16 +225,10 @@ class M4(Reconstructs, ThreadModel):
 
     def _engine(self, data: Encoded) -> M4Engine | GeneralEngine:
         self.columns_ = Columns.learn(self.features or [], data)
-        self.class_names_ = class_names(self.seed_words, self.labels, data, self.n_classes)
-        engine = super()._engine(data)
-        if self.seed_words:
-            engine.seeds = seed_counts(
-                self.seed_words, float(self.seed_weight), data, engine.n_columns
-            )
-        return engine  # type: ignore[return-value]
+        return super()._engine(data)  # type: ignore[return-value]
 
     def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
-        found = {**super()._reads(data), **labels_read(self.labels, self.class_names_, data)}
+        found = super()._reads(data)
         if self.features:
             found["features"] = (self.columns_.sources, self.columns_.matrix(data))
         if self.parents == "all":
@@ -300,12 +290,11 @@ class M4(Reconstructs, ThreadModel):
             self.topic_probability_ = float(best["switch_probabilities"][2])
 
     def _extras(self) -> dict[str, NDArray[Any]]:
-        names = packed_names(self.class_names_)
-        return {"columns": self.columns_.packed(), "class_names": names}
+        return {**super()._extras(), "columns": self.columns_.packed()}
 
     def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._set_extras(arrays)
         self.columns_ = Columns.unpacked(arrays["columns"])
-        self.class_names_ = unpacked_names(arrays["class_names"])
 
     # looking
 
@@ -351,12 +340,8 @@ class M4(Reconstructs, ThreadModel):
         return {"topics": self.topics_table(20)} if self.topics else {}
 
     def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
-        if self.topics:
-            facts["topic_share"] = self.topic_probability_
-        if self.class_names_:
-            facts["class_names"] = self.class_names_
-        return facts
+        facts = {"topic_share": self.topic_probability_} if self.topics else {}
+        return {**facts, **super()._facts()}
 
     # simulating
 
