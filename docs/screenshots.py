@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = pv.report(model, corpus, Path(folder) / "report.html")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        shoot(browser, page, HERE / "images" / "page.png", 1100, "light", height=1480)
+        shoot(browser, page, HERE / "images" / "page.png", 1100, "light", height=1640)
         if arguments.all:
             for width, scheme in LOOKS:
                 path = arguments.all / f"page-{width}-{scheme}.png"

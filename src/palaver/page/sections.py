@@ -22,7 +22,7 @@ from palaver.page.text import MAX_WORD, excerpt, name
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
-_EMPTY = 0.5  # messages, and percent of the words
+_LITTLE, _SMALL = 0.5, 0.05  # messages in all, and share of the words, of an empty class
 _NOTABLE = 1.25  # times as likely as usual, to be called typical
 
 
@@ -40,7 +40,7 @@ class Act:
         Whether somebody gave the name.
     share : float
     is_empty : bool
-        Whether it has next to nothing: less than half a message in all.
+        Whether no message is mainly of it, and all have less than half a message of it.
     words : list of (str, int)
         Telling words and how telling they are, 1 to 4.
     told : list of str
@@ -119,8 +119,10 @@ def make_acts(
 
 
 def _is_empty(findings: Findings, rank: int) -> bool:
-    little = findings.shares[:, rank].sum() < _EMPTY and findings.class_shares[rank] < _EMPTY / 100
-    return bool(little and findings.n_classes > 1)
+    """Whether no message is mainly of a class, and all have less than half a message of it."""
+    own = findings.shares[:, rank]
+    is_main = (own[findings.speaking] >= findings.shares[findings.speaking].max(axis=1)).any()
+    return bool(not is_main and own.sum() < _LITTLE and findings.class_shares[rank] < _SMALL)
 
 
 def _known(names: list[str], number: int) -> str | None:

@@ -41,12 +41,12 @@ def typical_sentences(
     if it has three to eight words, at least half of them bear a class, and four fifths of
     these the same. It is the more typical the more of what tells the class it has: the sum
     over its different words of ``p(w|k) log2(p(w|k) / p(w))``, each times the part of the word
-    that belongs to this class rather than to others, over the number of words to the power
-    0.6: between the sum, which the longest would win, and the mean, which "Thanks!" would.
-    Sentences with links or that address somebody (``@``) are left out, those that share most
-    words with a better one, and those that are not in the text as it is ``shown``. What is
-    whole comes before lines that go on or break off, and program code, printed tables,
-    stuttering and rows of names last, for a class that has nothing else.
+    that belongs to this class rather than to others, over the number of words and numbers to
+    the power 0.6: between the sum, which the longest would win, and the mean, which
+    "Thanks!" would. Sentences with links or that address somebody (``@``) are left out, those
+    that share most words with a better one, and those that are not in the text as it is
+    ``shown``. What is whole comes before lines that go on or break off, and program code,
+    printed tables, stuttering and rows of names last, for a class that has nothing else.
     """
     found: list[list[_Candidate]] = [[] for _ in range(n_classes)]
     if marks.words:
@@ -110,6 +110,8 @@ def _candidates(
     is_whole = ends[lasts] | ends_message
     is_new = _first_in_sentence(numbers, codes)
     n_words = np.bincount(numbers, weights=spoken)
+    counted = np.array([any(map(str.isalnum, word)) for word in types])[codes]
+    length = np.bincount(numbers, weights=counted) ** _LENGTH  # numbers say little of a class
     bearing = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
     telling = _telling(codes, marks.ranks, len(types), n_classes)
     right_size = (n_words >= _FEWEST) & (n_words <= _MOST) & (2 * bearing >= n_words)
@@ -117,7 +119,7 @@ def _candidates(
         own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
         chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * bearing))
         score = np.bincount(numbers, weights=spoken * is_new * telling[codes, rank])[chosen]
-        score *= own[chosen] / bearing[chosen] / n_words[chosen] ** _LENGTH
+        score *= own[chosen] / bearing[chosen] / length[chosen]
         for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
             first, last = int(firsts[chosen[i]]), int(lasts[chosen[i]])
             sentence = _cut(texts, marks, first, last)
