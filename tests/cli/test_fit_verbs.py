@@ -43,7 +43,9 @@ def test_fit_topics_annotate(name, threads, tmp_path):
         encode(pv.read(threads))
     )
     np.testing.assert_array_equal(model.class_words_, straight.class_words_)
-    assert "% of " in call("topics", run, "--words", 5)
+    shown = call("topics", run, "--words", 5)
+    assert "% of " in shown
+    assert "states found" not in " ".join(shown.split()), "the number was given"
     topics = json.loads(call("topics", run, "--json"))
     assert {row["class"] for row in topics} == {0, 1, 2, 3}
     assert [row["letter"] for row in topics] == ["A", "B", "C", "D"]
@@ -183,8 +185,7 @@ def test_topics_are_a_number_of_their_own(threads, tmp_path):
     assert "give one of --classes and" in " ".join(both.split())
     none = fails("fit", "block-hmm", threads, "--topics", 3, *options, tmp_path / "x")
     assert "block-hmm has no topics; give --classes alone" in " ".join(none.split())
-    shown = call("topics", tmp_path / "m4", "--words", 30)
-    assert "found" not in shown, "somebody said how many classes"
+    call("topics", tmp_path / "m4", "--words", 30)
     assert json.loads(call("topics", tmp_path / "m4", "--words", 30, "--json"))[0]["words"][29:]
 
 
@@ -223,6 +224,16 @@ def test_a_search_that_has_not_settled_is_told_with_the_command_to_go_on(
         assert (start in words) == (said is not None and said.startswith(start))
     going_on = f"palaver fit --resume 'my run' --sweeps {4 * summary.facts['sweeps']}"
     assert (going_on in words) == (said is not None and n_chains == 1)
+
+
+@pytest.mark.parametrize("kind", [pv.InfiniteHMM, pv.GaussianHMM])
+def test_a_number_of_states_that_nobody_gave_is_told(kind):
+    model = pv.LDA(n_classes=2, n_sweeps=4).fit(pv.sample(5), show_progress=False)
+    for given, said in ((None, True), (2, False)):
+        params = kind(n_states=given).get_params()
+        with console.capture() as capture:
+            show(replace(model.summary(), params=params), Path("run"))
+        assert ("2 states found" in " ".join(capture.get().split())) == said
 
 
 def test_documents_from_a_bag_of_words_to_the_page(tmp_path):

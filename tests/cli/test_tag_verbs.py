@@ -42,7 +42,9 @@ def test_train_and_tag(files, tmp_path):
     rows = json.loads(call("tag", run, test, "--json"))
     assert rows["accuracy"] == report["accuracy"]
     assert len(rows["messages"]) == pv.read(test).n_messages
-    assert "telling words" in call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
+    shown = call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
+    assert "telling words" in shown
+    assert f"palaver tag {tmp_path / 'two'} {train} --out tagged.jsonl\n" in shown
     topics = call("topics", run, "--words", 5)
     assert "% of messages" in topics
     assert all(f"│ {tag} " in topics for tag in tagger.tags_)

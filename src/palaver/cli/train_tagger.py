@@ -87,7 +87,7 @@ def run(
     if judged is not None:
         model.judge(judged)
         model.save(out)
-    _report(model, out, json)
+    _report(model, out, test or file, json)
 
 
 def _warn_of_known(train: Corpus, test: Corpus) -> None:
@@ -123,7 +123,7 @@ def _begin(folder: Path, model: Tagger, source: str, reading: dict[str, Any], la
     runs.write_settings(folder, model, source, reading, label=label)
 
 
-def _report(model: Tagger, folder: Path, json: bool) -> None:
+def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
     """Print what was learned and what to do next."""
     import polars as pl
 
@@ -164,5 +164,5 @@ def _report(model: Tagger, folder: Path, json: bool) -> None:
         console.print("\n" + in_words(model.confusion_))
         show_scores(model.confusion_)
     console.print(f"\nThe tagger is in {folder}. Next:", soft_wrap=True)
-    console.print(f"  {command('tag', folder, 'FILE', '--out', 'tagged.jsonl')}", soft_wrap=True)
+    console.print(f"  {command('tag', folder, file, '--out', 'tagged.jsonl')}", soft_wrap=True)
     console.print(f"  {command('report', folder)}", soft_wrap=True)
