@@ -228,8 +228,9 @@ def warn_of_few_messages(model: Model, corpus: Corpus) -> None:
     if many:
         said = f"{n_classes:,} classes are more than there are messages ({messages})"
     else:
-        said = f"{messages} are few: other seeds may find other classes"
-    errors.print(f"{said}. Give more texts, or fewer --classes.", style="yellow")
+        said = f"There is little to learn from in {messages}: other seeds may find other classes"
+    fewer = "" if n_classes is None else ", or fewer --classes"
+    errors.print(f"{said}. Give more texts{fewer}.", style="yellow")
 
 
 def _tell_done(folder: Path, model: Model) -> None:
