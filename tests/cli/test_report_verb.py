@@ -9,7 +9,9 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli import report
 from palaver.cli.commands import fit_command
+from palaver.page.embed import MAX_MESSAGES
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +25,10 @@ def run(threads, tmp_path_factory):
     output = call("fit", "lda", threads, "--classes", 3, "--sweeps", 20, "--out", folder)
     assert f"palaver report {folder}" in output.replace("\n", "")
     return folder
+
+
+def test_the_verb_and_the_page_mean_the_same_number_of_messages():
+    assert report._MAX_MESSAGES == MAX_MESSAGES  # the verb's help is shown without the page's code
 
 
 def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):

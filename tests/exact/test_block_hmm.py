@@ -32,12 +32,12 @@ from palaver.kernels.block_hmm import (
     collapsed_sweep,
     collapsed_token_weights,
     count_assignments,
-    link_children,
 )
 from palaver.kernels.block_hmm_prior import log_transitions, transition_prior_step
 from palaver.kernels.random import uniforms
 from palaver.kernels.states import log_message_switches
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.kernels.trees import link_children
 from palaver.models.block_hmm import BlockHMMEngine
 from palaver.parallel.executor import Globals
 
@@ -54,8 +54,8 @@ def class_weights(forest: Forest, classes, background, priors: Priors, message: 
     """The weights that the sweep itself would use, with its scratch; counts must come back."""
     words, totals, edges = count(forest, classes, background, priors.n_classes)
     rows = edges.sum(axis=1)
-    links = np.empty((2, forest.n_messages), np.int32)
-    link_children(forest.parents, links[0], links[1])
+    links = np.empty((2, forest.n_messages + 1), np.int32)
+    link_children(forest.parents, 0, forest.n_messages, links[0], links[1])
     occurrences = np.zeros(forest.n_words, np.int32)
     earlier = np.zeros(priors.n_classes, np.int64)
     weights = np.empty(priors.n_classes)

@@ -23,28 +23,11 @@ from palaver.kernels.switch import (
     SWITCH_OFF,
     collapsed_switch_weights,
 )
+from palaver.kernels.trees import link_children
 
 # Factors multiplied between two rescalings: each must lie within 2^±60, so counts below 2^31
 # and omega above 1e-18 are safe.
 _FACTORS = 16
-
-
-@njit(cache=True)
-def link_children(parents, first_child, next_sibling):  # type: ignore[no-untyped-def]
-    """Link each message to its first child and its next sibling, -1 at the end, in O(n_messages).
-
-    Parameters
-    ----------
-    parents : array of int32, shape (n_messages,). IN
-    first_child, next_sibling : arrays of int32, shape (n_messages,). OUT
-    """
-    first_child[:] = -1
-    for message in range(len(parents) - 1, -1, -1):
-        parent = parents[message]
-        next_sibling[message] = -1
-        if parent >= 0:
-            next_sibling[message] = first_child[parent]
-            first_child[parent] = message
 
 
 @njit(cache=True)
@@ -255,9 +238,9 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
     n_words, n_classes = word_class_counts.shape[0], transition_counts.shape[1]
     word_mass = n_words * omega
     n_messages = len(parents)
-    first_child = np.empty(n_messages, np.int32)
+    first_child = np.empty(n_messages + 1, np.int32)
     next_sibling = np.empty(n_messages, np.int32)
-    link_children(parents, first_child, next_sibling)
+    link_children(parents, 0, n_messages, first_child, next_sibling)
     transition_totals = transition_counts.sum(axis=1)
     occurrences = np.zeros(n_words, np.int32)
     earlier_children = np.zeros(n_classes, np.int64)

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.forests import draw_by_logs
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.word_weights import log_gamma_draw
 
@@ -117,7 +118,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
     n_states = len(etas)
     stream = np.empty(4, np.uint64)
     open_stream(key, 0, stream)
-    levels, weights = np.empty(n_states + _CANDIDATES), np.empty(n_states + _CANDIDATES)
+    levels, logs = np.empty(n_states + _CANDIDATES), np.empty(n_states + _CANDIDATES)
     members = np.empty(n_states + _CANDIDATES)
     for k in range(n_states):
         n_levels = _others(etas, k, levels, members)
@@ -130,26 +131,11 @@ def resample_levels(  # type: ignore[no-untyped-def]
         if alone:  # its own value is one of the candidates
             levels[n_levels] = etas[k]
         part = slice(offsets[k], offsets[k + 1])
-        largest = -np.inf
         for i in range(n_levels + _CANDIDATES):
-            weights[i] = math.log(members[i]) + log_words(
+            logs[i] = math.log(members[i]) + log_words(
                 values[part], occurrences[part], levels[i], n_words
             )
-            largest = max(largest, weights[i])
-        total = 0.0
-        for i in range(n_levels + _CANDIDATES):
-            weights[i] = math.exp(weights[i] - largest)
-            total += weights[i]
-        target = uniform(stream) * total
-        chosen = -1
-        cumulative = 0.0
-        for i in range(n_levels + _CANDIDATES):
-            if weights[i] > 0.0:
-                chosen = i
-                cumulative += weights[i]
-                if cumulative > target:
-                    break
-        etas[k] = levels[chosen]
+        etas[k] = levels[draw_by_logs(logs, n_levels + _CANDIDATES, uniform(stream))]
     _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas)
 
 

@@ -30,6 +30,7 @@ from palaver.kernels.m4_tokens import Words, sample_exact, sample_proposed
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream
 from palaver.kernels.switch import SWITCH_OFF
+from palaver.kernels.trees import link_children
 from palaver.kernels.vectors import exponentials, weighted_rows
 
 FloatArray = NDArray[np.float64]
@@ -40,24 +41,6 @@ def _make_links(conversation_offsets):  # type: ignore[no-untyped-def]
     """Return the arrays that :func:`link_children` sets, for the largest conversation."""
     n_messages = longest_stretch(conversation_offsets)
     return np.empty(n_messages + 1, np.int32), np.empty(n_messages, np.int32)
-
-
-@njit(cache=True, _nrt=False)
-def link_children(  # type: ignore[no-untyped-def]
-    parents, first_message, n_messages, first_child, next_sibling
-):
-    """Set the links of one conversation, as positions in it; -1 ends a list, lists ascend.
-
-    parents: (all messages,) IN; first_child: (n_messages + 1,) OUT, its last entry lists the
-    roots; next_sibling: (n_messages,) OUT. O(n_messages).
-    """
-    for i in range(n_messages + 1):
-        first_child[i] = -1
-    for i in range(n_messages - 1, -1, -1):
-        parent = parents[first_message + i]
-        place = parent - first_message if parent >= 0 else n_messages
-        next_sibling[i] = first_child[place]
-        first_child[place] = i
 
 
 @njit(cache=True, forceinline=True, _nrt=False)

@@ -94,3 +94,21 @@ def depths(parents):  # type: ignore[no-untyped-def]
         if parents[message] >= 0:
             result[message] = result[parents[message]] + 1
     return result
+
+
+@njit(cache=True, _nrt=False)
+def link_children(  # type: ignore[no-untyped-def]
+    parents, first_message, n_messages, first_child, next_sibling
+):
+    """Set the links of one conversation, as positions in it; -1 ends a list, lists ascend.
+
+    parents: (all messages,) IN; first_child: (n_messages + 1,) OUT, its last entry lists the
+    roots; next_sibling: (n_messages,) OUT. O(n_messages).
+    """
+    for i in range(n_messages + 1):
+        first_child[i] = -1
+    for i in range(n_messages - 1, -1, -1):
+        parent = parents[first_message + i]
+        place = parent - first_message if parent >= 0 else n_messages
+        next_sibling[i] = first_child[place]
+        first_child[place] = i
