@@ -32,9 +32,9 @@ class ModelSummary:
     transition_rows : list of str
         Names of the rows beyond the classes, such as "start".
     transition_kind : {"weights", "probabilities", "none"}
-    transition_steps : {"replies", "document", "words"}
-        Whether transitions lead from a message to its replies, on in the same document, or from
-        word to word.
+    transition_steps : {"replies", "messages", "document", "words"}
+        Whether transitions lead from a message to its replies, to the next message, on in
+        the same document, or from word to word.
     background_share : float
     trace : polars.DataFrame
     convergence : dict
@@ -66,8 +66,8 @@ class ModelSummary:
 
     @property
     def is_about_replies(self) -> bool:
-        """Whether what follows what is about replies: taggers go from sentence to sentence."""
-        return self.transition_steps == "replies" and self.names is None
+        """Whether what follows what is about replies, and not about the next message or word."""
+        return self.transition_steps == "replies"
 
     def next_shares(self) -> NDArray[np.float64] | None:
         """Return what is expected after a message wholly of one class, and at the start.

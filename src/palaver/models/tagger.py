@@ -51,6 +51,7 @@ class Tagger(Model):
 
     transition_rows: ClassVar[list[str]] = ["start"]
     transition_kind: ClassVar[str] = "probabilities"
+    transition_steps = "messages"
     share_of = "messages"
 
     tags_: list[str]

@@ -66,6 +66,7 @@ class VectorModel(VectorAnswers):
     """
 
     size_parameter: ClassVar[str] = "n_states"
+    transition_steps = "messages"
     share_of = "messages"
     limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
 

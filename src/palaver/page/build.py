@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -21,7 +22,7 @@ from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
 from palaver.page.findings import Annotator, Findings, gather, rows_of
-from palaver.page.groups import make_groups
+from palaver.page.groups import LABELS, choose_columns, make_groups
 from palaver.page.names import Names, read_names, run_id
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
@@ -140,10 +141,11 @@ def render(
     rows = rows_of(findings.corpus, findings.shown)
     rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
     chunks, index = pack_threads(
-        part, findings.shown, findings.shares[rows], findings.marks, rebuilt, anonymized=anonymized
-    )
+        part, findings.shown, findings.shares[rows], findings.marks, rebuilt,
+        anonymized=anonymized, gold=_gold(part),
+    )  # fmt: skip
     style, script = _style(), _script()
-    wording = wording_of(findings.summary)
+    wording = wording_of(findings.summary, findings.steps)
     return _environment().get_template("page.html.j2").render(
         title=name(title) if title else wording.title,
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
@@ -163,7 +165,9 @@ def render(
         tagging=make_tagging(findings, acts, hidden, anonymized),
         groups=groups,
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
-        steps=findings.summary.transition_steps,
+        steps=findings.steps,
+        words_apart=findings.words_apart,
+        share_of=findings.summary.share_of,
         wording=wording,
         settings=make_settings(findings, command, fit_command, anonymized),
         noun=wording.noun,
@@ -172,6 +176,12 @@ def render(
                             | {"rebuilt": rebuilt is not None})),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
+
+
+def _gold(part: Corpus) -> pl.Series | None:
+    """Return the labels that people gave to messages, if there are some."""
+    sure = [column for column in choose_columns(part)[0] if column in LABELS]
+    return part.table[sure[0]] if sure else None
 
 
 def _environment() -> Environment:
@@ -263,7 +273,7 @@ def _data(
     return {
         "run": run_id(findings.summary),
         "observed": findings.observed,
-        "wording": asdict(wording_of(findings.summary)),
+        "wording": asdict(wording_of(findings.summary, findings.steps)),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "share": percent(a.share),

@@ -22,7 +22,7 @@ from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode.tokens import coded
 from palaver.page.marks import Marks, pack
-from palaver.page.text import MAX_TEXT, name, to_json, visible
+from palaver.page.text import MAX_TEXT, name, speaker_name, to_json, visible
 
 MAX_MESSAGES, MAX_CHARACTERS = 20_000, 5_000_000
 _CHUNK_CHARACTERS = 150_000  # texts that are unpacked together when one of them is opened
@@ -79,6 +79,7 @@ def pack_threads(
     rebuilt: NDArray[np.int64] | None = None,
     *,
     anonymized: bool = False,
+    gold: pl.Series | None = None,
 ) -> tuple[list[str], dict[str, Any]]:
     """Write the conversations as blocks of JSON, and an index of them.
 
@@ -94,21 +95,30 @@ def pack_threads(
         Other parents of the same messages, to be shown beside the given ones.
     anonymized : bool
         Subjects, which may name people, are not shown.
+    gold : polars.Series, optional
+        Labels that people gave to these messages, to be shown beside the speakers.
 
     Returns
     -------
     chunks : list of str
         JSON of some conversations each: texts ``t``, coloured stretches ``r``, parents ``p``
         (within the conversation; rebuilt ones ``q``), speakers ``s``, times ``m`` (seconds, or
-        null), bars ``b``.
+        null), bars ``b``, numbers of labels ``g``.
     index : dict
         ``of``: for each conversation its chunk, first message in it, messages shown, messages
-        in all; ``speakers``; ``titles``.
+        in all; ``speakers``; ``titles``; ``gold``: the column and the labels, or null.
     """
     speakers = coded(corpus.table["speaker"])
     columns = _columns(corpus, speakers.codes, shares, marks)
     if rebuilt is not None:
         columns["q"] = rebuilt.tolist()
+    labels = None
+    if gold is not None:
+        if isinstance(gold.dtype, pl.List):
+            gold = gold.list.join(", ")
+        known = coded(gold.cast(pl.String))
+        columns["g"] = known.codes.tolist()
+        labels = {"column": name(gold.name), "labels": [name(one, 40) for one in known.names]}
     rows, chunks, of = _Rows(columns), [], []
     for i, length in enumerate(shown.lengths.tolist()):
         start, end = corpus.conversation_offsets[i : i + 2].tolist()
@@ -120,7 +130,8 @@ def pack_threads(
         chunks.append(rows.flush())
     return chunks, {
         "of": of,
-        "speakers": [name(speaker) for speaker in speakers.names],
+        "speakers": [speaker_name(speaker) for speaker in speakers.names],
+        "gold": labels,
         "titles": titles_of(corpus.table[corpus.conversation_offsets[:-1]], anonymized),
     }
 

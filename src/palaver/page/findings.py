@@ -26,6 +26,7 @@ from palaver.page.walks import Walk, find_walks
 from palaver.ranking.exemplars import exemplars
 
 _EXAMPLES = 3
+_TALK = 8  # messages of a conversation, on average, below which a line is a thread
 
 
 class Annotator(Protocol):
@@ -89,6 +90,11 @@ class Findings:
         Token classes of the messages that are shown.
     walks : list of Walk
         Walks of telling documents, of a model that has them.
+    steps : {"replies", "messages", "document", "words"}
+        What follows what: as the model has it, but messages also where every message answers the
+        one before, as in talk.
+    words_apart : bool
+        Whether every word has a class of its own, and not that of its message.
     """
 
     summary: ModelSummary
@@ -110,6 +116,8 @@ class Findings:
     foretell: bool
     marks: Marks
     walks: list[Walk]
+    steps: str = "replies"
+    words_apart: bool = True
 
     @property
     def n_classes(self) -> int:
@@ -133,19 +141,22 @@ def gather(
     summary = model.summary()
     order = in_order(summary)
     encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
-    lengths = np.diff(encoded.message_offsets)
     of_messages = getattr(model, "message_shares", model.transform)
     read = corpus if getattr(model, "needs_texts", False) else encoded
     speaking = model.known_messages(read)
+    lengths = np.diff(encoded.message_offsets)
+    if summary.share_of == "messages":  # all count alike, as in the model's own shares
+        lengths = speaking.astype(np.int64)
     shares = of_messages(read)[:, order] * speaking[:, None]
     same = learned_from(encoded)
     own_shares = summary.class_shares[order] if same else _by_words(shares, lengths)
-    observed = summary.next_shares() is None or (summary.is_about_replies and not same)
-    answered = replies_to(shares, corpus.parents) if summary.is_about_replies else None
+    links = summary.transition_steps in ("replies", "messages")
+    by_order = summary.transition_steps == "messages"
+    parents = messages_before(corpus, speaking) if by_order else corpus.parents
+    observed = summary.next_shares() is None or (links and not same)
+    answered = replies_to(shares, parents) if links else None
     following = (
-        _counted(corpus.parents, shares, lengths, own_shares)
-        if observed
-        else _learned(summary, order)
+        _counted(parents, shares, lengths, own_shares) if observed else _learned(summary, order)
     )
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         telling = exemplars(model, corpus, _EXAMPLES, shares=shares[:, np.argsort(order)])
@@ -164,7 +175,32 @@ def gather(
         _marks(model, part, displayed.take(shown.conversations), order,
                shares[rows_of(corpus, shown)]),
         find_walks(model, corpus, encoded, order, sorted({row for own in examples for row in own})),
+        "messages" if links and (by_order or is_talk(corpus)) else summary.transition_steps,
+        hasattr(model, "token_classes"),
     )  # fmt: skip
+
+
+def messages_before(corpus: Corpus, speaking: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the row of the last speaking message before each speaking one; -1 for none.
+
+    Within a conversation; silent messages have none.
+    """
+    rows = np.flatnonzero(speaking)
+    conversation = np.searchsorted(corpus.conversation_offsets, rows, side="right")
+    before = np.concatenate(([-1], rows[:-1]))[: len(rows)]
+    same = np.diff(conversation, prepend=-1) == 0
+    found = np.full(corpus.n_messages, -1, np.int64)
+    found[rows] = np.where(same, before, -1)
+    return found
+
+
+def is_talk(corpus: Corpus) -> bool:
+    """Whether conversations are long, and every message answers the one before: nobody replies."""
+    first = np.zeros(corpus.n_messages, bool)
+    first[corpus.conversation_offsets[:-1][np.diff(corpus.conversation_offsets) > 0]] = True
+    expected = np.where(first, -1, np.arange(corpus.n_messages) - 1)
+    long = corpus.n_messages > _TALK * max(corpus.n_conversations, 1)
+    return bool(long and np.array_equal(expected, corpus.parents))
 
 
 def _learned(summary: ModelSummary, order: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,37 +7,68 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
 from palaver.models.shares import NO_GROUP, OTHERS, PERIODS, shares_table
 from palaver.page.findings import Findings
 from palaver.page.sections import Act
-from palaver.page.text import name
+from palaver.page.text import name, speaker_name
 
 _TOP, _LEVEL = 15, 0.95
-_MOST_COLUMNS, _MOST_LABELS = 6, 40
+_MOST_COLUMNS, _MOST_LABELS, _MOST_VALUES = 6, 40, 1000
 _MOST_PERIODS, _MESSAGES_A_PERIOD = 36, 15
 _NOTABLE = 1.3  # times the share in all messages, to be said
 
 
-def label_columns(findings: Findings) -> list[str]:
-    """Return the columns whose values are few enough to be labels, in the corpus' order.
+#: Columns that are labels, however many values they have; they come first.
+LABELS = ("act", "label", "tag")
+#: Columns that say how the data were divided: nothing is to be found out by them.
+_DIVISIONS = ("split", "fold", "subset", "partition")
 
-    Lists count by their values; a column that says the same as an earlier one is left out.
+
+def label_columns(findings: Findings) -> list[str]:
+    """Return the columns whose values are labels, those that are sure to be first."""
+    return choose_columns(findings.corpus)[0]
+
+
+def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
+    """Choose the columns of labels, and say why others are left out.
+
+    Labels are :data:`LABELS`, and columns of texts with few values. Lists count by their values.
+
+    Returns
+    -------
+    chosen : list of str
+    left_out : dict of str to str
+        Column and reason.
     """
-    table = findings.corpus.table
     chosen: dict[str, pl.Series] = {}
-    for column in findings.corpus.labels:
-        values = table[column]
+    left_out: dict[str, str] = {}
+    order = sorted(corpus.labels, key=lambda column: column not in LABELS)  # stable
+    for column in order:
+        values = corpus.table[column]
         if values.dtype == pl.List(pl.String):
             values = values.list.unique().list.sort()
         elif values.dtype not in (pl.String, pl.Boolean):
+            left_out[column] = "has no texts" if values.count() else "is empty"
             continue
         n_values = values.explode().drop_nulls().n_unique()
-        is_new = not any(values.equals(other) for other in chosen.values())
-        if 2 <= n_values <= _MOST_LABELS and is_new:
+        most = _MOST_VALUES if column in LABELS else _MOST_LABELS
+        like = next((name for name, other in chosen.items() if values.equals(other)), None)
+        if column.lower() in _DIVISIONS:
+            left_out[column] = "says how the data were divided"
+        elif n_values < 2:
+            left_out[column] = "has one value only" if n_values else "is empty"
+        elif n_values > most:
+            left_out[column] = f"has {n_values:,} values"
+        elif like is not None:
+            left_out[column] = f"says the same as {like}"
+        elif len(chosen) == _MOST_COLUMNS:
+            left_out[column] = f"would be one more than {_MOST_COLUMNS}"
+        else:
             chosen[column] = values
-    return list(chosen)[:_MOST_COLUMNS]
+    return list(chosen), left_out
 
 
 def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
@@ -46,7 +77,12 @@ def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     if findings.corpus.table["speaker"].n_unique() > 1:
         columns = ["speaker", *columns]
     tables = [_table(findings, acts, column) for column in columns]
-    return {"tables": [table for table in tables if table], "time": _time(findings, acts)}
+    left_out = [
+        {"column": name(column), "why": why}
+        for column, why in choose_columns(findings.corpus)[1].items()
+    ]
+    shown = [table for table in tables if table]
+    return {"tables": shown, "time": _time(findings, acts), "left_out": left_out}
 
 
 def _shares(findings: Findings, by: str, top: int | None) -> pl.DataFrame:
@@ -65,7 +101,7 @@ def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | Non
         shares = part["share"].to_numpy()
         rows.append(
             {
-                "name": _spelled(str(group)),
+                "name": _spelled(str(group), by),
                 "messages": int(part["messages"][0]),
                 "bar": stacked_bar(shares, names),
                 "stands_out": _standout(part, group in (OTHERS, NO_GROUP)),
@@ -96,8 +132,9 @@ def _standout(part: pl.DataFrame, rest: bool) -> dict[str, Any] | None:
     return {"rank": best["class"], **{key: best[key] for key in ("share", "low", "high")}}
 
 
-def _spelled(group: str) -> str:
-    return {OTHERS: "all others", NO_GROUP: "none"}.get(group, name(group, 40))
+def _spelled(group: str, by: str) -> str:
+    own = speaker_name(group) if by == "speaker" else group
+    return {OTHERS: "all others", NO_GROUP: "none"}.get(group, name(own, 40))
 
 
 def period(findings: Findings) -> str | None:

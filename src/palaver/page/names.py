@@ -33,7 +33,7 @@ def automatic_name(words: Sequence[str], sentences: Sequence[str]) -> str:
     if sentences:
         return f"“{name(sentences[0])}”"
     told = [name(word, 20) for word in spoken(words)[:3]]
-    return f"“{', '.join(told)}”" if told else "no words"
+    return ", ".join(told) if told else "no words"
 
 
 def spoken(words: Sequence[str]) -> list[str]:

@@ -33,12 +33,16 @@ class Positions:
 
 
 def by_position(
-    corpus: Corpus, shares: NDArray[np.float64], speaking: NDArray[np.bool_]
+    corpus: Corpus,
+    shares: NDArray[np.float64],
+    speaking: NDArray[np.bool_],
+    unit: str = "thread",
 ) -> Positions:
     """Average the shares of messages that have words by place.
 
     Places are the first, second, ... eighth message and all later ones; in corpora of long
     conversations (half of the messages are beyond the fortieth), tenths of the conversation.
+    ``unit`` is what a conversation is called.
     """
     lengths = np.diff(corpus.conversation_offsets)
     order = np.arange(corpus.n_messages) - np.repeat(corpus.conversation_offsets[:-1], lengths)
@@ -51,7 +55,7 @@ def by_position(
         last = int(place.max(initial=0))
         labels = [_ordinal(i + 1) for i in range(min(last + 1, _SINGLE))]
         labels += ["later"] if last == _SINGLE else []
-        axis = "message of the thread"
+        axis = f"message of the {unit}"
     counts = np.bincount(place[speaking], minlength=len(labels))
     sums = np.zeros((len(labels), shares.shape[1]))
     np.add.at(sums, place[speaking], shares[speaking])

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from palaver.corpus.notes import KINDS
 from palaver.draw.lines import trace_chart
 from palaver.evaluate import message_labels, v_measure
 from palaver.fit.trace import STILL_CLIMBING
 from palaver.page.findings import Findings
-from palaver.page.groups import label_columns
+from palaver.page.groups import LABELS, label_columns
 from palaver.page.text import name
 
 _MOST_ROWS = 60  # of a model's own tables
+_MOST_LABEL_ROWS = 30
 
 
 #: Tables of taggers that have a section of their own; errors are texts, which may name people.
@@ -30,7 +30,9 @@ def make_quality(findings: Findings) -> dict[str, Any]:
         "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
         "guess": findings.guess,
         "foretell": findings.foretell,
-        "gold": sorted(filter(None, gold), key=lambda table: -table["v_measure"]),
+        "gold": sorted(
+            filter(None, gold), key=lambda table: (not table["is_label"], -table["v_measure"])
+        ),
         "tables": [
             _further(title, table)
             for title, table in findings.summary.tables.items()
@@ -44,7 +46,8 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
     """Return how a column of labels and the classes of messages go together.
 
     A message with several labels counts once for each. The V-measure is of the messages'
-    main classes; cells are mean shares, so rows sum to one.
+    main classes; cells are mean shares, so rows sum to one. Rows go by size; beyond
+    :data:`_MOST_LABEL_ROWS`, rare labels share the last.
     """
     values = findings.corpus.table[column]
     values = values.cast(pl.String) if values.dtype == pl.Boolean else values
@@ -56,16 +59,25 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
         return None
     sums = np.zeros((len(pairs.names), findings.n_classes))
     np.add.at(sums, label, findings.shares[message])
-    shares = sums / np.maximum(counts, 1)[:, None]
-    order = _diagonal(shares, counts)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 0]
+    labels = [name(str(pairs.names[i]), 40) for i in order]
+    sums, counts = sums[order], counts[order]
+    if len(order) > _MOST_LABEL_ROWS:
+        kept = _MOST_LABEL_ROWS - 1
+        sums = np.vstack((sums[:kept], sums[kept:].sum(axis=0)))
+        counts = np.append(counts[:kept], counts[kept:].sum())
+        labels = [*labels[:kept], f"({len(order) - kept} others)"]
+    shares = sums / counts[:, None]
     return {
         "column": name(column),
+        "is_label": column in LABELS,
         "v_measure": float(v_measure(findings.shares[message].argmax(axis=1), label)),
         "n_messages": len(np.unique(message)),
         "rows": [
-            {"label": name(str(pairs.names[i]), 40), "count": int(counts[i]),
-             "cells": [(round(100 * x), shade(x)) for x in shares[i]]}
-            for i in order if counts[i]
+            {"label": label, "count": int(count),
+             "cells": [(round(100 * x), shade(x)) for x in row]}
+            for label, count, row in zip(labels, counts, shares, strict=True)
         ],
     }  # fmt: skip
 
@@ -94,11 +106,6 @@ def _cell(value: Any) -> str:
 def shade(share: float) -> int:
     """Return the step of a cell's shade, 0 to 10."""
     return min(10, int(np.ceil(share * 12.5 - 0.25))) if share > 0.02 else 0
-
-
-def _diagonal(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Order labels by the class they are strongest in, the more frequent first."""
-    return np.lexsort((-counts, shares.argmax(axis=1)))
 
 
 def _trace(findings: Findings) -> dict[str, Any] | None:

@@ -18,7 +18,8 @@ from palaver.page.findings import Findings, telling_words
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
-from palaver.page.text import MAX_WORD, excerpt, name
+from palaver.page.text import MAX_WORD, excerpt, name, speaker_name
+from palaver.page.wording import wording_of
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
@@ -89,7 +90,6 @@ def make_acts(
     known = findings.summary.names or findings.summary.facts.get("class_names", [])
     given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
     sizes = _sizes(findings, words)
-    top = float(positions.shares.max(initial=1e-9))
     called = [given[k] or automatic_name(words[k], sentences[k]) for k in range(n_classes)]
     return [
         Act(
@@ -110,7 +110,8 @@ def make_acts(
             opens=bool(_is_typical(findings.effects[-1], findings.following[-1])[k]),
             examples=[_example(findings, row, k) for row in findings.examples[k]],
             curve=band_chart(
-                positions.shares[:, k], None, None, positions.labels, k, top,
+                positions.shares[:, k], None, None, positions.labels, k,
+                float(positions.shares[:, k].max(initial=1e-9)),
                 label=f"Share by {positions.axis}: " + _said(positions, k),
             ),
         )
@@ -170,7 +171,7 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
     speaker = corpus.table["speaker"][row]
     return {
         "text": excerpt(corpus.table["text"][row], _EXCERPT),
-        "speaker": name(speaker) if speaker is not None else None,
+        "speaker": speaker_name(speaker) if speaker is not None else None,
         "share": float(findings.shares[row, rank]),
         "thread": at if is_there else None,
         "message": place,
@@ -289,4 +290,5 @@ def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]
 
 def positions_of(findings: Findings) -> Positions:
     """Return shares by place in the thread."""
-    return by_position(findings.corpus, findings.shares, findings.speaking)
+    unit = wording_of(findings.summary, findings.steps).unit
+    return by_position(findings.corpus, findings.shares, findings.speaking, unit)

@@ -40,6 +40,12 @@ def name(text: str, limit: int = MAX_NAME) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def speaker_name(text: str) -> str:
+    """Return the name of a speaker; one or two capitals would be taken for a class."""
+    own = name(text)
+    return f"speaker {own}" if len(own) <= 2 and own.isalpha() and own.isupper() else own
+
+
 def to_json(value: Any) -> str:
     """Return JSON that can stand inside of a script element, whatever strings it holds."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palaver.models.summary import ModelSummary
 
@@ -26,6 +26,10 @@ class Wording:
         What comes after.
     typical : str
         What classes without names are called by.
+    unit : str
+        What the reader shows one at a time.
+    step : str
+        By what it is counted how often something follows.
     """
 
     title: str
@@ -35,6 +39,8 @@ class Wording:
     likeness: str
     answer: str
     typical: str
+    unit: str = "thread"
+    step: str = "reply"
 
 
 _SENTENCE = "a short sentence that is typical of it"
@@ -48,12 +54,20 @@ _KINDS = Wording("Which words are alike here", "kind", "sentence", "the text", "
                  "the next word", "words that are typical of it")  # fmt: skip
 
 
-def wording_of(summary: ModelSummary) -> Wording:
-    """Say topics where nothing is learned about what answers what, acts elsewhere."""
-    if summary.transition_steps == "words":
+def wording_of(summary: ModelSummary, steps: str | None = None) -> Wording:
+    """Say topics where nothing is learned about what answers what, acts elsewhere.
+
+    ``steps`` are those of the page, the model's by default: in talk nobody replies.
+    """
+    steps = steps or summary.transition_steps
+    if steps == "words":
         return _KINDS
-    if summary.names is not None:
-        return _ACTS
-    if summary.transition_steps == "document":
+    if steps == "document" and summary.names is None:
         return _WALKS
-    return _TOPICS if summary.transition_kind == "none" else _ACTS
+    plain = summary.names is None and summary.transition_kind == "none"
+    words = _TOPICS if plain else _ACTS
+    if steps != "messages":
+        return words
+    return replace(
+        words, whole="conversation", answer="what follows", unit="conversation", step="message"
+    )

@@ -3,6 +3,11 @@
 const wholes = data.wording.whole[0].toUpperCase() + data.wording.whole.slice(1) + "s";
 const answer = data.wording.answer;
 
+function steps(number) {
+  const step = data.wording.step;
+  return number === 1 ? step : step === "reply" ? "replies" : step + "s";
+}
+
 // Numbers come rounded and spelled, so that they are the same wherever they are said.
 function timesAs(times) {
   return (times.startsWith("1/") ? "only " + times : times + " times") + " as";
@@ -13,7 +18,7 @@ function edgeInWords(from, to, effect, times, share, usual, weight, replies) {
   const own = weight == null ? "" : "; the model's weight is " + (weight > 0 ? "+" : "") + weight.toFixed(2);
   if (from < 0) return wholes + " start with " + target + " " + timesAs(times) + " often as it occurs on the whole: " + share + " of the start instead of " + usual + own + ".";
   const self = from === to ? target + " again" : target;
-  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + (replies == null ? "" : ", by " + replies.toLocaleString("en") + (replies === 1 ? " reply" : " replies")) + own + ".";
+  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + (replies == null ? "" : ", by " + replies.toLocaleString("en") + " " + steps(replies)) + own + ".";
 }
 
 function nodeInWords(rank) {

@@ -23,6 +23,7 @@ function message(thread, place) {
   return {
     text: part.t[row], runs: part.r[row], parent: part.p[row], time: part.m[row], bar: part.b[row],
     speaker: speaker < 0 ? null : data.threads.speakers[speaker],
+    gold: part.g && part.g[row] >= 0 ? data.threads.gold.labels[part.g[row]] : null,
   };
 }
 
@@ -107,6 +108,7 @@ function showMessage(thread, place, depth, needle) {
   const m = message(thread, place);
   const head = make("header", {}, make("b", {}, make("bdi", {}, m.speaker == null ? "somebody" : m.speaker)));
   if (m.time != null) head.append(make("time", { datetime: new Date(m.time * 1000).toISOString() }, day(m.time)));
+  if (m.gold != null) head.append(make("span", { class: "gold", title: "label: " + data.threads.gold.column }, make("bdi", {}, m.gold)));
   head.append(shareBar(unpack(m.bar)));
   const view = make("article", { class: "message" + (depth > STAIRS ? " deeper" : ""), id: "m" + thread + "-" + place, "data-depth": depth, tabindex: -1 }, head, tinted(m.text, m.runs, needle));
   view.style.setProperty("--depth", depth);
@@ -128,11 +130,17 @@ function matter(thread, order) {
   return make("p", { class: "note matter" }, list ? "Topics here: " + list : "No topics here.");
 }
 
+// Threads without a title go by their id; talk is not said to be threads.
+function titleOf(thread) {
+  const unit = data.wording.unit[0].toUpperCase() + data.wording.unit.slice(1);
+  return data.threads.titles[thread].replace(/^Thread /, unit + " ");
+}
+
 function openThread(thread, place, needle) {
   const [, , shown, total] = threads[thread];
   const order = flattened(treeOrder(thread), (i) => message(thread, i).parent);
   const room = $("#thread");
-  const title = data.threads.titles[thread] + ", " + total + (total === 1 ? " message" : " messages");
+  const title = titleOf(thread) + ", " + total + (total === 1 ? " message" : " messages");
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
   if (order.length > 1 && order[order.length - 1][1] === 0 && message(thread, order[1][0]).parent === order[0][0]) {
@@ -160,9 +168,18 @@ function openThread(thread, place, needle) {
   target.focus({ preventScroll: true });
 }
 
+// The first message of a thread that has a text.
+function firstWords(thread) {
+  for (let place = 0; place < threads[thread][2]; place++) {
+    const { text } = message(thread, place);
+    if (text.trim()) return text;
+  }
+  return "(no text)";
+}
+
 function listItem(thread, place, needle) {
   const m = message(thread, place);
-  let snippet = m.text;
+  let snippet = needle || place ? m.text : firstWords(thread);
   if (needle) {
     const hit = snippet.toLowerCase().indexOf(needle);
     if (hit > 40) snippet = "…" + snippet.slice(hit - 30);
@@ -206,7 +223,7 @@ function showList() {
   const list = $("#threads");
   const more = $("#more-threads");
   const asked = needle || only !== "";
-  $("#found").textContent = hits.length.toLocaleString("en") + (asked ? (hits.length === 1 ? " message" : " messages") : (hits.length === 1 ? " thread" : " threads"));
+  $("#found").textContent = hits.length.toLocaleString("en") + (asked ? (hits.length === 1 ? " message" : " messages") : " " + data.wording.unit + (hits.length === 1 ? "" : "s"));
   list.replaceChildren();
   const grow = () => {
     const start = list.children.length;
