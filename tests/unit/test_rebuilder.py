@@ -141,6 +141,9 @@ def test_relinked_keeps_messages_and_links():
     wanted = {ids[rows[i]]: ids[rows[p]] if p >= 0 else None for i, p in enumerate(parents)}
     assert dict(rebuilt.table.select("id", "reply_to").iter_rows()) == wanted
     assert rebuilt.conversation_offsets.tolist() == [0, 4, 8]
+    nothing = corpus.take([])
+    for made_of_nothing in (relinked(nothing, rows[:0], parents[:0]), interleaved(nothing)):
+        assert made_of_nothing.n_conversations == 0
 
 
 def test_saved_and_loaded(tmp_path, chain):

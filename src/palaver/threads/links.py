@@ -41,11 +41,13 @@ def relinked(
     moved = moved_parents(parents, order)
     table = table[order]
     table = table.with_columns(reply_to=ids_at(table["id"], moved))
-    changes = np.flatnonzero(np.diff(groups[order])) + 1
-    offsets = np.concatenate(([0], changes, [len(order)])).astype(np.int64)
-    if not len(order):
-        offsets = corpus.conversation_offsets
+    offsets = _offsets(groups[order])
     return replace(corpus, table=table, parents=moved, conversation_offsets=offsets)
+
+
+def _offsets(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where stretches of one number begin, and where the last one ends."""
+    return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
 
 
 def _tree_names(conversations: pl.Series, roots: NDArray[np.int64]) -> pl.Series:
@@ -93,6 +95,4 @@ def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
         reply_to=ids_at(own, parents),
         conversation=pl.lit("channel ") + pl.Series(channel.astype(str)),
     )
-    changes = np.flatnonzero(np.diff(channel)) + 1
-    limits = np.concatenate(([0], changes, [len(rows)])).astype(np.int64)
-    return replace(corpus, table=table, parents=parents, conversation_offsets=limits)
+    return replace(corpus, table=table, parents=parents, conversation_offsets=_offsets(channel))
