@@ -217,7 +217,7 @@ def _by_words(shares: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArra
 
 
 def _counted(
-    parents: NDArray[np.int32],
+    parents: NDArray[np.integer],
     shares: NDArray[np.float64],
     lengths: NDArray[np.int64],
     own_shares: NDArray[np.float64],
