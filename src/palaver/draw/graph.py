@@ -169,7 +169,7 @@ def _node(rank: int, layout: Layout, share: float, name: str, telling: str) -> s
     letter = tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17)
     letter += tag("text", f"{share:.0%}", x=x, y=y + 11, class_="letter", font_size=11)
     label = _label(rank, lines, x, below, size, shorten(telling, size + 4))
-    return _linked(rank, layout, share, name, letter + label)
+    return _linked(rank, layout, share, name, label, letter)
 
 
 def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
@@ -179,7 +179,7 @@ def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling:
     letter = tag("text", words(letters(rank)), x=x, y=y, class_="letter", font_size=15)
     said = shorten(f"{share:.0%} · {telling}", size + 4)
     label = _label(rank, lines, x + 34, y + 5 - 8 * len(lines), size, said)
-    return _linked(rank, layout, share, name, letter + label)
+    return _linked(rank, layout, share, name, label, letter)
 
 
 def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: str) -> str:
@@ -202,12 +202,13 @@ def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: 
     return "".join(parts)
 
 
-def _linked(rank: int, layout: Layout, share: float, name: str, inside: str) -> str:
-    """Draw a circle that leads to the class, with what belongs to it."""
+def _linked(rank: int, layout: Layout, share: float, name: str, label: str, letter: str) -> str:
+    """Draw a circle that leads to the class, over the halo of its label and below its letter."""
     return tag(
         "g",
+        label,
         tag("circle", cx=layout.x[rank], cy=layout.y[rank], r=layout.radius[rank]),
-        inside,
+        letter,
         class_=f"node {colour_class(rank)}",
         data_node=rank,
         tabindex="0",

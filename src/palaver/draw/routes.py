@@ -86,7 +86,7 @@ def _cost(
     cost += _CIRCLE * float(away.sum())
     cost += _POINTS * float(((x < 8) | (x > layout.width - 8) | (y < 8)).any())
     cost += _TAKEN * (_lane(source, target, bend) in taken)
-    return cost + _FAR * abs(bend)
+    return cost + _FAR * abs(abs(bend) - 1)
 
 
 def _points(
