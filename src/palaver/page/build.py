@@ -13,7 +13,7 @@ import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from palaver.corpus.describe import bots
+from palaver.corpus.describe import bots, roles
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
@@ -249,11 +249,13 @@ def _gone(findings: Findings) -> frozenset[str]:
 def _corpus_facts(findings: Findings) -> dict[str, Any]:
     corpus, shown = findings.corpus, findings.shown
     times = corpus.table["time"].drop_nulls()
+    played = roles(corpus)
+    speakers = corpus.table["speaker"].drop_nulls().n_unique() - len(bots(corpus))
     return {
         "source": name(Path(corpus.source).name),
         "messages": corpus.n_messages,
         "conversations": corpus.n_conversations,
-        "speakers": corpus.table["speaker"].drop_nulls().n_unique() - len(bots(corpus)),
+        "speakers": speakers if played is None else played["people"],
         "bots": len(bots(corpus)),
         "first": str(times.min())[:10] if len(times) else None,
         "last": str(times.max())[:10] if len(times) else None,

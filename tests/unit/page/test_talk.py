@@ -120,6 +120,14 @@ def test_shares_over_a_conversation_have_their_own_scale(found):
         assert min(heights) == 16.0, "the highest point is at the upper edge"
 
 
+def test_roles_are_not_counted_as_people(model, corpus, tmp_path):
+    half = pl.when(pl.col("speaker") == "A").then(0).otherwise(1)
+    pair = pl.col("conversation").rank("dense").cast(pl.Int64) % 7
+    table = corpus.table.with_columns(caller=2 * pair + half)
+    page = pv.report(model, pv.Corpus.from_polars(table), tmp_path / "r.html").read_text()
+    assert "by 14 people" in page
+
+
 def test_names():
     assert automatic_name(["okay", "oh", "alright"], []) == "okay, oh, alright"
     assert automatic_name(["okay"], ["That's all right."]) == "“That's all right.”"
