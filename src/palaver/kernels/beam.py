@@ -311,8 +311,20 @@ def dense_sweep(  # type: ignore[no-untyped-def]
                 total += mass
             scale = 1.0 / total
         for t in range(last - first - 1, -1, -1):
+            belief = beliefs[t]
+            total = 0.0  # added up in the same loop: faster than draw_state, which does it anew
             for k in range(n_states):
-                weights[k] = beliefs[t, k]
+                weights[k] = belief[k]
                 if t < last - first - 1:
                     weights[k] *= columns[states[first + t + 1], k]
-            states[first + t] = draw_state(weights, uniform(stream))
+                total += weights[k]
+            target = uniform(stream) * total
+            cumulative = 0.0
+            chosen = -1
+            for k in range(n_states):
+                if weights[k] > 0.0:
+                    chosen = k
+                    cumulative += weights[k]
+                    if cumulative > target:
+                        break
+            states[first + t] = chosen

@@ -120,3 +120,12 @@ def test_folders_of_other_things(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text("{}")
     with pytest.raises(FormatError, match="a folder of 2 files"):
         pv.read(tmp_path)
+
+
+def test_an_unknown_name_is_answered_with_what_the_known_ones_are(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(
+        FormatError, match=r"(?s)no format 'slak'.*\n  slack +Slack export"
+    ) as caught:
+        pv.read(tmp_path / "a.jsonl", "slak")
+    assert len(str(caught.value).splitlines()) == 1 + len(FORMATS)
