@@ -119,13 +119,20 @@ def band_chart(
             tag("text", words(labels[-1]), x=width, y=height - 2, class_="tick", text_anchor="end")
         )
         parts.append(
-            tag("text", f"{np.nanmax(centre):.0%}" if there else "", x=width, y=9.0,
+            tag("text", _percent(np.nanmax(centre)) if there else "", x=width, y=9.0,
                 class_="tick", text_anchor="end")
         )  # fmt: skip
     return Svg(
         tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",
             class_=f"band {colour_class(rank)}", aria_label=label)
     )  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    """Say a share, small ones with a decimal: a chart of something is not one of 0%."""
+    if share >= 0.0995 or share == 0:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.001 else words("<0.1%")
 
 
 def _points(points: Sequence[tuple[float, float]]) -> str:

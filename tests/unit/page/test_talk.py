@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
+from palaver.draw.lines import band_chart
 from palaver.evaluate import v_measure
 from palaver.models.summary import replies_to
 from palaver.page.findings import gather, is_talk, messages_before
@@ -126,6 +127,15 @@ def test_roles_are_not_counted_as_people(model, corpus, tmp_path):
     table = corpus.table.with_columns(caller=2 * pair + half)
     page = pv.report(model, pv.Corpus.from_polars(table), tmp_path / "r.html").read_text()
     assert "by 14 people" in page
+
+
+@pytest.mark.parametrize(
+    ("top", "said"),
+    [(0.68, "68%"), (0.03, "3.0%"), (0.002, "0.2%"), (1e-5, "&lt;0.1%"), (0, "0%")],
+)
+def test_small_shares_are_not_called_nothing(top, said):
+    shares = np.array([0, top])
+    assert f">{said}</text>" in band_chart(shares, None, None, ["a", "b"], 0, top, label="x")
 
 
 def test_names():
