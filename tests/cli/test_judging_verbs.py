@@ -173,3 +173,13 @@ def test_evaluate_ends_with_a_sentence_about_chance(lows, said):
     ]
     names = ["level", "measure", "value", "low", "high", "random"]
     assert said in against_chance(SimpleNamespace(scores=pl.DataFrame(rows, names, orient="row")))
+
+
+def test_a_stopped_comparison_says_how_to_go_on(threads, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("palaver.trials.compare", stop)
+    settings = ("--column", "text=body", "--keep", tmp_path / "tried")
+    output = call("compare", threads, *settings, code=130)
+    assert "the same command goes on" in " ".join(output.split())

@@ -133,3 +133,11 @@ def test_words_get_states(tmp_path):
     plain = pv.sample(3).write(tmp_path / "talk.jsonl")
     tagged = json.loads(call("tag", run, plain, "--json"))["messages"]
     assert all(len(row["state"]) == len(row["tokens"]) for row in tagged)
+
+
+def test_a_test_file_without_labels_is_refused_before_the_training(files, tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("text,speaker\nhello,ann\n")
+    told = fails("train-tagger", files[0], "--test", path, "--out", tmp_path / "run")
+    assert "bare.csv: has no column 'act' of labels" in " ".join(told.split())
+    assert not (tmp_path / "run").exists()

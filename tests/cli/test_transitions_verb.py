@@ -26,7 +26,8 @@ def test_the_table_is_the_model(run, tmp_path):
     table = pl.read_csv(tmp_path / "x.csv", schema_overrides={"source": pl.String})
     model = pv.load(run)
     following = model.summary().next_shares()
-    for source, target, share, usual, times, replies in table.iter_rows():
+    assert table.filter(source="start")["after"].unique().to_list() == ["(start)"]
+    for source, target, share, usual, times, replies in table.drop("after", "comes").iter_rows():
         row = 3 if source == "start" else int(source)
         assert share == pytest.approx(following[row, target])
         assert times == pytest.approx(share / usual)
@@ -42,7 +43,10 @@ def test_the_table_is_the_model(run, tmp_path):
         usual = judged.filter(source=judged["source"][0]).sort("target")["usual"]
         np.testing.assert_allclose(usual, mean)
     assert json.loads(call("transitions", run, "--json"))[0]["source"] == "start"
-    call("transitions", run, "--out", tmp_path / "x.svg")
+    assert "x.svg" in call("transitions", run, "--out", tmp_path / "x.svg").replace("\n", "")
+    few = (tmp_path / "x.svg").read_text()
+    call("transitions", run, "--out", tmp_path / "new" / "x.svg", "--least", 9)
+    assert (tmp_path / "new" / "x.svg").read_text() != few
     assert ElementTree.fromstring((tmp_path / "x.svg").read_text()).tag.endswith("svg")
 
 
@@ -56,7 +60,7 @@ def test_models_and_files_that_cannot(run, tmp_path):
     call("fit", "lda", run.parent / "threads.jsonl", "--classes", 2, "--sweeps", 2,
          "--out", tmp_path / "lda")  # fmt: skip
     assert "lda does not learn what follows what" in fails("transitions", tmp_path / "lda")
-    assert "x.csv or x.parquet" in fails("transitions", run, "--out", tmp_path / "x.txt")
+    assert "x.csv, x.parquet or x.svg" in fails("transitions", run, "--out", tmp_path / "x.txt")
     output = call("transitions", run, "--least", 99)
     assert "No class is followed by another 99 times" in output
 
@@ -69,4 +73,7 @@ def test_talk_has_steps_instead_of_replies(tmp_path):
          "--out", tmp_path / "run")  # fmt: skip
     rows = json.loads(call("transitions", tmp_path / "run", "--json"))
     assert len({row["source"] for row in rows}) > 1
-    assert all(row["replies"] is None for row in rows)
+    followed = {row["source"]: row["replies"] for row in rows}
+    assert followed.pop("start") is None
+    # those with too few are left out
+    assert 0.9 * (len(talk) - 30) < sum(followed.values()) <= len(talk) - 30 + 1e-6

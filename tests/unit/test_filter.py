@@ -49,7 +49,9 @@ def test_replies_to_what_is_left_out_answer_what_that_answered(corpus):
         ("likes>=4", "45"), ("likes < 2", "1"), ("likes=", "6"), ("likes!=", "12345"),
         ("likes!=3", "12456"), ("time>=2002-05", "56"), ("time=2002-02", "2"),
         ("time<=2002-02-01", "12"), ("text!=six", "12345"), ("tags=x", "126"),
-        ("tags!=x", "345"), ("bot=TRUE", "2356"), ("text = four", "4"),
+        ("tags!=x", "345"), ("text==four", "4"),
+        ("time>2002-03", "456"), ("time=2002", "123456"), ("bot=TRUE", "2356"),
+        ("text = four", "4"),
     ],
 )  # fmt: skip
 def test_conditions(corpus, condition, ids):
@@ -66,7 +68,9 @@ def test_several_conditions_and_expressions(corpus):
     [
         ("likes", "COLUMN=VALUE"), ("stars=1", "there is no column 'stars'"),
         ("likes=many", "has numbers"), ("bot=1", "true and false"), ("likes>", "needs a value"),
-        ("tags>x", "has lists"),
+        ("tags>x", "has lists"), ("time>=2002-4", "as 2002-03-31"), ("time>=March", "as 2002"),
+        ("time>=2002-13", "as 2002"), (None, "a condition is"), ({"bot": True}, "a condition is"),
+        (pl.col("likes") + 1, "not true or false"), (pl.col("stars") > 1, "does not go with"),
     ],
 )  # fmt: skip
 def test_mistakes(corpus, condition, told):
@@ -111,3 +115,7 @@ def test_convert_writes_a_part(tmp_path):
     assert set(part["act"]) == {value}
     told = fails("convert", tmp_path / "all.jsonl", tmp_path / "x.jsonl", "--where", "kind=1")
     assert "there is no column 'kind'" in told
+    told = fails("convert", tmp_path / "all.jsonl", tmp_path / "x.jsonl", "--where", "act=Joke")
+    assert "no message meets --where act=Joke: act has" in " ".join(told.split())
+    assert value in told
+    assert not (tmp_path / "x.jsonl").exists()

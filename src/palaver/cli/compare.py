@@ -51,8 +51,8 @@ def run(
 
     Perplexity of unseen words (without looking ahead, and by the protocol of the M4 paper,
     which looks ahead) and VI are better if lower; the share of replies found, coherence and
-    stability if higher. A bold value is the best of its column; those marked ≈ differ from it
-    by no more than noise.
+    stability if higher. * marks the best of a column; those marked ≈ differ from it by no more
+    than noise.
 
     Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10 --keep tried/`
     """
@@ -66,11 +66,16 @@ def run(
     if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
         gold = "act"
     names = [name.strip() for name in models.split(",") if name.strip()]
-    comparison = compare(
-        corpus, names, numbers, gold=gold, replies=not chain, test=test, seed=seed,
-        folder=keep, n_sweeps=sweeps, n_chains=chains, n_jobs=n_threads(jobs),
-        tell=_tell if errors.is_terminal else None,
-    )  # fmt: skip
+    try:
+        comparison = compare(
+            corpus, names, numbers, gold=gold, replies=not chain, test=test, seed=seed,
+            folder=keep, n_sweeps=sweeps, n_chains=chains, n_jobs=n_threads(jobs),
+            tell=_tell if errors.is_terminal else None,
+        )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        if keep is not None:
+            errors.print(f"Stopped. What is done is in {keep}: the same command goes on.")
+        raise typer.Exit(130) from stop
     if out is not None:
         write_table(comparison.table, out)
     if json:
@@ -108,7 +113,7 @@ def show(comparison: Comparison) -> None:
     replies = "previous message" in comparison.table["model"]
     below = ", and every reply to the previous or first message" if replies else ""
     console.print(
-        f"On {comparison.n_conversations:,} held-out conversations. Bold is best; ≈ differs from "
+        f"On {comparison.n_conversations:,} held-out conversations. * is best; ≈ differs from "
         "it by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm). "
         f"Below: unigram, random{below}."
     )
@@ -154,7 +159,7 @@ def _cell(row: dict[str, Any], name: str) -> str | None:
     shown += f" ({spell(row[f'{name}_low'])}–{spell(row[f'{name}_high'])})"
     p_value = row[f"{name}_p"]
     if p_value is None:
-        return f"[bold]{shown}[/]  "
+        return f"[bold]{shown}[/] *"
     return f"{shown} {'≈' if p_value >= 0.05 else ' '}"
 
 

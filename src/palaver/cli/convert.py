@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from palaver.cli.options import (
     Anonymize,
     Chain,
@@ -13,6 +15,9 @@ from palaver.cli.options import (
     Strict,
     Where,
 )
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
 
 NAME = "convert"
 
@@ -40,7 +45,7 @@ def run(
     check_out(out, file)
     corpus = read_corpus(file, format, column, chain=chain, strict=strict)
     if where:
-        corpus = corpus.filter(*where)
+        corpus = _part(corpus, where)
     if anonymize:
         corpus = corpus.anonymized()
     with working(f"writing {out.name}"):
@@ -63,3 +68,15 @@ def run(
         f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format}) -> {path}"
     )
     tell_repairs(corpus, file)
+
+
+def _part(corpus: Corpus, where: list[str]) -> Corpus:
+    """Return the messages that are asked for; tell what there is if there are none."""
+    from palaver.corpus.filter import examples
+    from palaver.errors import ParameterError
+
+    part = corpus.filter(*where)
+    if not len(part):
+        told = "; ".join(dict.fromkeys(examples(text, corpus.table) for text in where))
+        raise ParameterError(f"no message meets --where {' --where '.join(where)}: {told}")
+    return part

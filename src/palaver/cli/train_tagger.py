@@ -62,6 +62,7 @@ def run(
     Example: `palaver train-tagger train.jsonl --label act --states 2 --test test.jsonl --out run/`
     """
     from palaver.cli.options import read_corpus
+    from palaver.errors import ParameterError
     from palaver.fit import Interrupted
     from palaver.models.registry import tagger_class
 
@@ -75,6 +76,8 @@ def run(
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
+        if label not in judged.table.columns:
+            raise ParameterError(f"{test}: has no column {label!r} of labels to judge by")
         _warn_of_known(corpus, judged)
     reading = {"format": format, "column": column, "chain": False}
     _begin(out, model, str(file.absolute()), reading, label)

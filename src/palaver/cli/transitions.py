@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from palaver.encode import Encoded
     from palaver.models import ModelSummary
 
 NAME = "transitions"
@@ -24,8 +23,14 @@ def run(
     folder: Run,
     top: Annotated[int, typer.Option(min=1, help="Follow-ups shown of each class.")] = 3,
     least: Annotated[
-        float, typer.Option(min=1.0, help="Times as likely as usual, to be shown.")
-    ] = 1.2,
+        float | None,
+        typer.Option(
+            min=1.0,
+            help="Times as likely as usual, to be shown; 1.2 in the table, a readable number of "
+            "arrows in the graph.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -38,52 +43,84 @@ def run(
     """Show what follows what: after which class others are likelier than usual.
 
     Share is how much of what follows a class is of another one; usual, how much of all that
-    follows anything. Only classes with some replies to them are judged.
+    follows anything, and for starts how much of everything. Classes with too few replies to
+    judge by are left out.
 
     Example: `palaver transitions run/ --out follows.csv`
     """
-    from palaver import store
-    from palaver.cli.output import check_table_file, folding, print_json, write_table
+    from palaver.cli.output import console, counted, folding, print_json, write_table
     from palaver.cli.runs import names_of
-    from palaver.encode import Encoded
     from palaver.errors import ParameterError
     from palaver.models import load
+    from palaver.models.summary import least_replies
+    from palaver.store.atomic import replace_file
 
-    if out is None or out.suffix != ".svg":
-        check_table_file(out)
+    if out is not None and out.suffix not in (".csv", ".parquet", ".svg"):
+        raise ParameterError(f"--out takes x.csv, x.parquet or x.svg, got {out.name}")
     model: Any = load(folder)
     summary = model.summary()
-    data: Encoded | None = None
-    if store.is_stored(folder / "data") and summary.is_about_replies:
-        data = Encoded.open(folder / "data")
-        if (data.parents < 0).all():
-            data = None  # talk, where one message follows the other
-    with folding("counting replies"):
-        answered = None if data is None else model._replies_to(data)
-    table = summary.follow_ups(answered)
-    if table is None:
+    if summary.next_shares() is None:
         raise ParameterError(
             f"{summary.name} does not learn what follows what; `palaver report {folder}` counts "
             "it in the texts"
         )
+    data = _data(folder, summary)
+    with folding("counting replies"):
+        answered = None if data is None else model._replies_to(data)
+    called = _called(summary, names_of(folder, summary))
+    table = _labelled(summary.follow_ups(answered), called)
     if out is not None and out.suffix == ".svg":
-        out.write_text(model.plot_graph(corpus=data), encoding="utf-8")
+        names = {int(number): name for number, name in called.items() if number != "start"}
+        with replace_file(out) as path:
+            path.write_text(model.plot_graph(least, corpus=data, names=names), encoding="utf-8")
     elif out is not None:
         write_table(table, out)
     if json:
         print_json(table.to_dicts())
         return
-    _show(table, summary, names_of(folder, summary), top, least)
+    _show(table, top, 1.2 if least is None else least)
+    if answered is not None:
+        few = least_replies(answered)
+        left = int((answered < few).sum())
+        if left:
+            console.print(f"Left out: {counted(left, 'class', 'classes')} that fewer than "
+                          f"{few:.0f} messages follow.")  # fmt: skip
+    if out is not None:
+        console.print(f"-> {out}", soft_wrap=True)
 
 
-def _show(
-    table: pl.DataFrame, summary: ModelSummary, names: Mapping[int, str], top: int, least: float
-) -> None:
+def _data(folder: Path, summary: ModelSummary) -> Any:
+    """Return what a run learned from: its file for models of vectors, else its own copy."""
+    from palaver import store
+    from palaver.cli.runs import corpus_of
+    from palaver.encode import Encoded
+    from palaver.errors import StoreError
+
+    if summary.transition_steps == "messages":
+        try:
+            return corpus_of(folder, None)
+        except StoreError:
+            return None  # the file is gone
+    if summary.is_about_replies and store.is_stored(folder / "data"):
+        return Encoded.open(folder / "data")
+    return None
+
+
+def _labelled(table: pl.DataFrame, called: Mapping[str, str]) -> pl.DataFrame:
+    """Return the table with what sources and targets are called."""
+    import polars as pl
+
+    return table.with_columns(
+        pl.col("source").replace_strict(called).alias("after"),
+        pl.col("target").cast(pl.String).replace_strict(called).alias("comes"),
+    )
+
+
+def _show(table: pl.DataFrame, top: int, least: float) -> None:
     import polars as pl
 
     from palaver.cli.output import console, print_table
 
-    called = {str(k): name for k, name in _called(summary, names).items()} | {"start": "(start)"}
     strong = table.filter(pl.col("times") >= least, pl.col("share") >= 0.02)
     strong = strong.filter(pl.int_range(pl.len()).over("source") < top)
     if not strong.height:
@@ -94,8 +131,8 @@ def _show(
         for name in ("share", "usual")
     ]
     shown = strong.select(
-        pl.col("source").replace_strict(called).alias("after"),
-        pl.col("target").cast(pl.String).replace_strict(called).alias("comes"),
+        "after",
+        "comes",
         *percents,
         pl.format("{}×", pl.col("times").round(1)).alias("times"),
         pl.col("replies").round(0).cast(pl.Int64),
@@ -103,13 +140,19 @@ def _show(
     if shown["replies"].null_count() == shown.height:
         shown = shown.drop("replies")
     print_table(shown, right=["times"])
+    console.print(
+        "share: of what follows, or of starts; usual: of all that follows, for starts of "
+        "everything; replies: to what is in the first column."
+    )
 
 
-def _called(summary: ModelSummary, names: Mapping[int, str]) -> dict[int, str]:
-    """Return the name of each class, or its number and first telling words."""
+def _called(summary: ModelSummary, names: Mapping[int, str]) -> dict[str, str]:
+    """Return letter and name of each class, or its first telling words, by number."""
+    from palaver.cli.topics import with_letters
+
     own = dict(enumerate(summary.names or summary.facts.get("class_names", []))) | dict(names)
-    rows = summary.classes(3).iter_rows(named=True)
-    return {
-        row["class"]: own.get(row["class"]) or f"{row['class']} {row['words'] or ''}".strip()
-        for row in rows
-    }
+    called = {"start": "(start)"}
+    for row in with_letters(summary.classes(3)).iter_rows(named=True):
+        name = own.get(row["class"]) or row["words"] or ""
+        called[str(row["class"])] = f"{row['letter']} {name}".strip()
+    return called

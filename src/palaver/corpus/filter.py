@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from palaver.corpus.replies import components, ids_at
 from palaver.errors import ParameterError
 
-_CONDITION = re.compile(r"\s*(.+?)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"\s*(.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.*?)\s*", re.DOTALL)
+_TIME = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-[0-3]\d([T ][0-2]\d(:[0-5]\d(:[0-5]\d)?)?)?)?)?")
 _TRUE = {"true": True, "false": False}
 
 
@@ -50,15 +51,34 @@ def kept_messages(
     return Kept(left, moved, np.unique(counts).astype(np.int64))
 
 
+def as_condition(given: pl.Expr | str, table: pl.DataFrame) -> pl.Expr:
+    """Return a condition as an expression that is true or false for each message."""
+    if isinstance(given, str):
+        return condition(given, table)
+    if not isinstance(given, pl.Expr):
+        raise ParameterError(
+            f"a condition is a polars expression or a text as 'act=thanks', got {given!r}"
+        )
+    try:
+        dtype = table.head(0).select(given).to_series().dtype
+    except (pl.exceptions.PolarsError, TypeError) as error:
+        raise ParameterError(f"the condition {given} does not go with the table: {error}") from None
+    if dtype != pl.Boolean:
+        raise ParameterError(f"the condition {given} is not true or false but {dtype}")
+    return given
+
+
 def condition(text: str, table: pl.DataFrame) -> pl.Expr:
     """Return what ``COLUMN=VALUE`` says: also ``!=``, ``>``, ``>=``, ``<``, ``<=``.
 
-    An empty value stands for a missing one; values of times may be cut off, as ``2002-03``.
+    An empty value stands for a missing one. Times may be cut off and stand for a period then:
+    ``time=2002-03`` is all of March, ``time>2002`` what comes after that year.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise ParameterError(f"a condition is COLUMN=VALUE (or !=, >, >=, <, <=), got {text!r}")
     name, sign, value = match.groups()
+    sign = "=" if sign == "==" else sign
     if name not in table.columns:
         raise ParameterError(f"there is no column {name!r}; there are {', '.join(table.columns)}")
     column = pl.col(name)
@@ -71,6 +91,8 @@ def condition(text: str, table: pl.DataFrame) -> pl.Expr:
         found = column.list.contains(_value(value, dtype.inner, text))  # type: ignore[arg-type]
         return found if sign == "=" else _negated(found, sign, text)
     if dtype.is_temporal():
+        if not _TIME.fullmatch(value):
+            raise ParameterError(f"{text!r}: times are given as 2002-03-31 14:00, or a part of it")
         column = column.dt.to_string("iso:strict").str.slice(0, len(value))
         value = value.replace(" ", "T")
         other = pl.lit(value)
@@ -101,3 +123,15 @@ def _value(value: str, dtype: pl.DataType, text: str) -> str | float | bool:
         except ValueError:
             raise ParameterError(f"{text!r}: the column has numbers") from None
     return value
+
+
+def examples(text: str, table: pl.DataFrame, n: int = 8) -> str:
+    """Tell the most frequent values of the column that a condition is about."""
+    match = _CONDITION.fullmatch(text)
+    assert match is not None, "checked before"
+    column = table[match[1]]
+    column = column.explode() if isinstance(column.dtype, pl.List) else column
+    counts = column.drop_nulls().value_counts(sort=True)
+    values = ", ".join(str(value)[:40] for value in counts[column.name].head(n))
+    more = ", ..." if counts.height > n else ""
+    return f"{column.name} has {values or 'no values'}{more}"

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
 from palaver.corpus.clean import tidy
-from palaver.corpus.filter import condition, kept_messages
+from palaver.corpus.filter import as_condition, kept_messages
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import find_format
@@ -186,14 +186,14 @@ class Corpus:
         Parameters
         ----------
         *conditions : polars expression or str
-            Such as ``pl.col("likes") > 3``, ``"bot=false"``, ``"time>=2002-03"`` or
-            ``"channel!="`` (a value is there).
+            Such as ``pl.col("likes") > 3``, ``"bot=false"``, ``"time>=2002-03"`` (from March
+            on) or ``"channel!="`` (a value is there).
 
         Examples
         --------
         >>> threads = corpus.filter("split=train", ~pl.col("bot"))   # doctest: +SKIP
         """
-        checks = [condition(c, self.table) if isinstance(c, str) else c for c in conditions]
+        checks = [as_condition(c, self.table) for c in conditions]
         keep = self.table.select(
             pl.all_horizontal(pl.repeat(True, pl.len()), *checks).fill_null(False)
         ).to_series()

@@ -11,6 +11,8 @@ from palaver.errors import MissingExtraError, ParameterError
 from palaver.params import check, either, nothing, real, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from palaver.corpus.table import Corpus
@@ -46,7 +48,12 @@ class Looks:
         return notebook_table(repr(self), facts, ("class", "share", "telling words"), rows)
 
     def plot_graph(
-        self, least: float | None = None, *, corpus: Corpus | None = None, tall: bool = False
+        self,
+        least: float | None = None,
+        *,
+        corpus: Corpus | None = None,
+        names: Mapping[int, str] | None = None,
+        tall: bool = False,
     ) -> Svg:
         """Draw what follows what: classes as circles, arrows where one raises another.
 
@@ -59,6 +66,8 @@ class Looks:
             What the model learned from. With it, "usual" is the average over messages that
             are answered, and classes with too few replies have no arrows, as on the page;
             without, all classes count as answered alike.
+        names : mapping, optional
+            Names of classes by number.
         tall : bool
             From top to bottom instead of left to right.
 
@@ -87,22 +96,29 @@ class Looks:
         edges = graph.find_edges(shares, following, effects, answered=replies)
         if least is None:
             least = graph.STEPS[graph.first_step(edges, len(order))]
-        names = [f"class {number}" for number in order]
+        called = dict(names or {})
+        shown = [called.get(number, f"class {number}") for number in order.tolist()]
         told = [words or "" for words in table["words"]]
-        picture = graph.act_graph(shares, following, effects, names, told, edges, tall=tall,
+        picture = graph.act_graph(shares, following, effects, shown, told, edges, tall=tall,
                                   least=least)  # fmt: skip
         return picture.standalone()
 
     def _replies_to(self, corpus: Corpus) -> NDArray[np.float64] | None:
-        """Count the replies to each class; None where what follows what is not about replies."""
-        from palaver.models.summary import replies_to
+        """Count what follows each class: replies, or messages where order is what counts.
+
+        None where what follows what is not about messages.
+        """
+        from palaver.models.summary import messages_before, replies_to
 
         model: Any = self
-        if not self.summary().is_about_replies:
+        steps = self.summary().transition_steps
+        if steps not in ("replies", "messages"):
             return None
-        encoded = model._encode(corpus)
-        shares = model.message_shares(encoded) * (np.diff(encoded.message_offsets) > 0)[:, None]
-        return replies_to(shares, encoded.parents)
+        read = corpus if model.needs_texts else model._encode(corpus)
+        speaking = model.known_messages(read)
+        shares = model.message_shares(read) * speaking[:, None]
+        by_order = steps == "messages"
+        return replies_to(shares, messages_before(read, speaking) if by_order else read.parents)
 
     def plot_trace(self) -> Any:
         """Chart the log joint of each chain by sweep (extra ``notebook``: altair).

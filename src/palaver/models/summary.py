@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded
 from palaver.models.base import Model
 
 _ENOUGH, _FEWEST = 20.0, 3.0  # replies to a class
@@ -189,6 +191,20 @@ def replies_to(shares: NDArray[np.float64], parents: NDArray[np.integer]) -> NDA
     """
     rows = np.flatnonzero((parents >= 0) & (shares.sum(axis=1) > 0))
     return np.asarray(shares[parents[rows]].sum(axis=0))
+
+
+def messages_before(corpus: Corpus | Encoded, speaking: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the row of the last speaking message before each speaking one; -1 for none.
+
+    Within a conversation; silent messages have none.
+    """
+    rows = np.flatnonzero(speaking)
+    conversation = np.searchsorted(corpus.conversation_offsets, rows, side="right")
+    before = np.concatenate(([-1], rows[:-1]))[: len(rows)]
+    same = np.diff(conversation, prepend=-1) == 0
+    found = np.full(corpus.n_messages, -1, np.int64)
+    found[rows] = np.where(same, before, -1)
+    return found
 
 
 def relative(

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
-from palaver.models.summary import ModelSummary, relative, replies_to
+from palaver.models.summary import ModelSummary, messages_before, relative, replies_to
 from palaver.page.embed import Shown, choose
 from palaver.page.guess import Guess, guess_words
 from palaver.page.marks import BACKGROUND, Marks, mark
@@ -178,20 +178,6 @@ def gather(
         "messages" if links and (by_order or is_talk(corpus)) else summary.transition_steps,
         hasattr(model, "token_classes"),
     )  # fmt: skip
-
-
-def messages_before(corpus: Corpus, speaking: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the row of the last speaking message before each speaking one; -1 for none.
-
-    Within a conversation; silent messages have none.
-    """
-    rows = np.flatnonzero(speaking)
-    conversation = np.searchsorted(corpus.conversation_offsets, rows, side="right")
-    before = np.concatenate(([-1], rows[:-1]))[: len(rows)]
-    same = np.diff(conversation, prepend=-1) == 0
-    found = np.full(corpus.n_messages, -1, np.int64)
-    found[rows] = np.where(same, before, -1)
-    return found
 
 
 def is_talk(corpus: Corpus) -> bool:

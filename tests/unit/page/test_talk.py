@@ -9,8 +9,8 @@ import pytest
 import palaver as pv
 from palaver.draw.lines import band_chart
 from palaver.evaluate import v_measure
-from palaver.models.summary import replies_to
-from palaver.page.findings import gather, is_talk, messages_before
+from palaver.models.summary import messages_before, replies_to
+from palaver.page.findings import gather, is_talk
 from palaver.page.groups import choose_columns
 from palaver.page.names import automatic_name
 from palaver.page.quality import make_quality
