@@ -37,11 +37,11 @@ def test_the_table_is_the_model(run, tmp_path):
     assert counted <= (pv.read(run.parent / "threads.jsonl").parents >= 0).sum() + 1e-6
     # usual is the average over what is answered
     weights = judged.group_by("source", maintain_order=True).agg(pl.col("replies").first())
-    if weights.height == 3:
-        order = weights["source"].cast(int).to_numpy()
-        mean = np.average(following[order], axis=0, weights=weights["replies"])
-        usual = judged.filter(source=judged["source"][0]).sort("target")["usual"]
-        np.testing.assert_allclose(usual, mean)
+    assert weights.height == 3
+    order = weights["source"].cast(int).to_numpy()
+    mean = np.average(following[order], axis=0, weights=weights["replies"])
+    usual = judged.filter(source=judged["source"][0]).sort("target")["usual"]
+    np.testing.assert_allclose(usual, mean)
     assert json.loads(call("transitions", run, "--json"))[0]["source"] == "start"
     assert "x.svg" in call("transitions", run, "--out", tmp_path / "x.svg").replace("\n", "")
     few = (tmp_path / "x.svg").read_text()

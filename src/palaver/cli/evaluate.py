@@ -121,14 +121,15 @@ def _measures(judgement: Judgement) -> pl.DataFrame:
     scores = scores.with_columns(*map(number, ("value", "low", "high", "random")))
     falls = pl.when(pl.col("measure").is_in(LOWER)).then(pl.lit(" ↓")).otherwise(pl.lit(""))
     measure = pl.col("measure").str.replace_all("_", " ") + falls
-    table = None
+    parts: list[pl.DataFrame] = []
     for spaces, ((level,), part) in enumerate(scores.group_by("level", maintain_order=True)):
         random = "random" + " " * spaces  # columns need names that differ
         cell = pl.format("{} {}–{}", "value", "low", "high").alias(str(level))
-        part = part.select(measure, cell, pl.col("random").alias(random))
-        table = part if table is None else table.join(part, on="measure", maintain_order="left")
-    assert table is not None
-    return table
+        parts.append(part.select(measure, cell, pl.col("random").alias(random)))
+    first, *others = parts
+    for part in others:
+        first = first.join(part, on="measure", maintain_order="left")
+    return first
 
 
 def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:

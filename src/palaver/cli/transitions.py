@@ -66,7 +66,7 @@ def run(
         )
     data = _data(folder, summary)
     with folding("counting replies"):
-        answered = None if data is None else model._replies_to(data)
+        answered = None if data is None else model.count_replies(data)
     called = _called(summary, names_of(folder, summary))
     table = _labelled(summary.follow_ups(answered), called)
     if out is not None and out.suffix == ".svg":

@@ -74,11 +74,7 @@ def condition(text: str, table: pl.DataFrame) -> pl.Expr:
     An empty value stands for a missing one. Times may be cut off and stand for a period then:
     ``time=2002-03`` is all of March, ``time>2002`` what comes after that year.
     """
-    match = _CONDITION.fullmatch(text)
-    if match is None:
-        raise ParameterError(f"a condition is COLUMN=VALUE (or !=, >, >=, <, <=), got {text!r}")
-    name, sign, value = match.groups()
-    sign = "=" if sign == "==" else sign
+    name, sign, value = _split(text)
     if name not in table.columns:
         raise ParameterError(f"there is no column {name!r}; there are {', '.join(table.columns)}")
     column = pl.col(name)
@@ -105,6 +101,15 @@ def condition(text: str, table: pl.DataFrame) -> pl.Expr:
     return compared[sign]
 
 
+def _split(text: str) -> tuple[str, str, str]:
+    """Return column, sign and value of a condition."""
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise ParameterError(f"a condition is COLUMN=VALUE (or !=, >, >=, <, <=), got {text!r}")
+    name, sign, value = match.groups()
+    return name, "=" if sign == "==" else sign, value
+
+
 def _negated(found: pl.Expr, sign: str, text: str) -> pl.Expr:
     if sign != "!=":
         raise ParameterError(f"{text!r}: the column has lists, which = and != look into")
@@ -127,9 +132,7 @@ def _value(value: str, dtype: pl.DataType, text: str) -> str | float | bool:
 
 def examples(text: str, table: pl.DataFrame, n: int = 8) -> str:
     """Tell the most frequent values of the column that a condition is about."""
-    match = _CONDITION.fullmatch(text)
-    assert match is not None, "checked before"
-    column = table[match[1]]
+    column = table[_split(text)[0]]
     column = column.explode() if isinstance(column.dtype, pl.List) else column
     counts = column.drop_nulls().value_counts(sort=True)
     values = ", ".join(str(value)[:40] for value in counts[column.name].head(n))

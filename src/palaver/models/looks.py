@@ -80,7 +80,7 @@ class Looks:
 
         check("plot_graph", {"least": either(real(above=1), nothing())}, {"least": least})
         summary = self.summary()
-        answered = self._replies_to(corpus) if corpus is not None else None
+        answered = self.count_replies(corpus) if corpus is not None else None
         following, effects = summary.next_shares(), summary.effects(answered)
         if following is None or effects is None:
             raise ParameterError(
@@ -103,10 +103,14 @@ class Looks:
                                   least=least)  # fmt: skip
         return picture.standalone()
 
-    def _replies_to(self, corpus: Corpus) -> NDArray[np.float64] | None:
+    def count_replies(self, corpus: Corpus) -> NDArray[np.float64] | None:
         """Count what follows each class: replies, or messages where order is what counts.
 
-        None where what follows what is not about messages.
+        Returns
+        -------
+        array of float64, shape (n_classes,), or None
+            What ``summary().effects`` and ``follow_ups`` take; None where what follows what is
+            not about messages.
         """
         from palaver.models.summary import messages_before, replies_to
 

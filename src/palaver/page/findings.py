@@ -153,10 +153,13 @@ def gather(
     links = summary.transition_steps in ("replies", "messages")
     by_order = summary.transition_steps == "messages"
     parents = messages_before(corpus, speaking) if by_order else corpus.parents
-    observed = summary.next_shares() is None or (links and not same)
+    learned = None if links and not same else summary.next_shares()
+    observed = learned is None
     answered = replies_to(shares, parents) if links else None
     following = (
-        _counted(parents, shares, lengths, own_shares) if observed else _learned(summary, order)
+        _counted(parents, shares, lengths, own_shares)
+        if learned is None
+        else learned[:, order][[*order.tolist(), len(order)]]  # by rank, the start last
     )
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         telling = exemplars(model, corpus, _EXAMPLES, shares=shares[:, np.argsort(order)])
@@ -187,13 +190,6 @@ def is_talk(corpus: Corpus) -> bool:
     expected = np.where(first, -1, np.arange(corpus.n_messages) - 1)
     long = corpus.n_messages > _TALK * max(corpus.n_conversations, 1)
     return bool(long and np.array_equal(expected, corpus.parents))
-
-
-def _learned(summary: ModelSummary, order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what follows each rank by the model, the start last."""
-    learned = summary.next_shares()
-    assert learned is not None
-    return learned[:, order][[*order.tolist(), len(order)]]
 
 
 def _by_words(shares: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
