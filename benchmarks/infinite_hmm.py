@@ -28,7 +28,7 @@ import numpy as np
 import palaver as pv
 from benchmarks.rounds import Rounds, seconds
 from palaver.encode import Encoded, encode_sentences
-from palaver.models.infinite_tags import Tags
+from palaver.models.states.tags import Tags
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "wsj-sample/wsj-sample.txt.gz")
 SPLITS, ROUNDS, MANY, PEER_SENTENCES = (0.5, 1, 2), 3, 60, 60

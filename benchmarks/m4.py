@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.rounds import seconds as seconds_of
-from palaver.kernels.m4 import sweep_collapsed
-from palaver.kernels.m4_weights import bound_step, weight_statistics
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4.kernels.paper_sweep import sweep_collapsed
+from palaver.models.m4.kernels.weights import bound_step, weight_statistics
 
 DATA = Path("../shared/data")
 FILE = "r-help/r-help-2001-2002.jsonl.gz"

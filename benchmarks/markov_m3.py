@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import palaver as pv
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
-from palaver.models.document_heldout import split_words
+from palaver.models.documents.heldout import split_words
 
 N_TOPICS, BATCH, DELAY, DECAY, SEED = 100, 500, 10.0, 0.75, 0
 FIRST_PASSES = 2

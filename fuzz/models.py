@@ -1,24 +1,26 @@
 """Fuzz loading of models: python fuzz/models.py [libFuzzer options]."""
 
 import json
-import pkgutil
 import shutil
 import sys
 import tempfile
 import zlib
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import atheris
 
-import palaver.kernels
+import palaver
 from palaver.errors import PalaverError
 
-for module in pkgutil.iter_modules(palaver.kernels.__path__):  # compiled code is left alone
-    import_module(f"palaver.kernels.{module.name}")
+SOURCE = Path(palaver.__file__).parent
+KERNELS = [  # compiled code is left alone
+    ".".join(("palaver", *folder.relative_to(SOURCE).parts)) for folder in SOURCE.rglob("kernels")
+]
 
-with atheris.instrument_imports(include=["palaver.store", "palaver.models", "palaver.encode"]):
+with atheris.instrument_imports(
+    include=["palaver.store", "palaver.models", "palaver.encode"], exclude=KERNELS
+):
     import palaver as pv
     from palaver.models.registry import MODELS, TAGGERS, model_class, tagger_class
     from palaver.store.folder import MANIFEST

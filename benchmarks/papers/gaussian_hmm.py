@@ -27,7 +27,7 @@ from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
 from palaver.encode.utterances import learn_pooling, word_vectors_of
-from palaver.models.gaussian_acts import join_states
+from palaver.models.gaussian.acts import join_states
 
 __all__ = ["cells", "page"]
 

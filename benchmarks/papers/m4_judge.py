@@ -19,7 +19,7 @@ from palaver.evaluate.bootstrap import Statistic, bootstrap, of_tables, paired_b
 from palaver.evaluate.clustering import v_measure, variation_of_information
 from palaver.evaluate.labels import grouped_contingency, labelled_tokens, random_classes
 from palaver.evaluate.threads import right_parents
-from palaver.models.reconstruct import best_parents, order_of, reconstructions
+from palaver.models.views.reconstruct import best_parents, order_of, reconstructions
 
 N_PARTICLES = 1000
 #: Instead of temperature 1, cooled by 0.99 a sweep.

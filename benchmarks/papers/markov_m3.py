@@ -24,8 +24,8 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.markov_m3_page import write_page
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
-from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import START_WEIGHT
+from palaver.models.documents.engine import START_WEIGHT
+from palaver.models.documents.heldout import split_words
 from palaver.parallel import Globals
 
 SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4

@@ -22,10 +22,10 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.threads_data import CHANNEL, FILES, parts, thinned
 from benchmarks.papers.threads_page import TRAINED, page
 from palaver import evaluate
-from palaver.kernels import thread_features as columns
-from palaver.kernels.thread_features import FEATURES
 from palaver.threads import ThreadRebuilder, components, learn_defaults
 from palaver.threads.found import Found
+from palaver.threads.kernels import features as columns
+from palaver.threads.kernels.features import FEATURES
 from palaver.threads.places import CHANNEL_PAUSE
 from palaver.threads.ranker import Ranker
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import palaver as pv
-from palaver.models.reconstruct import order_of
+from palaver.models.views.reconstruct import order_of
 from palaver.threads import interleaved
 
 FILES = {

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from palaver.encode import Encoded, Vocabulary, WordVectors, utterance_vectors
     from palaver.language.backoff import BackoffModel
     from palaver.models.block_hmm import BlockHMM
-    from palaver.models.gaussian_hmm import GaussianHMM
-    from palaver.models.gaussian_mixture import GaussianMixture
-    from palaver.models.hidden_backoff import HiddenBackoffTagger
-    from palaver.models.infinite_hmm import InfiniteHMM
+    from palaver.models.documents.markov_m3 import MarkovM3
+    from palaver.models.documents.online_lda import OnlineLDA
+    from palaver.models.gaussian import GaussianHMM, GaussianMixture
+    from palaver.models.infinite import InfiniteHMM
     from palaver.models.lda import LDA
     from palaver.models.m4 import M4
-    from palaver.models.markov_m3 import MarkovM3
-    from palaver.models.maxent import MaxEntTagger
-    from palaver.models.online_lda import OnlineLDA
     from palaver.models.registry import load
+    from palaver.models.taggers.hidden_backoff import HiddenBackoffTagger
+    from palaver.models.taggers.maxent import MaxEntTagger
     from palaver.page import report
     from palaver.parallel.ray import RayExecutor
     from palaver.ranking.baselines import rank
@@ -74,15 +73,15 @@ _HOMES = {
     "BlockHMM": "palaver.models.block_hmm",
     "Corpus": "palaver.corpus.table",
     "Encoded": "palaver.encode",
-    "GaussianHMM": "palaver.models.gaussian_hmm",
-    "GaussianMixture": "palaver.models.gaussian_mixture",
-    "HiddenBackoffTagger": "palaver.models.hidden_backoff",
-    "InfiniteHMM": "palaver.models.infinite_hmm",
+    "GaussianHMM": "palaver.models.gaussian",
+    "GaussianMixture": "palaver.models.gaussian",
+    "HiddenBackoffTagger": "palaver.models.taggers.hidden_backoff",
+    "InfiniteHMM": "palaver.models.infinite",
     "LDA": "palaver.models.lda",
     "M4": "palaver.models.m4",
-    "MaxEntTagger": "palaver.models.maxent",
-    "OnlineLDA": "palaver.models.online_lda",
-    "MarkovM3": "palaver.models.markov_m3",
+    "MaxEntTagger": "palaver.models.taggers.maxent",
+    "OnlineLDA": "palaver.models.documents.online_lda",
+    "MarkovM3": "palaver.models.documents.markov_m3",
     "RayExecutor": "palaver.parallel.ray",
     "ThreadRebuilder": "palaver.threads.rebuilder",
     "Vocabulary": "palaver.encode",

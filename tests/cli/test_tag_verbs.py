@@ -7,7 +7,7 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
-from palaver.models.tagger import most_confused, tag_scores
+from palaver.models.taggers.contract import most_confused, tag_scores
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import palaver as pv
 from palaver.encode import Encoded, encode
 from palaver.errors import ParameterError, StoreError, WorkersError
 from palaver.models import MODELS, model_class
-from palaver.models.document_model import DocumentModel
+from palaver.models.documents.model import DocumentModel
 from palaver.parallel import ray as executors
 from palaver.parallel.cluster import connect
 from palaver.parallel.ray import RayExecutor
@@ -45,7 +45,7 @@ def data(tmp_path_factory):
 def small_shards(monkeypatch):
     import palaver.encode.documents as documents
     import palaver.encode.shards as shards
-    import palaver.models.hidden_backoff as hidden_backoff
+    import palaver.models.taggers.hidden_backoff as hidden_backoff
 
     monkeypatch.setattr(shards, "SMALLEST", 2000)
     monkeypatch.setattr(shards, "SMALLEST_UTTERANCES", 100)

@@ -19,8 +19,8 @@ from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
 from palaver.models import MODELS, model_class
-from palaver.models.document_model import DocumentModel
-from palaver.models.thread_model import ThreadModel
+from palaver.models.documents.model import DocumentModel
+from palaver.models.words.model import ThreadModel
 
 SMALL = {"n_sweeps": 12, "random_state": 1}
 WORDED = [name for name in MODELS if issubclass(model_class(name), ThreadModel)]

@@ -75,7 +75,7 @@ def test_probabilities_and_tags(name, corpus, fitted):
 
 
 def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
-    import palaver.models.hidden_backoff as module
+    import palaver.models.taggers.hidden_backoff as module
 
     monkeypatch.setattr(module, "SHARD_TOKENS", 300)
     many = [estimates(make(name, n_jobs=n_jobs).fit(corpus)) for n_jobs in (1, 3)]

@@ -10,7 +10,7 @@ import palaver as pv
 from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.models import MODELS, model_class
-from palaver.models.thread_model import ThreadModel
+from palaver.models.words.model import ThreadModel
 
 THREAD_MODELS = [name for name in MODELS if issubclass(model_class(name), ThreadModel)]
 CASES = [(name, method) for name in THREAD_MODELS for method in model_class(name).heldout_methods]

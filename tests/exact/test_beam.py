@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from palaver.kernels import beam, beam_trees, levels, sticks
 from palaver.kernels.random import open_stream, uniforms
+from palaver.models.states.kernels import beam, beam_trees, levels, sticks
 
 NO_GROUPS, ALL = np.zeros(0, np.int64), np.ones((1, 64), np.uint8)
 

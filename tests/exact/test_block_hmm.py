@@ -26,19 +26,19 @@ from support.block_hmm_reference import (
 from support.forests import Forest, forests, make_forest, random_forest
 from support.geweke import batch_means_variance, bonferroni_threshold
 
-from palaver.kernels.block_hmm import (
+from palaver.kernels.random import uniforms
+from palaver.kernels.states import log_message_switches
+from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.kernels.trees import link_children
+from palaver.models.block_hmm.engine import BlockHMMEngine
+from palaver.models.block_hmm.kernels.collapsed import (
     _move_edges,
     collapsed_class_weights,
     collapsed_sweep,
     collapsed_token_weights,
     count_assignments,
 )
-from palaver.kernels.block_hmm_prior import log_transitions, transition_prior_step
-from palaver.kernels.random import uniforms
-from palaver.kernels.states import log_message_switches
-from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.kernels.trees import link_children
-from palaver.models.block_hmm import BlockHMMEngine
+from palaver.models.block_hmm.kernels.prior import log_transitions, transition_prior_step
 from palaver.parallel.executor import Globals
 
 NO_LABELS = np.empty(0, np.int16)

@@ -24,15 +24,15 @@ from support.block_hmm_reference import (
 from support.forests import Forest, forests, make_forest, random_forest
 from support.geweke import batch_means_variance, bonferroni_threshold
 
-from palaver.kernels.block_hmm_trees import (
+from palaver.kernels.random import uniforms
+from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.block_hmm.kernels.trees import (
     fill_emission_logs,
     filter_conversation,
     floored_columns,
     parallel_sweep,
     tree_class_weights,
 )
-from palaver.kernels.random import uniforms
-from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 
 NO_LABELS = np.empty(0, np.int16)
 

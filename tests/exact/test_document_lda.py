@@ -8,7 +8,7 @@ from support.markov_m3_reference import dirichlet_bound, log_expectation
 
 import palaver as pv
 from palaver.encode.documents import documents_of
-from palaver.kernels.document_lda import sweep_shares
+from palaver.models.documents.kernels.shares import sweep_shares
 
 
 def case(seed, n_topics=5, n_words=9, n_documents=6):

@@ -9,7 +9,7 @@ import pytest
 import palaver as pv
 from palaver import rng
 from palaver.encode.documents import cut_documents, documents_of
-from palaver.models.document_parts import TOKEN_ALPHA
+from palaver.models.documents.engine import TOKEN_ALPHA
 
 N_TOPICS, BETA = 2, 0.4
 COUNTS = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])

@@ -22,11 +22,12 @@ from support.gaussian_reference import (
 from support.geweke import batch_means_variance, bonferroni_threshold
 
 from palaver.encode import VectorShard
-from palaver.kernels import gaussian, gaussian_collapsed
+from palaver.kernels import gaussian
 from palaver.kernels.cholesky import factorise, join, leave, squared_distance
 from palaver.kernels.random import uniforms
-from palaver.models.gaussian_parts import GaussianEmissions, log_rows
-from palaver.models.vector_engine import VectorEngine
+from palaver.models.gaussian.engine import VectorEngine
+from palaver.models.gaussian.kernels import collapsed as gaussian_collapsed
+from palaver.models.states.emissions.gaussian import GaussianEmissions, log_rows
 from palaver.parallel import Globals
 
 OFFSETS = np.array([0, 3, 4, 8])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import palaver as pv
-from palaver.models.gaussian_acts import common_covariance, join_states, number_of_acts
+from palaver.models.gaussian.acts import common_covariance, join_states, number_of_acts
 
 
 def states_of(n_states=8, size=3, seed=0):

@@ -9,8 +9,8 @@ from support import grasshopper_reference as naive
 
 import palaver as pv
 from palaver.errors import InputError
-from palaver.kernels import walks
 from palaver.ranking.flow import Flow
+from palaver.ranking.kernels import walks
 from palaver.ranking.walk import make_walk
 
 

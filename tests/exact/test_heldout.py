@@ -12,7 +12,7 @@ from support.planted import plant
 
 import palaver as pv
 from palaver.encode import encode
-from palaver.kernels import heldout, heldout_m4, particles
+from palaver.kernels import particles
 from palaver.kernels.random import open_stream
 from palaver.kernels.switch import (
     SWITCH_CORPUS,
@@ -20,6 +20,9 @@ from palaver.kernels.switch import (
     SWITCH_OFF,
     class_probability_nodes,
 )
+from palaver.models.block_hmm.kernels.heldout import block_log_likelihoods, message_emissions
+from palaver.models.lda.kernels.heldout import lda_log_likelihoods
+from palaver.models.m4.kernels import paper_heldout as heldout_m4
 from palaver.rng import key
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]
@@ -67,7 +70,7 @@ def m4_estimate(forest, model, n_particles, run):
 
 def lda_estimate(forest, model, n_particles, run):
     result = np.empty(forest.n_conversations)
-    heldout.lda_log_likelihoods(
+    lda_log_likelihoods(
         forest.tokens, forest.message_offsets, forest.conversation_offsets, 0,
         model.word_weights, model.alpha, model.switch, model.switch_prior,
         model.class_probability, n_particles, key(7, "test", 0, run), result,
@@ -81,12 +84,12 @@ def block_exact(forest, parameters):
         int(np.diff(forest.message_offsets).max()),
     )  # fmt: skip
     emissions = np.empty((forest.n_messages, parameters.n_classes))
-    heldout.message_emissions(
+    message_emissions(
         forest.tokens, forest.message_offsets, parameters.word_weights, nodes, log_weights,
         emissions,
     )  # fmt: skip
     result = np.empty(forest.n_conversations)
-    heldout.block_log_likelihoods(
+    block_log_likelihoods(
         forest.parents, forest.conversation_offsets, parameters.rows, emissions, result
     )
     return result
@@ -186,7 +189,7 @@ def test_quadrature_holds_for_messages_longer_than_its_degree():
     prior = np.array([10.0, 10.0])
     nodes, log_weights = class_probability_nodes(SWITCH_MESSAGE, prior, 1.0, len(words))
     emissions = np.empty((1, 1))
-    heldout.message_emissions(
+    message_emissions(
         words.astype(np.int32), np.array([0, 400]), np.ascontiguousarray(row.T), nodes,
         log_weights, emissions,
     )  # fmt: skip

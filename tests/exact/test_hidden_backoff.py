@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from palaver import rng
-from palaver.kernels import hidden_backoff as kernels
-from palaver.kernels import tag_chains
 from palaver.kernels.random import uniforms
-from palaver.models.hidden_states import make_layout
+from palaver.models.taggers.hidden_backoff.kernels import states as kernels
+from palaver.models.taggers.hidden_backoff.kernels import tag_chains
+from palaver.models.taggers.hidden_backoff.layout import make_layout
 
 OFFSETS = np.array([0, 4, 4, 5, 10])
 TAGS = np.array([0, 1, 2, 1], np.int32)

@@ -20,9 +20,9 @@ from support.infinite_reference import (
 from palaver import rng
 from palaver.encode import encode_sentences
 from palaver.encode.shards import cut_sentences
-from palaver.models.infinite_emissions import WordEmissions
-from palaver.models.infinite_engine import InfiniteEngine
-from palaver.models.infinite_tags import Tags
+from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.states.engine import InfiniteEngine
+from palaver.models.states.tags import Tags
 
 WORDS, OFFSETS, N_WORDS = np.array([0, 1, 0, 2, 1, 0]), np.array([0, 4, 6]), 3
 ALPHA, GAMMA, ETA = 0.7, 1.4, 0.4

@@ -29,10 +29,10 @@ from support.lda_reference import (
 )
 
 from palaver.kernels.dirichlet import log_classes, log_dirichlet_multinomial
-from palaver.kernels.instructions import LANES
-from palaver.kernels.lanes import aligned, choose_outcome, n_lane_blocks, outcome_order
 from palaver.kernels.lda import message_histograms, sweep_collapsed, sweep_parallel
 from palaver.kernels.random import uniforms
+from palaver.kernels.simd.instructions import LANES
+from palaver.kernels.simd.lanes import aligned, choose_outcome, n_lane_blocks, outcome_order
 from palaver.kernels.states import add_message_counts, log_message_switches, start_classes
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF, log_switch
 

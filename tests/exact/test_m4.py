@@ -34,9 +34,9 @@ from support.m4_reference import (
     visited_tokens,
 )
 
-from palaver.kernels.m4 import _sweep, message_transitions
-from palaver.kernels.m4_tokens import HOPELESS
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4.kernels.paper_sweep import _sweep, message_transitions
+from palaver.models.m4.kernels.paper_tokens import HOPELESS
 
 FALSE_ALARM_RATE = 1e-6
 BOTH = pytest.mark.parametrize("parallel", [False, True], ids=["collapsed", "parallel"])

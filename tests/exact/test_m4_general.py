@@ -19,10 +19,10 @@ from support.m4_general_reference import (
     shares_of,
 )
 
-from palaver.kernels.heldout_m4_general import general_log_likelihoods, general_message_shares
-from palaver.kernels.m4_family import log_rising
-from palaver.kernels.m4_general_weights import dirichlet_step, general_weight_statistics
-from palaver.kernels.m4_weights import bound_step
+from palaver.models.m4.kernels.heldout import general_log_likelihoods, general_message_shares
+from palaver.models.m4.kernels.replies import log_rising
+from palaver.models.m4.kernels.weight_statistics import dirichlet_step, general_weight_statistics
+from palaver.models.m4.kernels.weights import bound_step
 
 #: Every extension alone and some together, with either transition and both kinds of words.
 SETTINGS = [

@@ -13,8 +13,8 @@ from scipy.special import gammaln, log_softmax, softmax
 from palaver import rng
 from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
-from palaver.models.m4_learning import WeightLearner
-from palaver.models.m4_plain import M4Engine
+from palaver.models.m4.paper import M4Engine
+from palaver.models.m4.weights import WeightLearner
 from palaver.parallel import Globals
 
 N_CLASSES, N_WORDS, OMEGA = 2, 3, 0.5

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 from support.forests import random_forest
 
-from palaver.kernels import m4_weights
-from palaver.kernels.m4_weights import (
+from palaver.models.m4.kernels import weights as m4_weights
+from palaver.models.m4.kernels.weights import (
     accept_weights,
     bound_step,
     log_posterior,

@@ -16,16 +16,16 @@ from support.markov_m3_reference import (
 import palaver as pv
 from palaver import rng
 from palaver.encode.documents import cut_documents, documents_of
-from palaver.kernels import markov_m3 as kernels
-from palaver.kernels import markov_m3_sweep as sweeps
-from palaver.kernels.markov_m3_paths import viterbi
 from palaver.kernels.special import (
     digamma,
     dirichlet_sums,
     log_expectations,
     scaled_exponentials,
 )
-from palaver.models.document_parts import learn_prior, prior_term
+from palaver.models.documents.engine import learn_prior, prior_term
+from palaver.models.documents.markov_m3.kernels import sweep as sweeps
+from palaver.models.documents.markov_m3.kernels import walk as kernels
+from palaver.models.documents.markov_m3.kernels.paths import viterbi
 
 SIZES = [(1, 1), (1, 3), (2, 2), (3, 2), (4, 3), (5, 2), (3, 5)]
 

@@ -17,11 +17,11 @@ from palaver import rng
 from palaver.encode import cut, encode
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
-from palaver.kernels import reconstruct as kernels
 from palaver.kernels.forests import open_parents
-from palaver.kernels.parent_pairs import NO_PAIRS, Pairs, pair_scores
-from palaver.kernels.reconstruct_block import draw_parents_block
-from palaver.models.reconstruct import Rebuilding, best_parents, order_of
+from palaver.models.block_hmm.kernels.parents import draw_parents_block
+from palaver.models.m4.kernels import parents as kernels
+from palaver.models.m4.kernels.pairs import NO_PAIRS, Pairs, pair_scores
+from palaver.models.views.reconstruct import Rebuilding, best_parents, order_of
 from palaver.threads.transitions import unlinked
 
 N_SWEEPS = 20_000

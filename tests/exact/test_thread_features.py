@@ -7,10 +7,10 @@ from support.thread_reference import Reference
 from support.words import tokenize
 
 import palaver as pv
-from palaver.kernels.thread_features import FEATURES
-from palaver.kernels.thread_links import best_two, link_greedily
-from palaver.models.reconstruct import order_of
+from palaver.models.views.reconstruct import order_of
 from palaver.threads.evidence import gather
+from palaver.threads.kernels.features import FEATURES
+from palaver.threads.kernels.links import best_two, link_greedily
 from palaver.threads.leanings import learn_leanings
 from palaver.threads.pairs import pairs_of
 from palaver.threads.transitions import Transitions

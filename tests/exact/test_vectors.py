@@ -10,9 +10,10 @@ import pytest
 from numba import njit
 from scipy.special import psi
 
-from palaver.kernels import lane_parts, vectors
-from palaver.kernels.instructions import EXPONENT_LIMIT, LANES
-from palaver.kernels.lanes import aligned, n_lane_blocks
+from palaver.kernels.simd import vectors
+from palaver.kernels.simd.instructions import EXPONENT_LIMIT, LANES
+from palaver.kernels.simd.lanes import aligned, n_lane_blocks
+from palaver.models.m4.kernels import lanes as lane_parts
 
 BLOCKS = pytest.mark.parametrize("n_blocks", [1, 2, 3, 4, 5, 7, 13])
 

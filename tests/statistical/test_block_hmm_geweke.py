@@ -20,10 +20,10 @@ from support.geweke import (
     compare_samples,
 )
 
-from palaver.kernels.block_hmm import collapsed_sweep, count_assignments
-from palaver.kernels.block_hmm_trees import fill_emission_logs, parallel_sweep
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.block_hmm.kernels.collapsed import collapsed_sweep, count_assignments
+from palaver.models.block_hmm.kernels.trees import fill_emission_logs, parallel_sweep
 
 # branching, a second root, an empty message, a chain; words are drawn anew all the time
 FOREST = make_forest(

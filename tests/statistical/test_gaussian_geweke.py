@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from palaver.encode import VectorShard
 from palaver.kernels import gaussian
-from palaver.models.gaussian_parts import GaussianEmissions
-from palaver.models.vector_engine import VectorEngine
+from palaver.models.gaussian.engine import VectorEngine
+from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.parallel import Globals
 
 OFFSETS = np.array([0, 3, 4])  # few vectors and a firm prior, or the chain hardly moves

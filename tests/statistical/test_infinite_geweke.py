@@ -20,11 +20,13 @@ from threadpoolctl import threadpool_limits
 
 from palaver import rng
 from palaver.encode.shards import Shard, VectorShard
-from palaver.models import infinite_priors as priors
-from palaver.models.gaussian_parts import GaussianEmissions
-from palaver.models.infinite_emissions import MessageEmissions, VectorEmissions, WordEmissions
-from palaver.models.infinite_engine import InfiniteEngine
-from palaver.models.infinite_tags import Tags
+from palaver.models.states import priors
+from palaver.models.states.emissions.gaussian import GaussianEmissions
+from palaver.models.states.emissions.messages import MessageEmissions
+from palaver.models.states.emissions.vectors import VectorEmissions
+from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.states.engine import InfiniteEngine
+from palaver.models.states.tags import Tags
 from palaver.parallel import Globals
 
 N, N_WORDS = 5, 3  # few, and firm priors, or the chain hardly moves

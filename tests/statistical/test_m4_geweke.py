@@ -13,9 +13,9 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 from palaver import rng
 from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
-from palaver.models.m4_general import GeneralEngine, GeneralShard
-from palaver.models.m4_learning import WeightLearner
-from palaver.models.m4_plain import M4Engine
+from palaver.models.m4.engine import GeneralEngine, GeneralShard
+from palaver.models.m4.paper import M4Engine
+from palaver.models.m4.weights import WeightLearner
 from palaver.parallel import Globals
 
 N_CLASSES, N_WORDS, OMEGA, VARIANCE = 2, 3, 0.6, 1.5

@@ -11,7 +11,7 @@ import pytest
 from support.planted import plant
 
 from palaver.evaluate.threads import random_parents_accuracy, thread_accuracy
-from palaver.models.reconstruct import best_parents, order_of, reconstructions
+from palaver.models.views.reconstruct import best_parents, order_of, reconstructions
 
 
 def rebuilt(name, order):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palaver.kernels.block_hmm import count_assignments
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.block_hmm.kernels.collapsed import count_assignments
 from support.forests import Forest
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.states.emissions.gaussian import GaussianEmissions
 
 
 def draw_vectors(prior: GaussianEmissions, states, generator: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 from scipy import stats
 
-from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.states.emissions.gaussian import GaussianEmissions
 
 KINDS = ("full", "diag", "tied")
 

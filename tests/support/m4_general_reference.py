@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from palaver.kernels.m4_general import sweep_general
+from palaver.models.m4.kernels.sweep import sweep_general
 from support.forests import Forest
 
 NO_RECORD = np.empty((0, 0, 0))

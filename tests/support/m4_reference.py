@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palaver.kernels.m4 import sweep_collapsed, sweep_parallel
-from palaver.kernels.m4_tokens import HOPELESS, MAX_TRIES
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4.kernels.paper_sweep import sweep_collapsed, sweep_parallel
+from palaver.models.m4.kernels.paper_tokens import HOPELESS, MAX_TRIES
 from support.forests import Forest
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]

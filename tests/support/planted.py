@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from palaver.encode import Vocabulary
 from palaver.models import model_class
-from palaver.models.m4_conditions import Columns
+from palaver.models.m4.conditions import Columns
 
 N_CLASSES, N_WORDS = 4, 60
 

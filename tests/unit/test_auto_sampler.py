@@ -3,7 +3,7 @@
 import pytest
 
 import palaver as pv
-from palaver.models import thread_model
+from palaver.models.words import model as thread_model
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from palaver.encode.document_stream import document_source
 from palaver.encode.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
-from palaver.models.document_heldout import split_words
-from palaver.models.document_parts import MOST_TOKENS, _tokens_of
-from palaver.models.topic_graph import topic_graph
+from palaver.models.documents.engine import MOST_TOKENS, _tokens_of
+from palaver.models.documents.heldout import split_words
+from palaver.models.documents.markov_m3.graph import topic_graph
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
 

@@ -9,8 +9,8 @@ from scipy import stats
 
 import palaver as pv
 from palaver.errors import CorpusError, ParameterError
-from palaver.kernels import gaussian_collapsed
-from palaver.models.gaussian_parts import GaussianEmissions
+from palaver.models.gaussian.kernels import collapsed as gaussian_collapsed
+from palaver.models.states.emissions.gaussian import GaussianEmissions
 
 SAMPLERS = ("collapsed", "blocked")
 COVARIANCES = ("full", "diag", "tied")

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import palaver as pv
 from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
-from palaver.models.maxent import _around, _pairs
+from palaver.models.taggers.maxent import _around, _pairs
 
 
 def talk(n=150, seed=0):

@@ -9,7 +9,7 @@ from benchmarks.papers import Options, pictures
 from benchmarks.papers import markov_m3 as experiment
 from benchmarks.papers.cells import Cells
 from palaver.encode.documents import documents_of
-from palaver.models.document_heldout import split_words
+from palaver.models.documents.heldout import split_words
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import palaver as pv
 from palaver import store
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
-from palaver.kernels.thread_features import FEATURES
-from palaver.models.reconstruct import order_of
+from palaver.models.views.reconstruct import order_of
 from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked
 from palaver.threads.evidence import gather
+from palaver.threads.kernels.features import FEATURES
 from palaver.threads.pairs import pairs_of
 from palaver.threads.places import infer_tilt, tilted
 from palaver.threads.ranker import Ranker, scores_of

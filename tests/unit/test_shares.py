@@ -10,7 +10,7 @@ from support.planted import plant
 import palaver as pv
 from palaver.encode import encode
 from palaver.errors import NotFittedError, ParameterError
-from palaver.models.shares import FEW_UNITS, NO_GROUP, OTHERS, shares_table
+from palaver.models.views.shares import FEW_UNITS, NO_GROUP, OTHERS, shares_table
 
 DEFAULTS = {"top": 20, "unit": "auto", "level": 0.95, "seed": 0}
 

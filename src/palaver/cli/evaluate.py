@@ -45,7 +45,7 @@ def run(
     from palaver.cli import runs
     from palaver.cli.output import folding, print_json
     from palaver.models import load
-    from palaver.models.tagger import Tagger, share_right
+    from palaver.models.taggers.contract import Tagger, share_right
     from palaver.trials import judge
 
     model = load(folder)

@@ -152,7 +152,7 @@ def _bare(model: Path, corpus: Corpus) -> Corpus:
     from palaver.cli.output import folding
     from palaver.errors import ParameterError
     from palaver.models import load
-    from palaver.models.reconstruct import RESTARTS
+    from palaver.models.views.reconstruct import RESTARTS
     from palaver.threads import relinked
 
     learned: Any = load(model)

@@ -61,7 +61,7 @@ def run(
     from palaver.cli.output import console, folding, print_json, working
     from palaver.encode import encode
     from palaver.models import load
-    from palaver.models.thread_model import ThreadModel
+    from palaver.models.words.model import ThreadModel
     from palaver.page import report
     from palaver.page.findings import learned_from
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from palaver.corpus.table import Corpus
-    from palaver.models.tagger import Tagger
+    from palaver.models.taggers.contract import Tagger
 
 NAME = "tag"
 #: Messages up to which each is shown, in their order.
@@ -58,7 +58,7 @@ def run(
     from palaver.cli.output import console, print_json, working
     from palaver.errors import ParameterError
     from palaver.models import load
-    from palaver.models.tagger import Tagger, share_right
+    from palaver.models.taggers.contract import Tagger, share_right
 
     if out is not None:
         check_out(out, file)
@@ -132,7 +132,7 @@ def in_words(confusion: pl.DataFrame) -> str:
     import polars as pl
 
     from palaver.cli.output import counted
-    from palaver.models.tagger import share_right
+    from palaver.models.taggers.contract import share_right
 
     n_messages = int(confusion["messages"].sum())
     labels = confusion.group_by("label").agg(pl.col("messages").sum()).sort("messages", "label")
@@ -149,7 +149,7 @@ def show_scores(confusion: pl.DataFrame) -> None:
     import polars as pl
 
     from palaver.cli.output import console, counted, print_table
-    from palaver.models.tagger import most_confused, tag_scores
+    from palaver.models.taggers.contract import most_confused, tag_scores
 
     scores = tag_scores(confusion)
     rounded = pl.col("precision", "recall", "f1").round(2)

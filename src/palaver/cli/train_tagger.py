@@ -24,7 +24,7 @@ from palaver.cli.options import (
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
-    from palaver.models.tagger import Tagger
+    from palaver.models.taggers.contract import Tagger
 
 NAME = "train-tagger"
 
@@ -132,7 +132,7 @@ def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
 
     from palaver.cli.output import console, print_json, print_table
     from palaver.cli.tag import in_words, show_scores
-    from palaver.models.tagger import tag_scores
+    from palaver.models.taggers.contract import tag_scores
 
     summary = model.summary()
     if json:

@@ -16,7 +16,7 @@ where ``n_b.`` counts the class-bearing tokens of the message. The word factor i
 ``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]`` when that is given.
 
 Inside a sweep an outcome has a *slot* in the scratch arrays: ``k`` for a class, the first index
-past the vector blocks for the background (see :mod:`palaver.kernels.lanes`).
+past the vector blocks for the background (see :mod:`palaver.kernels.simd.lanes`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
-from palaver.kernels.instructions import LANES
-from palaver.kernels.lanes import (
+from palaver.kernels.random import open_stream, uniform
+from palaver.kernels.simd.instructions import LANES
+from palaver.kernels.simd.lanes import (
     TOKENS_AHEAD,
     aligned,
     choose_outcome,
@@ -33,7 +34,6 @@ from palaver.kernels.lanes import (
     outcome_order,
     prefetch_line,
 )
-from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
     SWITCH_OFF,
     collapsed_switch_weights,

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.instructions import LANES
-from palaver.kernels.vectors import digammas, exponentials
+from palaver.kernels.simd.instructions import LANES
+from palaver.kernels.simd.vectors import digammas, exponentials
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from palaver import store
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
-from palaver.models.base import Model
+from palaver.models.base.model import Model
 
 if TYPE_CHECKING:
-    from palaver.models.tagger import Tagger
+    from palaver.models.taggers.contract import Tagger
 
 #: Name on the command line and in stored folders -> (module, class).
 MODELS = {
     "m4": ("palaver.models.m4", "M4"),
     "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
     "lda": ("palaver.models.lda", "LDA"),
-    "infinite-hmm": ("palaver.models.infinite_hmm", "InfiniteHMM"),
-    "gaussian-hmm": ("palaver.models.gaussian_hmm", "GaussianHMM"),
-    "gaussian-mixture": ("palaver.models.gaussian_mixture", "GaussianMixture"),
-    "markov-m3": ("palaver.models.markov_m3", "MarkovM3"),
-    "online-lda": ("palaver.models.online_lda", "OnlineLDA"),
+    "infinite-hmm": ("palaver.models.infinite", "InfiniteHMM"),
+    "gaussian-hmm": ("palaver.models.gaussian", "GaussianHMM"),
+    "gaussian-mixture": ("palaver.models.gaussian", "GaussianMixture"),
+    "markov-m3": ("palaver.models.documents.markov_m3", "MarkovM3"),
+    "online-lda": ("palaver.models.documents.online_lda", "OnlineLDA"),
 }
 #: The same for taggers, which learn labels that people gave.
 TAGGERS = {
-    "hidden-backoff": ("palaver.models.hidden_backoff", "HiddenBackoffTagger"),
+    "hidden-backoff": ("palaver.models.taggers.hidden_backoff", "HiddenBackoffTagger"),
 }
 
 

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded
-from palaver.models.base import Model
+from palaver.models.base.model import Model
 
 _ENOUGH, _FEWEST = 20.0, 3.0  # replies to a class
 

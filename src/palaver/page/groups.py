@@ -10,7 +10,7 @@ import polars as pl
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
-from palaver.models.shares import NO_GROUP, OTHERS, PERIODS, shares_table
+from palaver.models.views.shares import NO_GROUP, OTHERS, PERIODS, shares_table
 from palaver.page.findings import Findings
 from palaver.page.sections import Act
 from palaver.page.text import name, speaker_name

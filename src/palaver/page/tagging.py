@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from palaver.models.tagger import share_right
+from palaver.models.taggers.contract import share_right
 from palaver.page.findings import Findings
 from palaver.page.quality import shade
 from palaver.page.sections import Act

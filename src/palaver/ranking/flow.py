@@ -6,9 +6,9 @@ share that each item lets pass and ``H = (I - D M)^-1``, all that is needed are
     y = H' (1 at the unranked items)      visits before the first jump, from even starts
     z = H' prior                          the same, from a jump
 
-Both are solved by pushing residuals (:mod:`palaver.kernels.walks`) from where they were before
-the last item was ranked. Error bounds come with them: H is not negative, so residuals between
--q and p leave ``y / (1 + q) <= true y <= y / (1 - p)``, and the same p and q for z leave it
+Both are solved by pushing residuals (:mod:`palaver.ranking.kernels.walks`) from where they were
+before the last item was ranked. Error bounds come with them: H is not negative, so residuals
+between -q and p leave ``y / (1 + q) <= true y <= y / (1 - p)``, and the same p and q for z leave it
 within ``-q y`` and ``p y``.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, splu
 
-from palaver.kernels.walks import push_two_visits, push_visits, residual_extent
+from palaver.ranking.kernels.walks import push_two_visits, push_visits, residual_extent
 
 _SWEEPS = 6  # passes of pushing after which what is left is global: a Krylov solver is faster
 _ROUNDS = 30

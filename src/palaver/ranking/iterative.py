@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from palaver.kernels.walks import best_two
 from palaver.ranking.flow import LEAST, Flow
+from palaver.ranking.kernels.walks import best_two
 from palaver.ranking.result import TIE, Ranking
 from palaver.ranking.walk import Walk
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
 from palaver.encode.tokenizer import split_words
-from palaver.kernels.thread_evidence import (
+from palaver.models.views.reconstruct import Order
+from palaver.threads.kernels.evidence import (
     Entries,
     Evidence,
     People,
@@ -20,7 +21,6 @@ from palaver.kernels.thread_evidence import (
     link_entries,
     relate_people,
 )
-from palaver.models.reconstruct import Order
 from palaver.threads.transitions import Transitions
 
 _COMMON = 0.1  # words in more messages than this share say nothing about who answers whom

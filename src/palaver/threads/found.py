@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from palaver.corpus.replies import components, ids_at, moved_parents
 from palaver.corpus.table import Corpus
-from palaver.kernels.thread_links import best_two, link_greedily
 from palaver.kernels.trees import break_cycles
-from palaver.models.reconstruct import link_table
+from palaver.models.views.reconstruct import link_table
+from palaver.threads.kernels.links import best_two, link_greedily
 from palaver.threads.links import relinked
 from palaver.threads.pairs import Pairs, joined
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.kernels import thread_features as columns
-from palaver.kernels.thread_features import FEATURES
-from palaver.models.reconstruct import order_of
+from palaver.models.views.reconstruct import order_of
 from palaver.threads.evidence import gather
+from palaver.threads.kernels import features as columns
+from palaver.threads.kernels.features import FEATURES
 from palaver.threads.pairs import Pairs, joined, pairs_of
 from palaver.threads.places import (
     CONTENT,

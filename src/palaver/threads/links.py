@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from palaver.corpus.replies import components, ids_at, moved_parents
 from palaver.corpus.table import Corpus
 from palaver.kernels.trees import parents_first
-from palaver.models.reconstruct import order_of
+from palaver.models.views.reconstruct import order_of
 
 
 def relinked(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.kernels.thread_features import FEATURES, count_candidates, fill_features
 from palaver.threads.evidence import Gathered
+from palaver.threads.kernels.features import FEATURES, count_candidates, fill_features
 
 _PAIRS_AT_ONCE = 200_000  # bounds the memory: 50 megabytes of features
 

@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.kernels import thread_features as columns
-from palaver.kernels.thread_features import FEATURES
-from palaver.kernels.thread_links import find_places
+from palaver.threads.kernels import features as columns
+from palaver.threads.kernels.features import FEATURES
+from palaver.threads.kernels.links import find_places
 from palaver.threads.pairs import Pairs
 from palaver.threads.ranker import scores_of
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from threadpoolctl import threadpool_limits
 
-from palaver.kernels.ranking_loss import add_gradient, normalize_pairs, score_pairs
+from palaver.threads.kernels.loss import add_gradient, normalize_pairs, score_pairs
 from palaver.threads.pairs import Pairs
 
 _ITERATIONS = 200

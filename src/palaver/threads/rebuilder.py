@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from palaver import rng, store
 from palaver.corpus.table import Corpus
 from palaver.errors import CorpusError, NotFittedError, StoreError
-from palaver.kernels.thread_features import FEATURES
-from palaver.models.manners import Manners
-from palaver.models.reconstruct import order_of
+from palaver.models.base.params import Manners
 from palaver.models.registry import load as load_model
+from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.threads.evidence import Gathered, gather
 from palaver.threads.found import Found
+from palaver.threads.kernels.features import FEATURES
 from palaver.threads.leanings import Leanings, learn_leanings
 from palaver.threads.links import interleaved
 from palaver.threads.pairs import Pairs, joined, pairs_of
@@ -60,7 +60,7 @@ class ThreadRebuilder(Manners):
     Attributes
     ----------
     ranker_ : Ranker
-        Weights of :data:`palaver.kernels.thread_features.FEATURES` and those of the hidden units;
+        Weights of :data:`palaver.threads.kernels.features.FEATURES` and those of the hidden units;
         only after ``fit``.
     temperature_ : float
         What scores are divided by, so that probabilities are calibrated; only after ``fit``.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
-from palaver.models.reconstruct import Reconstructs
+from palaver.models.views.reconstruct import Reconstructs
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import pytest
 
 import palaver as pv
 from palaver.errors import ParameterError
-from palaver.models.hidden_states import make_layout, states_by_length
-from palaver.models.tagger_search import SPACE, graphs, search
+from palaver.models.taggers.hidden_backoff.layout import make_layout, states_by_length
+from palaver.models.taggers.search import SPACE, graphs, search
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ from palaver.encode import cut_sentences, encode, encode_sentences
 from palaver.errors import CorpusError, ParameterError
 from palaver.evaluate import homogeneity, v_measure
 from palaver.kernels.chains import chain_posteriors
-from palaver.models.infinite_emissions import MessageEmissions, WordEmissions
-from palaver.models.infinite_engine import FIRST_STATES
+from palaver.models.states.emissions.messages import MessageEmissions
+from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.states.engine import FIRST_STATES
 
 SENTENCES = [
     ["the", "cat", "sat"], ["a", "dog", "ran"], ["the", "dog", "sat"], ["a", "cat", "ran"],

@@ -17,9 +17,9 @@ from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, empty_table
 from palaver.corpus.readers.json_mend import as_json, mend_lines, mend_surrogates
+from palaver.corpus.readers.kernels.json_keys import only_these_keys
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
-from palaver.kernels.json_keys import only_these_keys
 
 Schema = dict[str, pl.DataType]
 

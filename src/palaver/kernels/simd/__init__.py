@@ -1,0 +1,1 @@
+"""Eight numbers at a time; README.md says what a maintainer must know."""

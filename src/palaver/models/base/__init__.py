@@ -1,0 +1,1 @@
+"""The contract of a model: fit, save, load, parameters."""

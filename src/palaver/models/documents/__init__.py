@@ -1,0 +1,1 @@
+"""Variational models of documents, in passes or from a stream."""

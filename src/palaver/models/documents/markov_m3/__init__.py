@@ -1,0 +1,264 @@
+"""Markov M3: topics as a random walk on a graph (Zhang & Paisley 2015).
+
+Spec and equations in ``docs/models/markov_m3.md``. ::
+
+    pi, theta_k ~ Dirichlet(alpha / K)     first topic, and steps from topic k to the next
+    beta_k      ~ Dirichlet(beta)          words of topic k
+    z_d1, z_d2, ... ~ Markov chain of pi, theta;   nu_d ~ GEM(gamma), weights of the positions
+    l_dn ~ nu_d,   w_dn ~ beta of the topic at position l_dn
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import betaincinv
+
+from palaver.encode.documents import DocumentShard
+from palaver.errors import ParameterError
+from palaver.models.documents.markov_m3.engine import (
+    SMALLEST_STEP,
+    MarkovM3Engine,
+    log_steps,
+    position_weights,
+)
+from palaver.models.documents.markov_m3.graph import TopicGraph, topic_graph
+from palaver.models.documents.markov_m3.kernels.paths import best_paths
+from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel
+from palaver.parallel import Arrays, Globals
+from palaver.params import Limit, check, either, nothing, one_of, real, unless_learned, whole
+
+#: Most iterations of a document that starts anew, and the share of its words that may still move.
+ITERATIONS, ITERATION_TOLERANCE = 20, 0.01
+
+
+class MarkovM3(DocumentModel):
+    """Markov mixed membership model: a document is a random walk over topics.
+
+    Parameters
+    ----------
+    n_topics : int
+        Number of topics, K.
+    truncation : int
+        Most positions of a document's walk, T; documents use as many as they have words for.
+    gamma : float or "learn"
+        Concentration of the weights of the positions: larger, more topics in a document.
+    alpha : float or "learn"
+        Concentration of the steps from each topic, spread over all topics.
+    beta : float or "learn"
+        Dirichlet prior of the words of a topic.
+    max_visits : int or None
+        Topics that a document may visit, its heaviest ones; None is all. Fewer are faster, and
+        were no worse where it was measured.
+    documents : {"message", "conversation"}
+        What a document of a corpus is.
+    start_sweeps : int
+        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream begins
+        with steps of plain LDA: topics must mean something before a document chooses a few.
+    n_sweeps : int
+        Most passes over the documents after these.
+    tolerance : float
+        Stop when the bound rises by less than this share of itself a pass.
+    n_chains : int
+        Runs from different random topics; the one with the highest bound is the model.
+    max_seconds : float, optional
+        Stop after so long; results then depend on the machine.
+    random_state : int, Generator or None
+    n_jobs : int
+        Threads.
+
+    Attributes
+    ----------
+    elbo_ : float
+        The evidence bound; after a stream, of the last batch's documents, a token.
+    transitions_ : array of float64, shape (n_topics + 1, n_topics)
+        Expected step probabilities; rows are the source, the last one is the start.
+    alpha_, beta_, gamma_ : float
+
+    Examples
+    --------
+    >>> import palaver as pv
+    >>> model = pv.MarkovM3(n_topics=20).fit(pv.sample())  # doctest: +SKIP
+    >>> model.graph(0.1).write("topics.graphml")  # doctest: +SKIP
+    """
+
+    name = "markov-m3"
+    transition_rows: ClassVar[list[str]] = ["start"]
+    transition_kind = "probabilities"
+    transition_steps = "document"
+    limits: ClassVar[dict[str, Limit]] = {
+        **DOCUMENT_LIMITS,
+        "truncation": whole(1, 1000),
+        "gamma": either(real(above=0), one_of("learn")),
+        "alpha": either(real(above=0), one_of("learn")),
+        "max_visits": either(whole(1), nothing()),
+    }
+
+    def __init__(
+        self,
+        n_topics: int = 100,
+        truncation: int = 15,
+        gamma: float | str = 1.0,
+        alpha: float | str = "learn",
+        beta: float | str = "learn",
+        max_visits: int | None = 16,
+        documents: str = "message",
+        start_sweeps: int = 100,
+        n_sweeps: int = 100,
+        tolerance: float = 1e-5,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.n_topics = n_topics
+        self.truncation = truncation
+        self.gamma = gamma
+        self.alpha = alpha
+        self.beta = beta
+        self.max_visits = max_visits
+        self.documents = documents
+        self.start_sweeps = start_sweeps
+        self.n_sweeps = n_sweeps
+        self.tolerance = tolerance
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def check_params(self) -> None:
+        """Compare the parameters with their limits."""
+        super().check_params()
+        if self.alpha != "learn" and float(self.alpha) < SMALLEST_STEP * self.n_topics:
+            raise ParameterError(
+                f"MarkovM3: alpha must be at least {SMALLEST_STEP:g} for each of the "
+                f"{self.n_topics} topics ({SMALLEST_STEP * self.n_topics:g}), got {self.alpha}"
+            )
+
+    def _make_engine(self, n_words: int, **changes: Any) -> MarkovM3Engine:
+        return MarkovM3Engine(
+            n_words,
+            self.n_topics,
+            unless_learned(self.beta),
+            self.start_sweeps,
+            self.truncation,
+            min(self.max_visits or self.n_topics, self.n_topics),
+            unless_learned(self.alpha),
+            unless_learned(self.gamma),
+            **{
+                "n_iterations": ITERATIONS,
+                "tolerance": ITERATION_TOLERANCE,
+                **changes,
+            },
+        )
+
+    def _set_estimates(self) -> None:
+        super()._set_estimates()
+        best = self.chains_[self.best_chain_]
+        rows = np.vstack((best["transitions"], best["start"]))
+        self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
+        self.alpha_, self.gamma_ = float(best["alpha"]), float(best["gamma"])
+
+    def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
+        """Return which topic follows which, with intervals of the variational posterior.
+
+        Columns source (a topic or "start"), target, value, low, high.
+        """
+        self._check_fitted()
+        check("transitions_table", {"level": real(0, 1)}, {"level": level})
+        best = self.chains_[self.best_chain_]
+        rows = np.vstack((best["transitions"], best["start"]))
+        rest = np.maximum(rows.sum(axis=1, keepdims=True) - rows, np.finfo(float).tiny)
+        low, high = (betaincinv(rows, rest, q) for q in ((1 - level) / 2, (1 + level) / 2))
+        n = rows.shape[1]
+        sources = [*map(str, range(n)), *self.transition_rows]
+        return pl.DataFrame(
+            {
+                "source": [source for source in sources for _ in range(n)],
+                "target": np.tile(np.arange(n), n + 1),
+                "value": self.transitions_.ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+            }
+        )
+
+    def path(self, X: Any) -> pl.DataFrame:
+        """Return the most probable walk of each document (Viterbi).
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+            One document or more.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns document, position, topic, weight (expected share of the position in the
+            document), words (the topic's three most telling). Positions without words are not
+            listed, so that weights sum to a little less than one; no rows for documents without
+            known words.
+        """
+        documents = self._known_documents(X)
+        shape = (documents.n_documents, self.truncation)
+        topics, weights = np.zeros(shape, np.int32), np.zeros(shape)
+        lengths = np.zeros(documents.n_documents, np.int32)
+
+        def visit(engine: MarkovM3Engine, frozen: Globals, shard: DocumentShard, state: Arrays,
+                  ) -> None:  # fmt: skip
+            rows = slice(shard.first_document, shard.first_document + shard.n_documents)
+            log_start, log_transitions = log_steps(frozen.arrays)
+            best_paths(
+                shard.offsets, shard.words, shard.counts, engine.log_words(frozen, shard),
+                log_start, log_transitions, state["visits"], state["lengths"],
+                state["probabilities"], state["log_weights"], topics[rows],
+            )  # fmt: skip
+            weights[rows] = position_weights(state["position_counts"], self.gamma_)
+            lengths[rows] = state["lengths"]
+
+        self._fold(documents, visit)
+        names = self._topic_names(3)
+        owners, places = np.nonzero(np.arange(self.truncation) < lengths[:, None])
+        numbers = topics[owners, places]
+        return pl.DataFrame(
+            {
+                "document": owners,
+                "position": places + 1,
+                "topic": numbers.astype(np.int64),
+                "weight": weights[owners, places],
+                "words": pl.Series([names[k] for k in numbers.tolist()], dtype=pl.String),
+            }
+        )
+
+    def _topic_names(self, n_words: int) -> list[str]:
+        top = self.top_words(n_words, by="distinctiveness")
+        return (
+            top.group_by("class", maintain_order=True)
+            .agg(pl.col("word").str.join(" "))["word"]
+            .to_list()
+        )
+
+    def graph(self, threshold: float = 0.05, n_words: int = 5) -> TopicGraph:
+        """Return the topics and the steps between them that are likely enough.
+
+        Parameters
+        ----------
+        threshold : float
+            Smallest probability of a step that is kept.
+        n_words : int
+            Telling words in the name of a topic.
+
+        Returns
+        -------
+        TopicGraph
+            ``graph.write("x.graphml")``, also ``.gexf`` and ``.json``.
+        """
+        self._check_fitted()
+        check("graph", {"threshold": real(0, 1), "n_words": whole(1)},
+              {"threshold": threshold, "n_words": n_words})  # fmt: skip
+        n = len(self.class_shares_)
+        return topic_graph(
+            self._topic_names(n_words), self.class_shares_, self.transitions_[:n],
+            self.transitions_[n], threshold,
+        )  # fmt: skip

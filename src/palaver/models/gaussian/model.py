@@ -1,0 +1,349 @@
+"""Models over vectors of utterances: from corpora, word vectors or any encoder's output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palaver import rng
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Utterances, VectorShard, cut_vectors
+from palaver.encode.utterances import (
+    VectorSource,
+    WordPooling,
+    learn_pooling,
+    sentence_vectors,
+    with_text,
+    word_counts,
+    word_vectors_of,
+)
+from palaver.errors import CorpusError, ParameterError
+from palaver.fit.loop import Callback, Chain, Fit
+from palaver.fit.progress import Show
+from palaver.fit.schedule import Schedule
+from palaver.models.base.model import with_options
+from palaver.models.gaussian.acts import common_covariance, join_states, members, number_of_acts
+from palaver.models.gaussian.answers import VectorAnswers
+from palaver.models.gaussian.engine import VectorEngine
+from palaver.models.gaussian.limits import VECTOR_LIMITS
+from palaver.models.states.emissions.gaussian import GaussianEmissions
+from palaver.models.states.emissions.vectors import VectorEmissions
+from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
+from palaver.models.states.tags import Tags
+from palaver.parallel import Arrays, Executor
+from palaver.params import Limit
+
+#: Vectors times states times squared dimensions up to which one state at a time is chosen.
+COLLAPSED_WORK = 2e8
+_SKETCH = 20_000
+
+
+class VectorModel(VectorAnswers):
+    """A model whose states emit vectors.
+
+    Attributes
+    ----------
+    n_states_ : int
+        States that there are, also where their number is found.
+    acts_ : array of int64, shape (n_states,)
+        The act that each state belongs to.
+    states_ : array of int16, shape (n_messages,)
+        The likeliest act of each utterance that the model was fitted on; a state of its own
+        unless states were joined; -1 for messages without a vector, which are left out.
+    means_ : array of float64, shape (n_states, M)
+        Of the states, before they were joined.
+    covariances_ : array of float64
+        (n_states, M, M) if full, (n_states, M) if diagonal, (M, M) if tied.
+    transitions_ : array of float64, shape (n_acts + 1, n_acts)
+        Probabilities; rows are the source, the last one is the start.
+    coverage_ : float
+        Share of the corpus' tokens whose words have vectors; NaN without words.
+    """
+
+    size_parameter: ClassVar[str] = "n_states"
+    transition_steps = "messages"
+    share_of = "messages"
+    limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
+
+    def __init__(
+        self,
+        n_states: int | None = 42,
+        covariance: str = "tied",
+        sampler: str = "auto",
+        alpha: float = 1.0,
+        strength: float = 0.1,
+        extra_dof: float = 2.0,
+        scale: float | str = 0.5,
+        init: str = "kmeans",
+        hottest: float = 1.0,
+        vectors: str = "corpus",
+        weighting: str = "root-idf",
+        pooling: str = "mean",
+        unit: bool = True,
+        whiten: int | None = None,
+        n_sweeps: int = 200,
+        burn_in: int | None = None,
+        n_samples: int = 10,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        n_acts: int | str | None = "auto",
+    ) -> None:
+        self.n_states = n_states
+        self.covariance = covariance
+        self.sampler = sampler
+        self.alpha = alpha
+        self.strength = strength
+        self.extra_dof = extra_dof
+        self.scale = scale
+        self.init = init
+        self.hottest = hottest
+        self.vectors = vectors
+        self.weighting = weighting
+        self.pooling = pooling
+        self.unit = unit
+        self.whiten = whiten
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.n_acts = n_acts
+
+    # fitting
+
+    @with_options
+    def fit(
+        self,
+        X: Corpus | Encoded | ArrayLike,
+        lengths: ArrayLike | None = None,
+        *,
+        vectors: VectorSource | None = None,
+        folder: str | Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callback] = (),
+        show_progress: Show = "auto",
+    ) -> Self:
+        """Learn the states of utterances.
+
+        Parameters
+        ----------
+        X : array of shape (n, M), Corpus or Encoded
+            Vectors, taken as they are; or conversations, whose utterances become vectors as
+            the parameters ``vectors``, ``weighting``, ``pooling``, ``unit`` and ``whiten``
+            say.
+        lengths : array of int, optional
+            Of the conversations, if X are vectors; one conversation if not given.
+        vectors : optional
+            In place of the parameter: also word vectors, a function from a list of texts to an
+            array with one row a text, or that array; the last two are taken as they are.
+        {options}
+        """
+        self.check_params()
+        data, self._source = self._utterances(X, lengths, vectors)
+        return self._fit(
+            data,
+            folder=folder,
+            checkpoint_seconds=checkpoint_seconds,
+            executor=executor,
+            callbacks=callbacks,
+            show_progress=show_progress,
+        )
+
+    def _utterances(
+        self, X: Any, lengths: ArrayLike | None, vectors: VectorSource | None
+    ) -> tuple[Utterances, Any]:
+        """Return utterances as vectors, and what turns new conversations into vectors."""
+        if not isinstance(X, Corpus | Encoded):
+            if vectors is not None:
+                raise ParameterError(
+                    f"{type(self).__name__}: vectors= goes with a corpus, not with an array"
+                )
+            return Utterances.of_arrays(X, lengths), None
+        if lengths is not None:
+            raise ParameterError(f"{type(self).__name__}: a corpus has its own lengths")
+        encoded = self._as_encoded(X)
+        source = self.get_params()["vectors"] if vectors is None else vectors
+        if not isinstance(source, np.ndarray) and not callable(source):
+            self.check_data(encoded)
+        offsets = np.asarray(encoded.conversation_offsets)
+        words, vocabulary = word_counts(encoded), encoded.vocabulary
+        if callable(source) or isinstance(source, np.ndarray):
+            corpus = X if isinstance(X, Corpus) else None
+            found = sentence_vectors(corpus, source, encoded.n_messages)
+            data = Utterances(found, offsets, words, vocabulary)
+            return (data.only(with_text(corpus)) if corpus else data), source
+        params = self.get_params()
+        known = word_vectors_of(encoded, source)
+        pooling = learn_pooling(
+            encoded, known, weighting=params["weighting"], pooling=params["pooling"],
+            unit=params["unit"], whiten=params["whiten"],
+        )  # fmt: skip
+        coverage = known.coverage(encoded)
+        data = Utterances(pooling(encoded), offsets, words, vocabulary, coverage)
+        return data.only(pooling.hears(encoded)), pooling
+
+    def check_data(self, encoded: Any) -> None:
+        """Refuse data from which nothing can be learned."""
+        if isinstance(encoded, Encoded):
+            super().check_data(encoded)
+        elif not encoded.n_messages:
+            raise CorpusError(
+                f"{type(self).__name__}: there are no vectors"
+                + (", for no word of the messages has one" if encoded.heard is not None else "")
+            )
+
+    def _reads(self, data: Utterances) -> dict[str, Sequence[Any]]:
+        return {}  # vectors and conversations, of which the fingerprint is made
+
+    def _sampler(self, data: Utterances) -> str:
+        params = self.get_params()
+        if params["n_states"] is None:
+            return "beam"
+        if params["sampler"] != "auto":
+            return str(params["sampler"])
+        work = data.n_messages * params["n_states"] * data.vectors.shape[1] ** 2
+        return "collapsed" if work <= COLLAPSED_WORK else "blocked"
+
+    def _schedule(self) -> Schedule:
+        return replace(super()._schedule(), anneal=0.5, hottest=self.get_params()["hottest"])
+
+    def _engine(self, data: Utterances) -> VectorEngine | InfiniteEngine:
+        self._centre = data.vectors.mean(axis=0)
+        variances = np.square(data.vectors - self._centre).mean(axis=0)
+        floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
+        self._variances = np.maximum(variances, floor) if variances.any() else variances + 1.0
+        params = self.get_params()
+        sketch = np.zeros((0, data.vectors.shape[1]))
+        if params["init"] == "kmeans":
+            sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
+        if params["n_states"] is None:
+            if not params["strength"]:
+                raise ParameterError(f"{type(self).__name__}: states without number need a "
+                                     "strength above 0, from which new ones are drawn")  # fmt: skip
+            return InfiniteEngine(
+                VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
+                MAX_STATES, False, Tags.none(),
+            )  # fmt: skip
+        return VectorEngine(
+            params["n_states"], float(params["alpha"]), self._emissions(),
+            self._sampler(data) == "collapsed", sketch,
+        )  # fmt: skip
+
+    def _emissions(self) -> GaussianEmissions:
+        """Return the prior, around the centre of the data."""
+        params = self.get_params()
+        size = len(self._centre)
+        scale = np.ones(size)
+        if params["scale"] != "identity":
+            scale = float(params["scale"]) * self._variances
+        return GaussianEmissions(
+            params["covariance"], np.zeros(size), float(params["strength"]),
+            size + float(params["extra_dof"]), scale,
+        )  # fmt: skip
+
+    def _shards(self, data: Utterances, engine: Any) -> list[VectorShard]:
+        whole = getattr(engine, "collapsed", False)
+        return cut_vectors(data, self._centre, whole=whole, single=self._single)
+
+    def _estimates_of(self, chain: Chain) -> Arrays:
+        if self.get_params()["n_states"] is not None:
+            return super()._estimates_of(chain)
+        arrays = chain.shared.arrays  # states come and go: the last sample is the model
+        kept = {name: arrays[name] for name in ("state_counts", "state_sums", "state_squares")}
+        counts = np.vstack((arrays["transition_counts"], arrays["start_counts"]))
+        return {**kept, "transition_counts": counts, "prior": arrays["alpha"] * arrays["betas"]}
+
+    def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
+        self.coverage_ = data.coverage
+        self.states_ = np.zeros(0, np.int16)
+        super()._learn(fit, schedule, data, seed)
+        shares, _ = self._posteriors(data)
+        self.states_ = data.spread(shares.argmax(axis=1).astype(np.int16), -1)
+        counts = np.asarray((data.words.T @ shares).T)
+        totals = counts.sum(axis=1, keepdims=True)
+        overall = data.vocabulary.counts / max(data.vocabulary.counts.sum(), 1)
+        self.class_words_ = np.where(totals > 0, counts / np.maximum(totals, 1e-300), overall)
+
+    def _set_estimates(self) -> None:
+        mean = self.chains_[self.best_chain_]
+        means, self.covariances_, self._parameters = self._emissions().expected(mean)
+        self.means_ = means + self._centre
+        prior = mean["prior"][:-1] if "prior" in mean else float(self.get_params()["alpha"])
+        rows = mean["transition_counts"] + prior
+        if self._single:
+            rows = np.broadcast_to(rows[-1], rows.shape)
+        self._rows = rows / rows.sum(axis=1, keepdims=True)
+        counts = mean["state_counts"]
+        self.acts_ = self._acts(counts)
+        joined = members(self.acts_)
+        sources = np.vstack((joined.T @ rows[:-1], rows[-1:])) @ joined
+        self.transitions_ = sources / sources.sum(axis=1, keepdims=True)
+        self.class_shares_ = counts @ joined / counts.sum()
+
+    def _acts(self, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the act of each state."""
+        params = self.get_params()
+        n_acts = number_of_acts(params["n_acts"], len(self.means_))
+        if n_acts == len(self.means_):
+            return np.arange(n_acts)
+        common = common_covariance(params["covariance"], self.covariances_, counts)
+        return join_states(self.means_, common, counts, n_acts)
+
+    # looking
+
+    def _all_words(self) -> NDArray[np.float64]:
+        counts = self.vocabulary_.counts
+        return np.asarray(counts / max(counts.sum(), 1))
+
+    def _facts(self) -> dict[str, Any]:
+        used = int((self.chains_[self.best_chain_]["state_counts"] > 0).sum())
+        facts = {"dimensions": int(self.means_.shape[1]), "states": len(self.means_),
+                 "states_used": used}  # fmt: skip
+        if len(self.class_shares_) < len(self.means_):
+            facts["acts"] = len(self.class_shares_)
+        return facts if np.isnan(self.coverage_) else {**facts, "coverage": self.coverage_}
+
+    # keeping
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        extras: Arrays = {
+            "centre": self._centre,
+            "variances": self._variances,
+            "states": self.states_,
+            "class_words": self.class_words_,
+            "coverage": np.array(self.coverage_),
+        }
+        if isinstance(self._source, WordPooling):
+            extras["word_vectors"] = self._source.word_vectors
+            extras["word_weights"] = self._source.word_weights
+            extras["word_centre"] = self._source.centre
+        return extras
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._centre, self._variances = arrays["centre"], arrays["variances"]
+        self.states_, self.class_words_ = arrays["states"], arrays["class_words"]
+        self.coverage_ = float(arrays["coverage"])
+        self._source = None
+        if "word_vectors" in arrays:
+            self._source = WordPooling(
+                arrays["word_vectors"], arrays["word_weights"], arrays["word_centre"],
+                self.get_params()["pooling"],
+            )  # fmt: skip
+
+
+def _some(n: int, most: int) -> NDArray[np.int64]:
+    """Return the numbers of at most ``most`` of ``n`` things, always the same ones."""
+    if n <= most:
+        return np.arange(n)
+    chosen = rng.generator(0, "sketch").choice(n, most, replace=False)
+    return np.sort(chosen)

@@ -1,0 +1,349 @@
+"""The infinite hidden Markov model: as many states as the data need, by the beam sampler.
+
+Van Gael, Vlachos & Ghahramani (2009); spec and equations in ``docs/models/infinite_hmm.md``. ::
+
+    beta    ~ GEM(gamma), or the sticks of a Pitman-Yor process with a discount
+    row_a   ~ DP(alpha, beta)                 a = 0, 1, ... and start
+    phi_k   ~ Dirichlet(eta_k)                eta_k from a Dirichlet process over sparsity levels
+    s_t     ~ row of s_{t-1}                  start for the first word of a sentence
+    w_t     ~ phi of s_t
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Shard, cut, cut_sentences, encode_sentences
+from palaver.errors import CorpusError, ParameterError
+from palaver.fit.loop import Callback, Chain, Fit
+from palaver.fit.progress import Show
+from palaver.fit.schedule import Schedule
+from palaver.models.base.model import RUN_LIMITS, with_options
+from palaver.models.infinite.answers import InfiniteAnswers
+from palaver.models.infinite.labels import Labels, tags_of
+from palaver.models.states.emissions.messages import MessageEmissions
+from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
+from palaver.models.states.tags import Tags
+from palaver.parallel import Arrays, Executor, LocalExecutor
+from palaver.params import Limit, either, nothing, one_of, real, such, unless_learned, whole
+
+#: Limits of the base measure of the sparsity levels, even in their logarithm.
+LEVELS = (1e-4, 1e1)
+#: What the last sample of a chain leaves behind.
+_KEPT = (
+    "alpha", "gamma", "discount", "betas", "etas", "start_counts", "transition_counts",
+    "word_counts",
+)  # fmt: skip
+
+
+class InfiniteHMM(InfiniteAnswers):
+    """Hidden Markov model that finds the number of its states by itself.
+
+    Parameters
+    ----------
+    n_states : int or None
+        None for as many states as the data need; a number gives the finite Bayesian hidden Markov
+        model (Gao & Johnson 2008) with states of equal weight.
+    unit : {"word", "message"}
+        What has a state: every word of a sentence, given the word before; or every message as a
+        whole, given the message that it answers (an infinite block HMM).
+    alpha : float or "learn"
+        Concentration of the transition rows around the weights that all share.
+    gamma : float or "learn"
+        Concentration of the weights: the larger, the more states.
+    discount : float or "learn"
+        Of a Pitman-Yor process in place of the Dirichlet process, below one; 0 is the latter.
+    emission : {"categorical", "gaussian"}
+        Words; or vectors of utterances: ``InfiniteHMM(emission="gaussian")`` is another name for
+        :class:`palaver.GaussianHMM` with ``n_states=None``, takes that model's parameters and
+        learns alpha and gamma. A model that is there already cannot change to it.
+    eta : float or "learn"
+        Sparsity of the states' words; "learn" shares a few levels between the states.
+    first_states : int
+        States that words are put into evenly at the start, all occurrences of a word together.
+    max_states : int
+        Stop with an error beyond so many.
+    hottest : float
+        Temperature of the emissions in the first sweep; it falls to one over the share ``anneal``
+        of the burn-in. The paper begins at 2.5, likelihoods to the power 0.4; in runs shorter than
+        its 9,000 sweeps a little (1.3) does more good than that.
+    anneal : float
+    sampler : {"auto", "beam", "dense"}
+        Slices, or all transitions at once, which a finite number of states allows; "auto" takes
+        slices for infinitely many states.
+    n_sweeps, burn_in, n_samples : int
+        Sweeps in all, before the first sample (default: half), and samples to keep.
+    n_chains : int
+        Chains to run side by side; the best by log joint is the model.
+    max_seconds : float, optional
+        Stop after so long; results then depend on the machine.
+    random_state : int, Generator or None
+    n_jobs : int
+        Threads.
+
+    Attributes
+    ----------
+    n_states_ : int
+        States that there are in the last sample of the best chain, which is the model: states come
+        and go, so that samples have no mean.
+    states_ : array of int16, shape (n_positions,)
+        State of each word (or message) in that sample, in the order of the input.
+    transitions_ : array of float64, shape (n_states_ + 1, n_states_)
+        Probabilities; rows are the source, the last one is the start.
+    class_words_ : array of float64, shape (n_states_, n_words)
+    state_levels_ : array of float64, shape (n_states_,)
+        Sparsity eta of each state.
+    state_tags_ : list of str
+        Tag that each state refines; empty without labels.
+    alpha_, gamma_, discount_ : float
+
+    Examples
+    --------
+    >>> import palaver as pv
+    >>> tagger = pv.InfiniteHMM(n_sweeps=200).fit([["the", "cat", "sat"], ["a", "dog", "ran"]])
+    >>> tagger.states_.shape
+    (6,)
+    """
+
+    name = "infinite-hmm"
+    size_parameter: ClassVar[str] = "n_states"
+    transition_rows: ClassVar = ["start"]
+    transition_kind: ClassVar = "probabilities"
+    rarest_word: ClassVar = 1
+    limits: ClassVar[dict[str, Limit]] = {
+        **RUN_LIMITS,
+        "n_states": either(whole(1, 32_000), nothing()),
+        "unit": one_of("word", "message"),
+        "alpha": either(real(above=0), one_of("learn")),
+        "gamma": either(real(above=0), one_of("learn")),
+        "discount": either(real(0, 0.99), one_of("learn")),
+        "emission": such(
+            "'categorical' here; for vectors take GaussianHMM(n_states=None), on the command line "
+            "`palaver fit gaussian-hmm --set n_states=null`",
+            lambda value: value == "categorical",
+        ),
+        "eta": either(real(above=0), one_of("learn")),
+        "first_states": whole(1, 32_000),
+        "max_states": whole(1, 32_000),
+        "hottest": real(1),
+        "anneal": real(0, 0.9),
+        "sampler": one_of("auto", "beam", "dense"),
+    }
+
+    def __new__(cls, *args: Any, **params: Any) -> Any:
+        """Return a Gaussian HMM without a number of states where that is asked for."""
+        if params.get("emission") == "gaussian":
+            return _gaussian(*args, **params)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        n_states: int | None = None,
+        unit: str = "word",
+        alpha: float | str = "learn",
+        gamma: float | str = "learn",
+        discount: float | str = 0.0,
+        emission: str = "categorical",
+        eta: float | str = "learn",
+        first_states: int = FIRST_STATES,
+        max_states: int = MAX_STATES,
+        hottest: float = 1.0,
+        anneal: float = 0.75,
+        sampler: str = "auto",
+        n_sweeps: int = 1000,
+        burn_in: int | None = None,
+        n_samples: int = 10,
+        n_chains: int = 1,
+        max_seconds: float | None = None,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.n_states = n_states
+        self.unit = unit
+        self.alpha = alpha
+        self.gamma = gamma
+        self.discount = discount
+        self.emission = emission
+        self.eta = eta
+        self.first_states = first_states
+        self.max_states = max_states
+        self.hottest = hottest
+        self.anneal = anneal
+        self.sampler = sampler
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.n_chains = n_chains
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # fitting
+
+    @with_options
+    def fit(
+        self,
+        X: Corpus | Encoded | Sequence[Sequence[str]] | ArrayLike,
+        lengths: ArrayLike | None = None,
+        *,
+        labels: Labels | None = None,
+        folder: str | Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callback] = (),
+        show_progress: Show = "auto",
+    ) -> Self:
+        """Learn the states of sentences.
+
+        Parameters
+        ----------
+        X : Corpus, Encoded, list of lists of words, or array of int
+            Each message of a corpus is a sentence. All words are kept, however rare. Numbers of
+            words go with ``lengths``.
+        lengths : array of int, optional
+            Of the sentences, if X are numbers.
+        labels : optional
+            What is known of some words' tags; states then refine the tags. The name of a column of
+            the corpus with tags (lists of them, one a word; nulls are free), such lists themselves,
+            or a dictionary from words to a tag or several tags, other words being free.
+        {options}
+        """
+        self.check_params()
+        if self.sampler == "dense" and self.n_states is None:
+            raise ParameterError(
+                "InfiniteHMM: sampler 'dense' needs a number of states, n_states; infinitely many "
+                "need sampler 'beam'"
+            )
+        data = encode_sentences(X, lengths)
+        self._tags = Tags.none()
+        if labels is not None:
+            corpus = X if isinstance(X, Corpus) else None
+            self._tags = tags_of(labels, data, corpus, self.unit)
+            if self.n_states is not None and self.n_states < self._tags.n_tags:
+                raise ParameterError(
+                    f"InfiniteHMM: {self._tags.n_tags} tags need at least as many states, "
+                    f"n_states is {self.n_states}"
+                )
+        self._executor = executor or LocalExecutor(self.n_jobs)
+        return self._fit(
+            data,
+            folder=folder,
+            checkpoint_seconds=checkpoint_seconds,
+            executor=self._executor,
+            callbacks=callbacks,
+            show_progress=show_progress,
+        )
+
+    def check_data(self, encoded: Any) -> None:
+        """Refuse sentences from which nothing can be learned."""
+        super().check_data(encoded)
+        if len(encoded.tokens) and encoded.tokens.min() < 0:
+            raise CorpusError(f"{type(self).__name__}: the sentences hold unknown words; encode "
+                              "them without a vocabulary to learn from them")  # fmt: skip
+
+    def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
+        found, tags = super()._reads(data), self._tags
+        return {**found, "labels": (tags.names, tags.groups, tags.sets)} if tags.n_tags else found
+
+    @property
+    def transition_steps(self) -> str:  # type: ignore[override]
+        """Where a transition leads: to the next word, or to replies."""
+        return "words" if self.unit == "word" else "replies"
+
+    @property
+    def share_of(self) -> str:  # type: ignore[override]
+        """What has a state: words, or messages."""
+        return f"{self.unit}s"
+
+    def _sampler(self, data: Any) -> str:
+        if self.sampler != "auto":
+            return str(self.sampler)
+        return "beam" if self.n_states is None else "dense"
+
+    def _schedule(self) -> Schedule:
+        return replace(super()._schedule(), anneal=self.anneal, hottest=self.hottest)
+
+    def _engine(self, data: Encoded) -> InfiniteEngine:
+        low, high = LEVELS if self.eta == "learn" else (float(self.eta), float(self.eta))
+        kind = WordEmissions if self.unit == "word" else MessageEmissions
+        return InfiniteEngine(
+            kind(len(data.vocabulary), low, high), self.n_states,
+            unless_learned(self.alpha), unless_learned(self.gamma), unless_learned(self.discount),
+            self.first_states, self.max_states, self._sampler(data) == "dense", self._tags,
+        )  # fmt: skip
+
+    def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
+        return cut_sentences(data) if self.unit == "word" else cut(data)
+
+    def _estimates_of(self, chain: Chain) -> Arrays:
+        return {name: chain.shared.arrays[name] for name in _KEPT}
+
+    def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
+        relabel = fit.chains[fit.best].shared.arrays["relabel"]
+        places = sorted(place for place in self._executor.states() if place[0] == fit.best)
+        parts = [self._executor.states()[place]["states"] for place in places]
+        self.states_ = np.empty(sum(map(len, parts)), np.int16)
+        for part, last in zip(parts, np.cumsum([len(part) for part in parts]), strict=True):
+            self.states_[last - len(part) : last] = relabel[part]  # of all tokens: no second copy
+        arrays = fit.chains[fit.best].shared.arrays
+        self.state_tags_ = [self._tags.names[i] for i in arrays.get("state_tags", ())]
+        del self._executor
+        super()._learn(fit, schedule, data, seed)
+
+    def _set_estimates(self) -> None:
+        best = self.chains_[self.best_chain_]
+        betas, etas = best["betas"][:-1], best["etas"]
+        self.alpha_, self.gamma_ = float(best["alpha"]), float(best["gamma"])
+        self.discount_ = float(best["discount"])
+        self.n_states_ = len(betas)
+        counts = np.vstack((best["transition_counts"], best["start_counts"]))
+        rows = counts + self.alpha_ * betas
+        self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
+        words = best["word_counts"].T + etas[:, None]
+        self.class_words_ = words / words.sum(axis=1, keepdims=True)
+        self.class_shares_ = counts.sum(axis=0) / counts.sum()
+        self.state_levels_ = etas
+
+    # keeping
+
+    def _facts(self) -> dict[str, Any]:
+        levels = len(np.unique(self.state_levels_))
+        return {"states": self.n_states_, "levels": levels}
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        names = np.array(self.state_tags_, dtype=np.str_)
+        return {"states": self.states_, "state_tags": np.char.encode(names, "utf-8")}
+
+    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.states_ = arrays["states"]
+        self.state_tags_ = np.char.decode(arrays["state_tags"], "utf-8").tolist()
+
+
+# `__new__` takes anything, but the parameters are those of the constructor
+_parameters = list(inspect.signature(InfiniteHMM.__init__).parameters.values())[1:]
+setattr(InfiniteHMM, "__signature__", inspect.Signature(_parameters))  # noqa: B010
+
+
+def _gaussian(n_states: int | None = None, **params: Any) -> Any:
+    """Return the model of vectors that the parameters describe."""
+    from palaver.models.registry import model_class
+
+    kind: Any = model_class("gaussian-hmm")
+    known = kind._parameter_names()
+    other = {name for name in params if name not in known} - {"emission", "gamma"}
+    fixed = {name for name in ("alpha", "gamma") if params.get(name, "learn") != "learn"}
+    if other or fixed:
+        raise ParameterError(
+            f"InfiniteHMM: {min(other or fixed)} does not go with emission 'gaussian'"
+        )
+    kept = {name: value for name, value in params.items() if name in known and name != "alpha"}
+    return kind(n_states=n_states, **kept)

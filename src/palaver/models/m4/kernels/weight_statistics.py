@@ -1,0 +1,230 @@
+"""Transition weights of the general M4: their statistics, and the step for Dirichlet transitions.
+
+``weights`` is float64 (K + F, K), rows are the source: each class, then start, bias and further
+features. With scores ``s = x . weights`` of a message (:mod:`palaver.models.m4.kernels.replies`,
+equation 1), ``a = exp(s)``, ``A = sum(a)``, class counts ``m`` and ``M = sum(m)``::
+
+    softmax    objective  m . s - M log A          d/ds_j  m_j - M a_j / A                   (1)
+               curvature  sum M x x'
+    dirichlet  objective  sum_j log a_j^(m_j) - log A^(M)     (rising factorials)            (2)
+               d/ds_j     c_j - B a_j,   c_j = a_j (psi(a_j + m_j) - psi(a_j)),
+                                         B   = psi(A + M) - psi(A)
+               curvature  sum B a_j x x', one for each target class j
+
+The curvature of (2) is that of a bound. ``log a^(m)`` lies above its tangent in ``log a`` and
+``-log A^(M)`` above its tangent in ``A`` (Minka 2003), so (2) lies above a Poisson regression
+``sum_j c_j s_j - B exp(s_j)``, touches it at the weights at hand, and has its gradient there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from palaver.kernels.plain import highest_of
+from palaver.kernels.special import digamma
+from palaver.models.m4.kernels.replies import link_replies, log_rising
+from palaver.models.m4.kernels.weights import dirichlet_precision
+
+FloatArray = NDArray[np.float64]
+
+#: No score may grow by more in one step: within it ``exp`` stays below a parabola.
+_LARGEST_GROWTH = 1.0
+_PARABOLA = 2.0 * (math.exp(_LARGEST_GROWTH) - 1.0 - _LARGEST_GROWTH) / _LARGEST_GROWTH**2
+
+
+@njit(cache=True)
+def _digamma_rise(start, n):  # type: ignore[no-untyped-def]
+    """Return ``digamma(start + n) - digamma(start)``."""
+    if n > 32:
+        return digamma(start + n) - digamma(start)
+    result = 0.0
+    for m in range(n):
+        result += 1.0 / (start + m)
+    return result
+
+
+@njit(cache=True)
+def _count_units(message, unit_offsets, unit_classes, counts):  # type: ignore[no-untyped-def]
+    """Set ``counts`` (K,) to the class-bearing units of a message; return how many there are."""
+    counts[:] = 0.0
+    n_units = 0
+    for u in range(unit_offsets[message], unit_offsets[message + 1]):
+        if unit_classes[u] < counts.shape[0]:
+            counts[unit_classes[u]] += 1.0
+            n_units += 1
+    return n_units
+
+
+@njit(cache=True, error_model="numpy")
+def _open_scores(is_dirichlet, features, weights, scores, masses):  # type: ignore[no-untyped-def]
+    """Set ``scores`` (K,) of these features and ``masses`` (K,), their ``exp``; return its sum.
+
+    Softmax: the highest score is taken off first. O(K^2).
+    """
+    n_features, n_classes = weights.shape
+    scores[:] = 0.0
+    for f in range(n_features):
+        if features[f] != 0.0:
+            for j in range(n_classes):
+                scores[j] += features[f] * weights[f, j]
+    if not is_dirichlet:
+        scores -= highest_of(scores)
+    total = 0.0
+    for j in range(n_classes):
+        masses[j] = math.exp(scores[j])
+        total += masses[j]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _add_message(  # type: ignore[no-untyped-def]
+    is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
+):
+    """Add the derivatives and curvatures of a message to ``slopes`` (K,), ``curves`` (K or 1,).
+
+    Returns its objective. scores, masses: (K,), total: IN, of :func:`_open_scores`. O(K).
+    """
+    n_classes = counts.shape[0]
+    if not is_dirichlet:
+        result = -n_units * math.log(total)
+        share = n_units / total
+        for j in range(n_classes):
+            result += counts[j] * scores[j]
+            slopes[j] += counts[j] - share * masses[j]
+        curves[0] += n_units
+        return result
+    growth = _digamma_rise(total, n_units)
+    result = -log_rising(total, n_units)
+    for j in range(n_classes):
+        slopes[j] -= growth * masses[j]
+        curves[j] += growth * masses[j]
+        if counts[j] > 0.0:
+            slopes[j] += masses[j] * _digamma_rise(masses[j], int(counts[j]))
+            result += log_rising(masses[j], int(counts[j]))
+    return result
+
+
+@njit(cache=True)
+def _add_outer(features, slopes, curves, gradient, curvature):  # type: ignore[no-untyped-def]
+    """Add ``features`` times slopes and curves to gradient and curvature; empty these two."""
+    n_features = features.shape[0]
+    for f in range(n_features):
+        if features[f] == 0.0:
+            continue
+        for j in range(slopes.shape[0]):
+            gradient[f, j] += features[f] * slopes[j]
+        for g in range(f + 1):
+            product = features[f] * features[g]
+            if product != 0.0:
+                for j in range(curves.shape[0]):
+                    curvature[f, g, j] += product * curves[j]
+    slopes[:] = 0.0
+    curves[:] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def general_weight_statistics(  # type: ignore[no-untyped-def]
+    is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes,
+    weights,
+):  # fmt: skip
+    """Return objective, gradient and curvature of a shard.
+
+    Parameters
+    ----------
+    is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes
+        As in :func:`palaver.models.m4.kernels.sweep.sweep_general`. IN
+    weights : array of float64, shape (K + F, K). IN
+
+    Returns
+    -------
+    objective : float
+    gradient : array of float64, shape (K + F, K)
+    curvature : array of float64, shape (K + F, K + F, K) with Dirichlet transitions, else
+        (K + F, K + F, 1)
+
+    Messages of one base without parents, or with one and the same, share their features:
+    O(n_units), O(K) for each message and O(K^2) or O(K^3) for each message with replies.
+    """
+    n_features, n_classes = weights.shape
+    n_messages = base_index.shape[0]
+    gradient = np.zeros((n_features, n_classes))
+    curvature = np.zeros((n_features, n_features, n_classes if is_dirichlet else 1))
+    slopes, curves = np.zeros(n_classes), np.zeros(curvature.shape[2])
+    features = np.zeros(n_features)
+    scores, masses, total = np.empty(n_classes), np.empty(n_classes), 0.0
+    counts, histogram = np.empty(n_classes), np.empty(n_classes)
+    child_offsets, child_list = link_replies(parent_offsets, parent_list)
+    objective = 0.0
+    for parent in range(-1, n_messages):  # first those with no parent or several
+        if parent < 0:
+            first, last = 0, n_messages
+        else:
+            first, last = child_offsets[parent], child_offsets[parent + 1]
+            if first == last:
+                continue
+            n_units = _count_units(parent, unit_offsets, unit_classes, histogram)
+            for k in range(n_classes):
+                features[k] = histogram[k] / max(n_units, 1)
+        open_base = -1
+        for i in range(first, last):
+            message = i if parent < 0 else child_list[i]
+            n_parents = parent_offsets[message + 1] - parent_offsets[message]
+            if (n_parents == 1) != (parent >= 0):
+                continue
+            n_units = _count_units(message, unit_offsets, unit_classes, counts)
+            if n_units == 0:
+                continue
+            if n_parents > 1 or base_index[message] != open_base:
+                _add_outer(features, slopes, curves, gradient, curvature)
+                features[n_classes:] = designs[base_index[message]]
+                if parent < 0:
+                    features[:n_classes] = 0.0
+                    for p in range(parent_offsets[message], parent_offsets[message + 1]):
+                        n_own = _count_units(parent_list[p], unit_offsets, unit_classes, histogram)
+                        for k in range(n_classes):
+                            features[k] += histogram[k] / (max(n_own, 1) * n_parents)
+                total = _open_scores(is_dirichlet, features, weights, scores, masses)
+                # a message with several parents shares its features with no other
+                open_base = base_index[message] if n_parents < 2 else -1
+            objective += _add_message(
+                is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
+            )
+        _add_outer(features, slopes, curves, gradient, curvature)
+    for f in range(n_features):
+        for g in range(f):
+            curvature[g, f] = curvature[f, g]
+    return objective, gradient, curvature
+
+
+def dirichlet_step(
+    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, variance: float
+) -> FloatArray:
+    """Return weights after a step that never lowers the log posterior of Dirichlet transitions.
+
+    For each target class it maximises a parabola below the Poisson bound, which holds as long as
+    no score grows by more than one; longer steps are shortened, and the parabola is concave.
+    Features other than the bias must be within 0 and 1, the parents' histograms sum to one at
+    most.
+
+    Parameters
+    ----------
+    weights, gradient : arrays of float64, shape (K + F, K)
+        Rows of start and bias come first of the F.
+    curvature : array of float64, shape (K + F, K + F, K)
+    variance : float
+        Of the normal prior.
+    """
+    n_classes = weights.shape[1]
+    ascent = (gradient - weights / variance).T[:, :, None]
+    precision = dirichlet_precision(curvature, variance, _PARABOLA)
+    step = np.linalg.solve(precision, ascent)[:, :, 0].T
+    rises = np.maximum(step, 0.0)
+    growth = rises[:n_classes].max(axis=0) + rises[n_classes:].sum(axis=0)
+    growth += np.minimum(step[n_classes + 1], 0.0)  # the bias is always there
+    return np.asarray(
+        weights + step * np.minimum(1.0, _LARGEST_GROWTH / np.maximum(growth, 1e-300))
+    )

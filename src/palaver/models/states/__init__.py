@@ -1,0 +1,1 @@
+"""What the models of hidden states share: the infinite HMM, the Gaussian HMM."""

@@ -1,0 +1,47 @@
+"""States that emit all words of a message at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.encode.shards import Shard
+from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.states.kernels import levels
+from palaver.models.states.kernels.beam_trees import message_log_densities
+from palaver.parallel import Arrays
+
+
+class MessageEmissions(WordEmissions):
+    """All words of a message at once: a position is a message."""
+
+    def first(self, arrays: Arrays, shard: Shard) -> None:
+        """Return nothing: messages start evenly."""
+
+    def count(self, shard: Shard, states: NDArray[np.int16], n_states: int) -> Arrays:
+        """Count words by the state of their message."""
+        counts = np.zeros((self.n_words, n_states), np.int32)
+        of_tokens = np.repeat(states, np.diff(shard.message_offsets))
+        levels.count_words(shard.tokens, of_tokens, counts)
+        return {"word_counts": counts}
+
+    def _kept(
+        self,
+        weights: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        emissions: NDArray[np.float32],
+    ) -> Arrays:
+        return {"log_words": weights, "scales": scales}
+
+    def log_densities(
+        self, arrays: Arrays, shard: Shard, n_known: int, new: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the log probability of each message's words in each state, powered."""
+        words = arrays["log_words"]
+        if len(new):
+            words = np.hstack((words, self._new_words(arrays, n_known, new)))
+        logs = np.empty((shard.n_messages, words.shape[1]))
+        message_log_densities(
+            shard.tokens, shard.message_offsets, words, float(arrays["power"]), logs
+        )
+        return logs

@@ -1,0 +1,100 @@
+"""States that emit vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver import rng
+from palaver.encode.shards import VectorShard
+from palaver.kernels import gaussian
+from palaver.models.states.emissions import Axes, Run, Table
+from palaver.models.states.emissions.gaussian import GaussianEmissions, k_means, nearest
+from palaver.parallel import Arrays
+
+
+@dataclass
+class VectorEmissions:
+    """One vector a position, from a Gaussian distribution.
+
+    Attributes
+    ----------
+    prior : GaussianEmissions
+    sketch : array of float64, shape (n, M)
+        Vectors on which the first states are found by k-means; none for random ones.
+    """
+
+    prior: GaussianEmissions
+    sketch: NDArray[np.float64]
+    axes: Axes = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        squares = () if self.prior.covariance == "tied" else (0,)
+        self.axes = {"state_counts": (0,), "state_sums": (0,), "state_squares": squares}
+
+    def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
+        """Find the centres of the first states."""
+        return {"centres": k_means(self.sketch, n_states, generator)} if len(self.sketch) else {}
+
+    def first(self, arrays: Arrays, shard: VectorShard) -> NDArray[Any] | None:
+        """Return the state of the nearest centre."""
+        return nearest(shard.vectors, arrays["centres"]) if "centres" in arrays else None
+
+    def count(self, shard: VectorShard, states: NDArray[np.int16], n_states: int) -> Arrays:
+        """Add up vectors and their squares by state."""
+        found = gaussian.statistics(self.prior.kind, shard.vectors, states, shard.offsets, n_states)
+        return {name: found[name] for name in self.axes}
+
+    def grown(self, arrays: Arrays, n_states: int) -> Arrays:
+        """Return nothing: the next draw depends on the statistics alone."""
+        return {}
+
+    def draw(
+        self, arrays: Arrays, statistics: Arrays, power: float, generator: np.random.Generator,
+        run: Run,
+    ) -> tuple[Arrays, dict[str, float]]:  # fmt: skip
+        """Draw means and covariances."""
+        drawn = self.prior.draw(statistics, generator)
+        log_emissions = self.prior.log_marginal(statistics)
+        return {**drawn, "power": np.array(power)}, {"log_emissions": log_emissions}
+
+    def _with_new(self, arrays: Arrays, n_known: int, n_new: int) -> Arrays:
+        """Return the parameters with those of new states, from their prior, at the end."""
+        drawn = [arrays]
+        size = self.prior.size
+        for number in range(n_known, n_known + n_new):
+            generator = rng.generator(int(arrays["stick_key"][0]), "new state", 0, 0, number)
+            drawn.append(self._draw_new(arrays, size, generator))
+        names = ("means", "log_scales") + (() if self._tied else ("factors",))
+        grown = {name: np.concatenate([part[name] for part in drawn]) for name in names}
+        return {**arrays, **grown}
+
+    @property
+    def _tied(self) -> bool:
+        return self.prior.covariance == "tied"
+
+    def _draw_new(self, arrays: Arrays, size: int, generator: np.random.Generator) -> Arrays:
+        """Draw one state; with a tied covariance, its mean given the covariance there is."""
+        if self._tied:
+            factor = arrays["factors"]
+            noise = np.linalg.solve(factor.T, generator.standard_normal(size))
+            mean = self.prior.mean + noise / np.sqrt(self.prior.strength)
+            return {"means": mean[None], "log_scales": arrays["log_scales"][:1]}
+        shape = (1, size) if self.prior.covariance == "diag" else (1, size, size)
+        nothing = {"state_counts": np.zeros(1, np.int64), "state_sums": np.zeros((1, size)),
+                   "state_squares": np.zeros(shape)}  # fmt: skip
+        return self.prior.draw(nothing, generator)
+
+    def table(
+        self, arrays: Arrays, shard: VectorShard, n_known: int, new: NDArray[np.bool_]
+    ) -> Table:
+        """Return the densities of each vector against its largest."""
+        parameters = self._with_new(arrays, n_known, len(new)) if len(new) else arrays
+        logs = self.prior.log_densities(shard.vectors, parameters) * float(arrays["power"])
+        logs -= logs.max(axis=1, keepdims=True)
+        emissions = np.exp(np.maximum(logs, -600.0))
+        nothing = np.zeros((len(logs), 0))
+        return Table(np.arange(len(logs)), emissions, nothing, emissions.sum(axis=1))

@@ -1,0 +1,146 @@
+"""States that emit words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.encode.shards import Shard
+from palaver.kernels.word_weights import word_slices
+from palaver.models.states.emissions import Axes, Run, Table
+from palaver.models.states.kernels import levels
+from palaver.parallel import Arrays
+
+_FIRST_LEVEL = 0.1
+
+
+def _keys(arrays: Arrays) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the keys of new states' levels and of their words."""
+    words = arrays["stick_key"] ^ np.uint64(0x5851F42D4C957F2D)
+    return words[::-1].copy(), words
+
+
+@dataclass
+class WordEmissions:
+    """One word a position; each state's words are Dirichlet with a level that states share.
+
+    Attributes
+    ----------
+    n_words : int
+    low, high : float
+        Limits of the levels; equal ones fix the level of all states.
+    """
+
+    n_words: int
+    low: float
+    high: float
+    axes: Axes = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.axes = {"word_counts": (1,)}
+
+    def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
+        """Give all states one level, and every word of the vocabulary a state to start in."""
+        first = min(max(_FIRST_LEVEL, self.low), self.high)
+        places = generator.integers(n_states, size=self.n_words, dtype=np.int16)
+        return {"etas": np.full(n_states, first), "places": places}
+
+    def first(self, arrays: Arrays, shard: Shard) -> NDArray[Any] | None:
+        """Return the state of each word: all its occurrences start together.
+
+        The paper draws each by itself, after which no state knows a word from another; the chain
+        is far longer on its way from there (docs/results/infinite_hmm.md).
+        """
+        return np.asarray(arrays["places"][shard.tokens])
+
+    def count(self, shard: Shard, states: NDArray[np.int16], n_states: int) -> Arrays:
+        """Count words by state."""
+        counts = np.zeros((self.n_words, n_states), np.int32)
+        levels.count_words(shard.tokens, states, counts)
+        return {"word_counts": counts}
+
+    def grown(self, arrays: Arrays, n_states: int) -> Arrays:
+        """Return the levels, those of new states as they were drawn for the sweep."""
+        etas = arrays["etas"]
+        n_new = n_states - len(etas)
+        key = _keys(arrays)[0] if n_new else np.zeros(2, np.uint64)
+        return {"etas": levels.extend_levels(etas, n_new, self.low, self.high, key)}
+
+    def draw(
+        self, arrays: Arrays, statistics: Arrays, power: float, generator: np.random.Generator,
+        run: Run,
+    ) -> tuple[Arrays, dict[str, float]]:  # fmt: skip
+        """Resample the levels with words integrated out, then draw the words."""
+        counts, etas = statistics["word_counts"], arrays["etas"].copy()
+        keys = generator.integers(2**64, size=(2, 2), dtype=np.uint64)
+        values, occurrences, offsets = levels.count_shapes(counts)
+        if self.low < self.high:
+            levels.resample_levels(
+                values, occurrences, offsets, self.n_words, self.low, self.high, keys[0], etas
+            )
+        drawn = self._draw_words(counts, etas, power, keys[1], run)
+        log_emissions = 0.0
+        for k, eta in enumerate(etas):
+            part = slice(offsets[k], offsets[k + 1])
+            log_emissions += levels.log_words(values[part], occurrences[part], eta, self.n_words)
+        info = {"log_emissions": log_emissions, "levels": float(len(np.unique(etas)))}
+        return {"etas": etas, "power": np.array(power), **drawn}, info
+
+    def _draw_words(
+        self, counts: NDArray[np.int32], etas: NDArray[np.float64], power: float,
+        key: NDArray[np.uint64], run: Run,
+    ) -> Arrays:  # fmt: skip
+        """Draw the words of all states, in slices of the words that may run side by side."""
+        weights = np.empty(counts.shape)
+        emissions = np.empty(counts.shape, np.float32)
+        scales = np.empty(len(counts))
+        slices = word_slices(len(counts))
+
+        def draw(part: slice) -> NDArray[np.float64]:
+            found: NDArray[np.float64] = levels.draw_log_weights(
+                key, part.start, counts[part], etas, weights[part]
+            )
+            return found
+
+        sums = np.logaddexp.reduce(list(run(draw, slices)), axis=0)
+
+        def scale(part: slice) -> None:
+            levels.scale_weights(weights[part], sums, power, scales[part], emissions[part])
+
+        for _ in run(scale, slices):
+            pass
+        return self._kept(weights, scales, emissions)
+
+    def _kept(
+        self,
+        weights: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        emissions: NDArray[np.float32],
+    ) -> Arrays:
+        """Return what sweeps need of the draw."""
+        ceilings = emissions.sum(axis=1, dtype=np.float64)
+        return {"emissions": emissions, "scales": scales, "ceilings": ceilings}
+
+    def _new_words(self, arrays: Arrays, n_known: int, new: NDArray[np.bool_]) -> Any:
+        """Return log word probabilities of new states, (W, n_new); zeros where out of reach."""
+        weights = np.zeros((self.n_words, len(new)))
+        numbers = np.flatnonzero(new)
+        if len(numbers):
+            drawn = np.empty((self.n_words, len(numbers)))
+            etas = self.grown(arrays, n_known + len(new))["etas"][n_known + numbers]
+            key = _keys(arrays)[1]
+            levels.draw_new_words(etas, n_known + numbers, key, self.n_words, drawn)
+            weights[:, numbers] = drawn
+        return weights
+
+    def table(self, arrays: Arrays, shard: Shard, n_known: int, new: NDArray[np.bool_]) -> Table:
+        """Return the table of words, and what new states add to it."""
+        extra, ceilings = np.zeros((self.n_words, len(new)), np.float32), arrays["ceilings"]
+        if new.any():
+            logs = self._new_words(arrays, n_known, new) - arrays["scales"][:, None]
+            extra = np.exp(np.clip(float(arrays["power"]) * logs, -85, 85)).astype(np.float32)
+            ceilings = ceilings + extra.sum(axis=1, dtype=np.float64)
+        return Table(shard.tokens, arrays["emissions"], extra, ceilings)

@@ -1,0 +1,1 @@
+"""Taggers: models that learn the labels people gave."""

@@ -1,0 +1,208 @@
+"""The word model of a hidden backoff tagger: words given words before, state, tag and factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.errors import ParameterError
+from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_graph
+from palaver.language.backoff import path_weights, previous_words
+from palaver.language.keys import Keys
+from palaver.language.words import word_parents
+from palaver.models.taggers.hidden_backoff.layout import StateLayout
+from palaver.models.taggers.sentences import Sentences
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Types:
+    """Different observed events, and which one every token is.
+
+    Attributes
+    ----------
+    of_tokens : array of int32, shape (n_tokens,)
+    tags : array of int64, shape (n_types,)
+        -1 throughout if tags are not observed.
+    words : array of int64, shape (n_types,)
+    observed : list of array of int64, each of shape (n_types,)
+        The words before, then the factors; -1 where one does not exist.
+    """
+
+    of_tokens: NDArray[np.int32]
+    tags: Numbers
+    words: Numbers
+    observed: list[Numbers]
+
+
+@dataclass(frozen=True)
+class WordModel:
+    """How words depend on their parents; the probabilities themselves are :class:`Tables`.
+
+    Attributes
+    ----------
+    layout : StateLayout
+    n_words : int
+    order : int
+    factor_sizes : dict of str to int
+    backoff : str
+        The graph's text; "auto" drops the state, then the tag, then factors and words.
+    continuation : bool or str
+    smoothing : Smoothing
+    """
+
+    layout: StateLayout
+    n_words: int
+    order: int
+    factor_sizes: dict[str, int]
+    backoff: str
+    continuation: bool | str
+    smoothing: Smoothing
+
+    def weighted(self, weights: Mapping[str, float]) -> WordModel:
+        """Return the model with weights of the paths; that of a state that no tag has says nothing.
+
+        Raises
+        ------
+        ParameterError
+            A weight is not a positive number, or there is no such parent.
+        """
+        given = {n: weight for n, weight in weights.items() if n != "state" or self.has_states}
+        own = path_weights(self.parents, given)
+        return replace(self, smoothing=replace(self.smoothing, weights=own))
+
+    @property
+    def has_states(self) -> bool:
+        """Whether anything is hidden."""
+        return self.layout.most > 1
+
+    @property
+    def parents(self) -> list[str]:
+        """Names of all parents of a word."""
+        hidden = ["state", "tag"] if self.has_states else ["tag"]
+        return [*word_parents(self.order), *hidden, *self.factor_sizes]
+
+    @property
+    def graph(self) -> Graph:
+        """The backoff graph; a state that no tag has is left out of its text."""
+        text = self.backoff
+        if text == "auto":
+            words = word_parents(self.order)
+            text = ">".join([*self.factor_sizes, *words[:0:-1], "state", "tag", *words[:1]])
+        if not self.has_states:
+            steps = (
+                [n for n in step.split("+") if n.strip() != "state"] for step in text.split(">")
+            )
+            text = ">".join("+".join(step) for step in steps if step)
+        return parse_graph(text, self.parents)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of values of each parent."""
+        hidden = [self.layout.n_word_tags]
+        if self.has_states:
+            hidden = [self.layout.most, *hidden]
+        return [self.n_words + 1] * (self.order - 1) + hidden + list(self.factor_sizes.values())
+
+    @property
+    def empty(self) -> Tables:
+        """Tables without probabilities."""
+        smoothing = self.smoothing
+        return Tables(self.graph, self.sizes, self.n_words, smoothing.combine, smoothing.weights)
+
+    def types(self, sentences: Sentences, *, with_tags: bool) -> Types:
+        """Find the different events of sentences."""
+        tokens = sentences.tokens.astype(np.int64)
+        offsets = sentences.message_offsets - sentences.message_offsets[0]
+        observed = [
+            previous_words(tokens, offsets, distance, self.n_words)
+            for distance in range(1, self.order)
+        ]
+        observed += [sentences.factors[name].astype(np.int64) for name in self.factor_sizes]
+        tags = (
+            np.repeat(sentences.tags, np.diff(offsets)) if with_tags else np.full_like(tokens, -1)
+        )
+        sizes = [self.n_words + 1] * (self.order - 1) + list(self.factor_sizes.values())
+        keys, numbers = Keys.number(
+            [tags + 1, tokens, *(column + 1 for column in observed)],
+            [len(self.layout.n_states) + 1, self.n_words, *(size + 1 for size in sizes)],
+        )
+        found_tags, words, *columns = keys.columns()
+        return Types(numbers.astype(np.int32), found_tags - 1, words, [c - 1 for c in columns])
+
+    def _parents(self, observed: Sequence[Numbers], units: Numbers) -> list[Numbers]:
+        """Return the columns of all parents of events in given units."""
+        hidden = [self.layout.word_tags[units]]
+        if self.has_states:
+            hidden = [self.layout.word_states[units], *hidden]
+        return [*observed[: self.order - 1], *hidden, *observed[self.order - 1 :]]
+
+    def train(self, words: Numbers, observed: list[Numbers], units: Numbers,
+              counts: Numbers) -> Tables:  # fmt: skip
+        """Estimate the probabilities from events with their units.
+
+        Parameters
+        ----------
+        words, units, counts : array of int64, shape (n_events,)
+        observed : list of array of int64, each of shape (n_events,)
+        """
+        events = Events(words, self._parents(observed, units), counts)
+        types = [self._counts_types(name) for name in self.parents]
+        sizes = self.sizes
+        return estimate(
+            events.unique(sizes, self.n_words), self.graph, sizes, self.n_words, types,
+            self.smoothing,
+        )  # fmt: skip
+
+    def _counts_types(self, name: str) -> bool:
+        if self.continuation == "words":
+            return name.startswith("word") and name not in self.factor_sizes
+        return bool(self.continuation)
+
+    def emissions(self, tables: Sequence[Tables], types: Types) -> Floats:
+        """Return the probability of each type in each state of its own tag.
+
+        Returns
+        -------
+        array of float64, shape (n_types, most states)
+        """
+        sizes = np.array(self.layout.n_states)[types.tags]
+        found = np.zeros((len(types.words), self.layout.most))
+        for state in range(self.layout.most):
+            rows = np.flatnonzero(sizes > state)
+            units = self.layout.units[types.tags[rows]] + state
+            found[rows, state] = self._mean(tables, types, rows, units)
+        return found
+
+    def all_emissions(self, tables: Sequence[Tables], types: Types) -> Floats:
+        """Return the probability of each type in each unit, (n_types, n_units)."""
+        found = np.empty((len(types.words), self.layout.n_units))
+        known: dict[tuple[int, int], int] = {}
+        rows = np.arange(len(types.words))
+        for unit in range(self.layout.n_units):
+            words = (int(self.layout.word_tags[unit]), int(self.layout.word_states[unit]))
+            if words in known:  # tied
+                found[:, unit] = found[:, known[words]]
+                continue
+            known[words] = unit
+            found[:, unit] = self._mean(tables, types, rows, np.full(len(rows), unit))
+        return found
+
+    def _mean(self, tables: Sequence[Tables], types: Types, rows: Numbers,
+              units: Numbers) -> Floats:  # fmt: skip
+        """Return probabilities, averaged over several word models."""
+        parents = self._parents([column[rows] for column in types.observed], units)
+        parts = [table.probability(types.words[rows], parents) for table in tables]
+        return np.asarray(sum(parts) / len(parts))
+
+
+def check_backoff(text: Any) -> None:
+    """Refuse what cannot be a graph, before any data are read."""
+    if not isinstance(text, str) or not text:
+        raise ParameterError(f"backoff must be a graph such as 'state>tag>word', got {text!r}")

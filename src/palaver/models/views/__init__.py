@@ -1,0 +1,1 @@
+"""Plain functions of a fitted model: tables, pictures, held-out words, simulation."""

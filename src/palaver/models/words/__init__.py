@@ -1,0 +1,1 @@
+"""What the models of words in messages share: M4, the block HMM, LDA."""

@@ -1,0 +1,257 @@
+"""Models over the words of messages: classes of words, a background, threads to simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.encode import Encoded, Shard, cut
+from palaver.fit.fold import fold_in
+from palaver.fit.loop import Callback
+from palaver.fit.progress import Show
+from palaver.models.base.model import RUN_LIMITS, Model, with_options
+from palaver.models.views.heldout import HeldOut
+from palaver.models.views.words import FOLD_SWEEPS
+from palaver.parallel import Arrays, Executor
+from palaver.params import Limit, either, flag, one_of, real, whole
+
+if TYPE_CHECKING:
+    from palaver.models.views.simulate import Layout, Shape
+    from palaver.models.words.engine import ThreadEngine
+
+#: Tokens up to which the collapsed sampler, which mixes better on one core, is chosen.
+COLLAPSED_TOKENS = 1_000_000
+FOLD_BURN_IN = 20
+
+#: Parameters that every thread model has.
+COMMON_LIMITS: dict[str, Limit] = {
+    **RUN_LIMITS,
+    "n_classes": whole(1, 32_000),
+    "background": either(flag(), one_of("message")),
+    "omega": either(real(above=0), one_of("sample")),
+    "switch_prior": real(above=0),
+    "sampler": one_of("auto", "collapsed", "parallel"),
+}
+
+
+class ThreadModel(HeldOut, Model):
+    """A model of threads whose classes are distributions of words.
+
+    Subclasses make an engine (:meth:`_make_engine`) and may add what they can say beyond
+    the common.
+
+    Attributes
+    ----------
+    background_words_ : array of float64, shape (n_words,)
+    class_probability_ : float
+        Share of the tokens that bear a class.
+    omega_ : float
+    """
+
+    def _make_engine(self, n_words: int, sampler: str) -> ThreadEngine:
+        raise NotImplementedError
+
+    def _engine_arguments(self, n_words: int, sampler: str) -> tuple[Any, ...]:
+        """Return the arguments that every :class:`ThreadEngine` takes."""
+        params = self.get_params()
+        switch = {False: "off", True: "corpus"}.get(params["background"], "message")
+        omega = None if params["omega"] == "sample" else float(params["omega"])
+        prior = np.full(2, float(params["switch_prior"]))
+        collapsed = sampler != "parallel"
+        return n_words, params["n_classes"], switch, prior, omega, collapsed
+
+    def _sampler(self, encoded: Encoded) -> str:
+        """Return the sampler that ``"auto"`` stands for; depends on the data alone."""
+        chosen: str = getattr(self, "sampler")  # noqa: B009
+        if chosen != "auto":
+            return chosen
+        return "collapsed" if encoded.n_tokens <= COLLAPSED_TOKENS else "parallel"
+
+    def _engine(self, data: Encoded) -> ThreadEngine:
+        return self._make_engine(len(data.vocabulary), self._sampler(data))
+
+    def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
+        return self.cut(data, whole=engine.collapsed)
+
+    def cut(self, data: Encoded, *, whole: bool = False) -> list[Shard]:
+        """Cut data into groups of whole conversations with all that the engine needs of them."""
+        return cut(data, whole=whole)
+
+    @with_options
+    def fit(
+        self,
+        corpus: Corpus | Encoded,
+        *,
+        folder: str | Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        executor: Executor | None = None,
+        callbacks: Sequence[Callback] = (),
+        show_progress: Show = "auto",
+    ) -> Self:
+        """Learn the classes of a corpus.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+            A corpus is encoded with default settings; for others, pass
+            ``palaver.encode.encode(corpus, min_count=..., ...)``.
+        {options}
+        """
+        self.check_params()
+        return self._fit(
+            self._as_encoded(corpus),
+            folder=folder,
+            checkpoint_seconds=checkpoint_seconds,
+            executor=executor,
+            callbacks=callbacks,
+            show_progress=show_progress,
+        )
+
+    def _set_estimates(self) -> None:
+        """Set the estimates of the best chain as attributes."""
+        best = self.chains_[self.best_chain_]
+        n_classes = best["class_shares"].shape[0]
+        self.class_words_ = np.ascontiguousarray(best["class_words"][:, :n_classes].T)
+        self.background_words_ = best["class_words"][:, n_classes].copy()
+        self.class_shares_ = best["class_shares"]
+        self.class_probability_ = float(best["class_probability"])
+        self.omega_ = float(best["omega"])
+
+    def _all_words(self) -> NDArray[np.float64]:
+        """Return the words of classes and background together."""
+        classed = self.class_probability_ * self.class_shares_ @ self.class_words_
+        rest = 1 - self.class_probability_ - self.topic_probability_
+        return np.asarray(classed + rest * self.background_words_)
+
+    # using
+
+    def _fold(self, encoded: Encoded, n_sweeps: int, visit: Any) -> ThreadEngine:
+        """Sweep a corpus with frozen parameters, visiting each shard after each kept sweep."""
+        engine = self._make_engine(len(self.vocabulary_), "parallel")
+        burn_in = min(FOLD_BURN_IN, n_sweeps // 2)
+        fold_in(
+            engine,
+            engine.frozen(self.chains_[self.best_chain_]),
+            self.cut(encoded),
+            lambda shard, state: visit(engine, shard, state),
+            seed=self.seed_,
+            n_sweeps=n_sweeps,
+            burn_in=burn_in,
+            n_jobs=self.get_params()["n_jobs"],
+        )
+        return engine
+
+    def transform(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the share of each class in each message, also of new conversations.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+        n_sweeps : int
+            Sweeps of the fold-in; the second half, at most all but 20, is averaged.
+
+        Returns
+        -------
+        array of float64, shape (n_messages, n_classes)
+            Rows sum to one; a message without words of a class has the corpus' shares.
+        """
+        encoded = self._encode(corpus)
+        shares = np.zeros((encoded.n_messages, len(self.class_shares_)))
+
+        def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
+            rows = slice(shard.first_message, shard.first_message + shard.n_messages)
+            engine.add_shares(shard, state, shares[rows])
+
+        self._fold(encoded, n_sweeps, visit)
+        totals = shares.sum(axis=1, keepdims=True)
+        return np.where(totals > 0, shares / np.maximum(totals, 1e-300), self.class_shares_)
+
+    def token_classes(self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS) -> pl.DataFrame:
+        """Return the class of each token, or that it is background.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns message (row in the corpus), token (position among the message's known
+            words), word, class (null for background), probability (share of the samples); of
+            a model with topics also topic (null for the others).
+        """
+        encoded = self._encode(corpus)
+        outcomes = np.empty(encoded.n_tokens, np.int16)
+        probability = np.empty(encoded.n_tokens, np.float32)
+        n_classes = len(self.class_shares_)
+        n_outcomes = self._make_engine(len(self.vocabulary_), "parallel").n_columns
+        seen: dict[int, NDArray[np.uint16]] = {}
+
+        def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
+            counts = seen.get(shard.first_token)
+            if counts is None:
+                counts = seen[shard.first_token] = np.zeros((shard.n_tokens, n_outcomes), np.uint16)
+            counts[np.arange(shard.n_tokens), engine.token_outcomes(shard, state)] += 1
+
+        self._fold(encoded, n_sweeps, visit)
+        for first, counts in seen.items():
+            rows = slice(first, first + len(counts))
+            outcomes[rows] = counts.argmax(axis=1)
+            probability[rows] = counts.max(axis=1) / counts[:1].sum()
+        lengths = np.diff(encoded.message_offsets)
+        messages = np.repeat(np.arange(encoded.n_messages, dtype=np.int32), lengths)
+        positions = np.arange(encoded.n_tokens) - np.repeat(encoded.message_offsets[:-1], lengths)
+        words = pl.Series(self.vocabulary_.words, dtype=pl.String)
+        classes = pl.Series(outcomes.astype(np.int32))
+        columns = {
+            "message": messages,
+            "token": positions.astype(np.int32),
+            "word": words.gather(encoded.tokens),
+            "class": classes.set(classes >= n_classes, None),
+            "probability": probability,
+        }
+        if n_outcomes > n_classes + 1:
+            columns["topic"] = (classes - n_classes - 1).set(classes <= n_classes, None)
+        return pl.DataFrame(columns)
+
+    def draw_classes(
+        self, layout: Layout, n_classed: NDArray[np.int64], generator: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw the classes of the class-bearing tokens of simulated messages.
+
+        Parameters
+        ----------
+        layout : Layout
+        n_classed : array of int64, shape (n_messages,)
+            How many tokens of each message bear a class.
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        array of int64, shape (n_classed.sum(),)
+        """
+        raise NotImplementedError
+
+    def simulate(self, shape: Shape, seed: int = 0) -> Corpus:
+        """Draw threads from the generative story with the learned parameters.
+
+        Parameters
+        ----------
+        shape : Corpus, Encoded or tuple of three ints
+            A corpus whose reply trees and lengths are taken over, or (conversations,
+            messages a conversation, tokens a message).
+        seed : int
+
+        Returns
+        -------
+        Corpus
+            With columns ``tokens`` and ``token_classes`` (-1 for background).
+        """
+        from palaver.models.views.simulate import simulate
+
+        self._check_fitted()
+        return simulate(self, shape, seed)
