@@ -11,6 +11,7 @@ The tree::
     ├── StoreError (OSError)             a folder on disk cannot be used
     │   ├── DamagedStoreError            files are missing, cut short or altered
     │   ├── NewerStoreError              written by a newer Palaver
+    │   ├── OlderStoreError              written by an older Palaver
     │   └── LockedStoreError             another process is writing to it
     ├── NotFittedError (AttributeError)  a model was asked before ``fit``
     ├── StoppedError (RuntimeError)      a fit ended before it had learned anything
@@ -69,6 +70,10 @@ class DamagedStoreError(StoreError):
 
 class NewerStoreError(StoreError):
     """A stored folder was written by a newer version of Palaver."""
+
+
+class OlderStoreError(StoreError):
+    """A stored folder was written by a version of Palaver that is too old to be read."""
 
 
 class LockedStoreError(StoreError):

@@ -12,7 +12,7 @@ from palaver.encode import encode
 from palaver.errors import NotFittedError, ParameterError
 from palaver.models.views.shares import FEW_UNITS, NO_GROUP, OTHERS, shares_table
 
-DEFAULTS = {"top": 20, "unit": "auto", "level": 0.95, "seed": 0}
+DEFAULTS = {"top": 20, "resample": "auto", "level": 0.95, "random_state": 0}
 
 
 def corpus(speakers, conversations=None, **columns):
@@ -42,7 +42,7 @@ def test_shares_by_hand():
     np.testing.assert_allclose(table["overall"][:2], [0.5, 0.5])
     assert table["messages"].to_list() == [2, 2, 2, 2, 1, 1]
     assert table["low"].null_count() == 6  # too few to say
-    assert table["unit"].unique().to_list() == ["message"]
+    assert table["resampled"].unique().to_list() == ["message"]
 
 
 def test_groups_beyond_the_largest_go_together_and_the_nameless_come_last():
@@ -88,7 +88,9 @@ def test_intervals_cover_and_respect_conversations():
         names = [f"c{i // 5:02}" for i in range(200)]
         threads = corpus(["a"] * 200, names)
         for unit in covered:
-            table = ask(np.column_stack([shares, 1 - shares]), threads, unit=unit, seed=seed)
+            table = ask(
+                np.column_stack([shares, 1 - shares]), threads, resample=unit, random_state=seed
+            )
             covered[unit] += table["low"][0] <= 0.4 <= table["high"][0]
     assert covered["conversation"] >= 132  # 95 % of 150 is 142.5
     assert covered["message"] < covered["conversation"]
@@ -112,10 +114,10 @@ def test_many_units_cost_little_and_keep_their_spread():
 
 def test_what_is_resampled_depends_on_the_corpus():
     many = corpus(["a"] * 60, [f"c{i // 2:02}" for i in range(60)])
-    assert ask(np.ones((60, 1)), many)["unit"][0] == "conversation"
+    assert ask(np.ones((60, 1)), many)["resampled"][0] == "conversation"
     few = corpus(["a"] * 60, [f"c{i // 30}" for i in range(60)])
-    assert ask(np.ones((60, 1)), few)["unit"][0] == "message"
-    table = ask(np.ones((60, 1)), few, unit="conversation")
+    assert ask(np.ones((60, 1)), few)["resampled"][0] == "message"
+    table = ask(np.ones((60, 1)), few, resample="conversation")
     assert table["conversations"][0] == 2 < FEW_UNITS
     assert table["low"][0] is None
 
@@ -155,7 +157,7 @@ def test_wrong_questions_are_answered_before_the_work():
         ({"by": "mood"}, "no column 'mood'; group by year, month, .* speaker"),
         ({"by": "month"}, "needs times, and no message has one"),
         ({"top": 0}, "top must be"),
-        ({"unit": "word"}, "unit must be"),
+        ({"resample": "word"}, "resample must be"),
     ):
         with pytest.raises(ParameterError, match=message):
             model.shares(threads, **options)

@@ -11,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from palaver.errors import DamagedStoreError, LockedStoreError, NewerStoreError, StoreError
+from palaver.errors import (
+    DamagedStoreError,
+    LockedStoreError,
+    NewerStoreError,
+    OlderStoreError,
+    StoreError,
+)
 from palaver.store import load, locked, save
 from palaver.store.folder import MANIFEST
 
@@ -91,7 +97,7 @@ def test_missing_array_is_noticed(folder):
         load(folder)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "one"}', '{"format": 1}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "one"}', '{"format": 2}', "\x00"])
 def test_damaged_manifest(folder, text):
     (folder / MANIFEST).write_text(text)
     with pytest.raises(DamagedStoreError):
@@ -111,6 +117,14 @@ def test_newer_format(folder):
     manifest["format"] = 99
     (folder / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(NewerStoreError, match="newer Palaver"):
+        load(folder)
+
+
+def test_older_format_says_to_fit_again(folder):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["format"] = 1
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(OlderStoreError, match=r"older Palaver .* fit or write it again"):
         load(folder)
 
 

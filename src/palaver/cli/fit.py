@@ -193,7 +193,7 @@ def _new_run(
     with working("counting words"):
         encoded = encode(
             corpus,
-            min_count=min_count or model.rarest_word,
+            min_count=min_count or model.default_min_count,
             max_share=max_share,
             sentences=model.needs_sentences,
         )

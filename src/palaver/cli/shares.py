@@ -55,7 +55,7 @@ def run(
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("finding classes"):
-        table = model.shares(corpus, by, top=top, unit=unit, n_sweeps=sweeps)
+        table = model.shares(corpus, by, top=top, resample=unit, n_sweeps=sweeps)
     if out is not None:
         write_table(table, out)
     if json:

@@ -85,7 +85,7 @@ def show(
     console.print(_about(summary))
     _show_convergence(summary, folder)
     known = {**dict(enumerate(summary.facts.get("class_names", []))), **(names or {})}
-    unit = f"% of {summary.share_of}"
+    unit = f"% of {summary.units}"
     classes = with_names(with_letters(summary.classes(n_words)), known)
     if summary.names is not None:  # numbers say nothing where tags have names
         tags = pl.Series("tag", summary.names, pl.String).gather(classes["class"])

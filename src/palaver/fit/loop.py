@@ -23,7 +23,7 @@ from palaver import rng
 from palaver.errors import PalaverError
 from palaver.fit.checkpoint import Checkpoints, Snapshot
 from palaver.fit.schedule import Schedule
-from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards
+from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards, States
 
 
 class Interrupted(PalaverError, KeyboardInterrupt):
@@ -82,11 +82,14 @@ class Fit:
         Sweeps done.
     finished : bool
         False if the time budget or an interruption ended it early.
+    states : callable
+        Returns the last states by (chain, shard).
     """
 
     chains: list[Chain]
     sweep: int
     finished: bool
+    states: Callable[[], States]
 
     @property
     def best(self) -> int:
@@ -175,7 +178,7 @@ def _run(
     if stop.is_set() and not finished:
         kept = "; resume to go on" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
-    return Fit(chains, sweep, finished)
+    return Fit(chains, sweep, finished, executor.states)
 
 
 def _settled(schedule: Schedule, chains: list[Chain]) -> bool:

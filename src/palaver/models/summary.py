@@ -46,8 +46,8 @@ class ModelSummary:
         What a kind of model has beyond the common, such as a tagger's confusion matrix.
     names : list of str, optional
         Of the classes, where they have names.
-    share_of : {"words", "messages"}
-        What ``class_shares`` are shares of.
+    units : {"words", "messages"}
+        What has a class, and what ``class_shares`` are shares of.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ModelSummary:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     names: list[str] | None = None
     transition_steps: str = "replies"
-    share_of: str = "words"
+    units: str = "words"
 
     @property
     def is_about_replies(self) -> bool:
@@ -239,8 +239,8 @@ def summarize_model(model: Model) -> ModelSummary:
         class_shares=model.class_shares_,
         words=model.top_words(20, by="distinctiveness"),
         transitions=getattr(model, "transitions_", None),
-        transition_rows=getattr(model, "transition_rows", []),
-        transition_kind=getattr(model, "transition_kind", "none"),
+        transition_rows=model.transition_rows,
+        transition_kind=model.transition_kind,
         background_share=1 - model.class_probability_ - model.topic_probability_,
         trace=model.trace_,
         convergence=model.convergence_,
@@ -256,6 +256,6 @@ def summarize_model(model: Model) -> ModelSummary:
         },
         tables=model.tables(),
         names=getattr(model, "tags_", None),
-        transition_steps=getattr(model, "transition_steps", "replies"),
-        share_of=model.share_of,
+        transition_steps=model.transition_steps,
+        units=model.units,
     )

@@ -167,7 +167,7 @@ def render(
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
         steps=findings.steps,
         words_apart=findings.words_apart,
-        share_of=findings.summary.share_of,
+        share_of=findings.summary.units,
         wording=wording,
         settings=make_settings(findings, command, fit_command, anonymized),
         noun=wording.noun,

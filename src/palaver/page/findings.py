@@ -145,7 +145,7 @@ def gather(
     read = corpus if getattr(model, "needs_texts", False) else encoded
     speaking = model.known_messages(read)
     lengths = np.diff(encoded.message_offsets)
-    if summary.share_of == "messages":  # all count alike, as in the model's own shares
+    if summary.units == "messages":  # all count alike, as in the model's own shares
         lengths = speaking.astype(np.int64)
     shares = of_messages(read)[:, order] * speaking[:, None]
     same = learned_from(encoded)

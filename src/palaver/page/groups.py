@@ -87,8 +87,8 @@ def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
 
 def _shares(findings: Findings, by: str, top: int | None) -> pl.DataFrame:
     return shares_table(
-        findings.shares, findings.corpus, findings.speaking, by=by, top=top, unit="auto",
-        level=_LEVEL, seed=0,
+        findings.shares, findings.corpus, findings.speaking, by=by, top=top, resample="auto",
+        level=_LEVEL, random_state=0,
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | Non
     return {
         "by": name(by),
         "rows": rows,
-        "unit": str(table["unit"][0]),
+        "unit": str(table["resampled"][0]),
         "overall": [round(float(x), 3) for x in part["overall"]],
     }
 

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.errors import DamagedStoreError, NewerStoreError, StoreError
+from palaver.errors import DamagedStoreError, NewerStoreError, OlderStoreError, StoreError
 from palaver.store.atomic import explained, replace_file, sync
 from palaver.store.remote import local_folder
 
-FORMAT = 1
+#: Raised whenever folders that were written before can no longer be read.
+FORMAT = 2
 MANIFEST, PREVIOUS = "manifest.json", "manifest.previous.json"
 _LIBRARIES = ("palaver", "numpy", "numba", "polars", "scipy")
 
@@ -159,7 +160,7 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
 
     Raises
     ------
-    StoreError, DamagedStoreError, NewerStoreError
+    StoreError, DamagedStoreError, NewerStoreError, OlderStoreError
     """
     folder = local_folder(folder)
     if not (folder / MANIFEST).is_file():
@@ -213,6 +214,11 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise NewerStoreError(
             f"{path.parent}: written in format {found}, this Palaver reads up to {FORMAT}; "
             "install a newer Palaver"
+        )
+    if found < FORMAT:
+        raise OlderStoreError(
+            f"{path.parent}: written by an older Palaver (format {found}, this one reads "
+            f"{FORMAT}); fit or write it again, into a new folder"
         )
     return dict(manifest)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palaver import rng, store
 from palaver.corpus.table import Corpus
 from palaver.errors import CorpusError, NotFittedError, StoreError
-from palaver.models.base.params import Manners
+from palaver.models.base.params import HasParams
 from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
@@ -34,7 +34,7 @@ _TILT_MESSAGES = 20_000  # from which it is inferred whether messages answer the
 _READING = 0.2  # share of the time of learning that gathering the evidence takes, about
 
 
-class ThreadRebuilder(Manners):
+class ThreadRebuilder(HasParams):
     """Say who answers whom where a file does not.
 
     Parameters

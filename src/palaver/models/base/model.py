@@ -1,77 +1,47 @@
-"""The contract of a model: scikit-learn's manners, one way to fit, to look, to save."""
+"""The contract of a model: one way to fit it, to ask it, to save it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver import rng, store
+from palaver import store
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Vocabulary, encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
-from palaver.fit.checkpoint import Checkpoints
-from palaver.fit.loop import Callback, Chain, Fit, run
-from palaver.fit.progress import Show, progress
+from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.fit.trace import convergence, trace_table
-from palaver.models.base.params import Manners
-from palaver.models.views.notebook import Looks
-from palaver.models.views.words import FOLD_SWEEPS, Answers
-from palaver.parallel import Arrays, Engine, Executor, LocalExecutor
-from palaver.params import Limit, either, nothing, real, whole
-from palaver.store.fingerprint import fingerprint_of
+from palaver.fit.trace import convergence
+from palaver.models.base.fitting import FitOptions, fit_model, keep_samples
+from palaver.models.base.params import HasParams
+from palaver.models.base.stored import Extras, restore_model, save_model
+from palaver.models.views import notebook, shares, words
+from palaver.models.views.transitions import transitions_table
+from palaver.parallel import Arrays, Engine
 
 if TYPE_CHECKING:
+    from palaver.draw import Svg
     from palaver.models.summary import ModelSummary
 
-
-#: Parameters of a run, that every model has.
-RUN_LIMITS: dict[str, Limit] = {
-    "n_sweeps": whole(1),
-    "burn_in": either(whole(0), nothing()),
-    "n_samples": whole(1),
-    "n_chains": whole(1),
-    "max_seconds": either(real(above=0), nothing()),
-    "n_jobs": whole(1),
-}
-Method = TypeVar("Method", bound=Callable[..., Any])
-#: What every model's ``fit`` takes beside its data.
-_OPTIONS = """\
-folder : path, optional
-            Keep checkpoints there, and go on from the one that is there; the model is saved
-            there at the end.
-        checkpoint_seconds : float
-            Time between checkpoints; one is also written on Ctrl-C and at the end.
-        executor : Executor, optional
-            Where sweeps run; threads of this process by default.
-        callbacks : sequence of callable
-            Called after each sweep as ``callback(sweep, chains)``; True stops the fit.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks."""
-#: Parameters that may differ when a run is continued: they do not change the draws.
-_NOT_IDENTITY = (
-    "n_sweeps", "burn_in", "n_samples", "tolerance", "max_seconds", "n_jobs", "random_state",
-)  # fmt: skip
+#: Sweeps of a fold-in, by which new messages get their classes.
+FOLD_SWEEPS = 50
 
 
-def with_options(fit: Method) -> Method:
-    """Put what every ``fit`` takes into its docstring, in place of ``{options}``."""
-    fit.__doc__ = (fit.__doc__ or "").replace("{options}", _OPTIONS)
-    return fit
+class Model(HasParams, ABC):
+    """A model of conversations whose classes are learned.
 
-
-class Model(Manners, Answers, Looks):
-    """A model of conversations whose classes are learned by Gibbs sampling.
-
-    Subclasses name themselves (``name``), declare ``limits`` of their parameters, and say
-    how data become an engine and shards (:meth:`_engine`, :meth:`_shards`), what a fit
-    teaches (:meth:`_set_estimates`) and the classes of new messages (:meth:`transform`).
+    A subclass names itself (``name``), declares ``limits`` of its parameters, says how data
+    become an engine and shards (:meth:`_engine`, :meth:`_shards`), which sampler runs
+    (:meth:`_sampler`), what a fit teaches (:meth:`_set_estimates`), how words are distributed
+    overall (:meth:`_all_words`), and the classes of new messages (:meth:`transform`). It may add to
+    what is read, said and saved: :meth:`_reads`, :meth:`_facts`, :meth:`tables`,
+    :meth:`_extras` with :meth:`_set_extras`.
 
     Attributes
     ----------
@@ -79,11 +49,11 @@ class Model(Manners, Answers, Looks):
     class_words_ : array of float64, shape (n_classes, n_words)
         Word probabilities of each class, averaged over samples of the best chain.
     class_shares_ : array of float64, shape (n_classes,)
-        Shares of what bears a class.
+        Share of each class among all units: words or messages.
     trace_ : polars.DataFrame
-        One row a chain and sweep.
+        One row per chain and sweep.
     chains_ : list of dict
-        Means of all chains; never averaged with each other, for labels switch.
+        Means of all chains; never averaged with each other, because labels switch.
     best_chain_ : int
         The chain with the highest mean log joint: the model.
     n_sweeps_ : int
@@ -97,44 +67,63 @@ class Model(Manners, Answers, Looks):
     transition_kind: ClassVar[str] = "none"
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
-    #: Where a transition leads: from a message to its "replies", on in the same "document", or
-    #: from word to word ("words").
+    #: Where a transition leads: from a message to its "replies", to the next of the "messages",
+    #: on in the same "document", or from word to word ("words").
     transition_steps: str = "replies"
-    #: Whether its classes are what talk is about, and may be asked for as topics.
+    #: Whether its classes are what the talk is about, and may be asked for as topics.
     finds_topics: ClassVar[bool] = False
-    #: What bears a class, of which ``class_shares_`` are shares: "words" or "messages".
-    share_of: str = "words"
+    #: What has a class, and what ``class_shares_`` are shares of: "words" or "messages".
+    units: str = "words"
     #: Words seen less often than this are dropped from texts unless asked otherwise.
-    rarest_word: ClassVar[int | Literal["auto"]] = "auto"
+    default_min_count: ClassVar[int | Literal["auto"]] = "auto"
 
+    vocabulary_: Vocabulary
     class_words_: NDArray[np.float64]
     class_shares_: NDArray[np.float64]
     class_probability_: float = 1.0
     topic_probability_: float = 0.0
+    trace_: pl.DataFrame
+    chains_: list[Arrays]
+    draws_: Arrays
+    best_chain_: int
+    seed_: int
+    n_sweeps_: int
+    burn_in_: int
+    sampler_: str
+    fingerprint_: str
 
     @classmethod
     def sized(cls, n_classes: int | None) -> dict[str, int]:
         """Return the parameter that says how many classes there are; none where not said."""
         return {} if n_classes is None else {cls.size_parameter: n_classes}
 
-    # what each kind of model adds
+    # what each model must say
 
+    @abstractmethod
     def _engine(self, data: Any) -> Engine:
         """Return the model as the loop sees it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _shards(self, data: Any, engine: Any) -> Sequence[Any]:
         """Cut the data into groups of whole conversations."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _sampler(self, data: Any) -> str:
         """Return the sampler that ``"auto"`` stands for; depends on the data alone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _set_estimates(self) -> None:
         """Set the estimates of the best chain as attributes."""
-        raise NotImplementedError
 
+    @abstractmethod
+    def _all_words(self) -> NDArray[np.float64]:
+        """Return the probabilities of words over all classes, (W,)."""
+
+    @abstractmethod
+    def fit(self, *data: Any, **options: Any) -> Self:
+        """Learn the classes of a corpus; each kind of model says what data it takes."""
+
+    @abstractmethod
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
@@ -142,13 +131,39 @@ class Model(Manners, Answers, Looks):
 
         Shape (n_messages, n_classes); rows sum to one.
         """
-        raise NotImplementedError
+
+    # what a model may add
+
+    def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
+        """Return by name what a fit reads of its data beyond what their fingerprint is made of.
+
+        That of a corpus is made of ids, replies and texts. The words that texts became count by
+        their numbers alone: hashing every token of a large corpus would read all of it.
+        """
+        words = data.vocabulary
+        return {"vocabulary": (words.words, words.counts, data.n_tokens)}
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what a summary should say beyond what all models can."""
+        return {}
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return tables that this kind of model has in addition to the common ones, by name."""
+        return {}
+
+    def _extras(self) -> Extras:
+        """Return what a stored model needs beyond its chains: values for JSON, and arrays."""
+        return {}, {}
+
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_extras` gave."""
 
     # fitting
 
-    def fit(self, *data: Any, **options: Any) -> Self:
-        """Learn the classes of a corpus; see each kind of model for its data and options."""
-        raise NotImplementedError
+    def _fit(self, data: Any, **options: Unpack[FitOptions]) -> Self:
+        """Learn the classes of data that have a vocabulary and a fingerprint."""
+        fit_model(self, data, **options)
+        return self
 
     def _schedule(self) -> Schedule:
         """Return the course of a fit."""
@@ -157,56 +172,21 @@ class Model(Manners, Answers, Looks):
             params["n_sweeps"], params["burn_in"], params["n_samples"], params["max_seconds"]
         )
 
-    def _fit(
-        self,
-        data: Any,
-        *,
-        folder: str | Path | None,
-        checkpoint_seconds: float,
-        executor: Executor | None,
-        callbacks: Sequence[Callback],
-        show_progress: Show,
-    ) -> Self:
-        """Learn the classes of data that have a vocabulary and a fingerprint."""
-        self.check_data(data)
-        params = self.get_params()
-        seed = rng.resolve_seed(params["random_state"])
-        engine = self._engine(data)
-        schedule = self._schedule()
-        with ExitStack() as stack:
-            checkpoints = None
-            if folder is not None:
-                stack.enter_context(store.locked(folder))
-                checkpoints = Checkpoints(
-                    Path(folder) / "checkpoint", checkpoint_seconds, self._identity(data, seed)
-                )
-                schedule = checkpoints.schedule(schedule, params.get("burn_in") is not None)
-            bar = stack.enter_context(
-                progress(type(self).__name__, schedule.n_sweeps, show_progress)
-            )
-            fit = run(
-                engine,
-                self._shards(data, engine),
-                executor or LocalExecutor(params["n_jobs"]),
-                schedule,
-                seed=seed,
-                n_chains=params.get("n_chains", 1),
-                checkpoints=checkpoints,
-                callbacks=[*callbacks, *bar],
-            )
-            self._learn(fit, schedule, data, seed)
-            if folder is not None:
-                self._save_fitted(Path(folder))
-        return self
+    def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
+        """Set the learned attributes."""
+        keep_samples(self, fit, schedule, data, seed)
+        self._set_estimates()
 
-    def _save_fitted(self, folder: Path) -> None:
-        """Save what was just learned; it is not lost if that fails."""
-        try:
-            self.save(folder)
-        except StoreError as error:
-            raise StoreError(
-                f"{error}; the fitted model is in memory: save it elsewhere with model.save(folder)"
-            ) from error
+    def _estimates_of(self, chain: Chain) -> Arrays:
+        """Return what a chain teaches: the mean of its samples."""
+        return chain.mean()
+
+    def check_data(self, data: Any) -> None:
+        """Refuse a corpus from which nothing can be learned."""
+        if not data.n_messages:
+            raise CorpusError(f"{type(self).__name__}: the corpus holds no messages")
+        if not data.n_tokens:
+            raise CorpusError(f"{type(self).__name__}: the messages hold no words")
 
     def _as_encoded(
         self, corpus: Corpus | Encoded, vocabulary: Vocabulary | None = None
@@ -221,57 +201,17 @@ class Model(Manners, Answers, Looks):
             )
         return encode(corpus, vocabulary, sentences=self.needs_sentences)
 
-    def check_data(self, encoded: Any) -> None:
-        """Refuse a corpus from which nothing can be learned."""
-        if not encoded.n_messages:
-            raise CorpusError(f"{type(self).__name__}: the corpus holds no messages")
-        if not encoded.n_tokens:
-            raise CorpusError(f"{type(self).__name__}: the messages hold no words")
-
-    def _identity(self, data: Any, seed: int) -> dict[str, Any]:
-        """Return what must be equal for a checkpoint to be continued.
-
-        A parameter that a folder cannot keep shows here, before the work.
-        """
-        params = store.plain({**self.get_params(), "random_state": seed})
-        kept = {k: v for k, v in params.items() if k not in _NOT_IDENTITY}
-        read = {
-            f"{name} of the data": fingerprint_of(*parts)
-            for name, parts in self._reads(data).items()
-        }
-        return {"model": self.name, "random_state": seed, **kept, "data": data.fingerprint, **read}
-
-    def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
-        """Return by name what a fit reads of its data beyond what their fingerprint is made of.
-
-        That of a corpus is made of ids, replies and texts. The words that texts became count by
-        their numbers alone, for hashing every token of a large corpus would read all of it.
-        """
-        words = data.vocabulary
-        return {"vocabulary": (words.words, words.counts, data.n_tokens)}
-
-    def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
-        """Set the learned attributes."""
-        if not fit.chains[0].n_samples:  # stopped before the end of the burn-in
-            raise StoppedError(
-                f"stopped after {fit.sweep} sweeps, within the burn-in of {schedule.burn_in}; "
-                "allow more time, or lower burn_in"
+    def _encode(self, corpus: Corpus | Encoded) -> Encoded:
+        """Encode a corpus with the words that the model knows."""
+        self._check_fitted()
+        if not isinstance(corpus, Encoded):
+            return self._as_encoded(corpus, self.vocabulary_)
+        if corpus.vocabulary.words != self.vocabulary_.words:
+            raise ParameterError(
+                "the encoded corpus has another vocabulary; encode it with "
+                "vocabulary=model.vocabulary_"
             )
-        self.vocabulary_ = data.vocabulary
-        self.seed_ = seed
-        self.n_sweeps_ = fit.sweep
-        self.burn_in_ = schedule.burn_in
-        self.sampler_ = self._sampler(data)
-        self.fingerprint_ = data.fingerprint
-        self.trace_ = trace_table([chain.trace for chain in fit.chains])
-        self.chains_ = [self._estimates_of(chain) for chain in fit.chains]
-        self.best_chain_ = fit.best
-        self.draws_ = {name: np.stack(draws) for name, draws in fit.chains[fit.best].draws.items()}
-        self._set_estimates()
-
-    def _estimates_of(self, chain: Chain) -> Arrays:
-        """Return what a chain teaches: the mean of its samples."""
-        return chain.mean()
+        return corpus
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "chains_"):
@@ -285,11 +225,162 @@ class Model(Manners, Answers, Looks):
         self._check_fitted()
         return convergence(self.trace_, self.burn_in_)
 
-    # looking
+    # keeping
 
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Return tables that this kind of model has beyond the common, by name."""
-        return {}
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder, from which :func:`palaver.load` reads it."""
+        self._check_fitted()
+        save_model(self, folder)
+
+    @classmethod
+    def _restore(cls, stored: store.Stored) -> Self:
+        """Make a model of what :meth:`save` wrote."""
+        return restore_model(cls, stored)
+
+    # asking: the functions are in palaver.models.views
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether new messages must be given as a :class:`Corpus`: arrays hold no texts."""
+        return False
+
+    def message_shares(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the share of each class in each message; :meth:`transform` where these are it."""
+        return self.transform(corpus, n_sweeps)
+
+    def message_classes(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.int64]:
+        """Return the class with the largest share of each message, (n_messages,)."""
+        return np.asarray(self.message_shares(corpus, n_sweeps).argmax(axis=1))
+
+    def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
+        """Return which messages the model can say something about, (n_messages,).
+
+        Those with a known word; what is said about the others does not come from their texts.
+        """
+        return self._encode(corpus).known_words > 0
+
+    def top_words(self, n: int = 10, by: str = "probability") -> pl.DataFrame:
+        """Return the words that stand for each class.
+
+        Parameters
+        ----------
+        n : int
+            Words per class.
+        by : {"probability", "distinctiveness"}
+            What to rank by.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns class, rank, word, probability, distinctiveness. The last is the word's
+            part of the information, in bits, by which the class differs from all words
+            together: ``p(w|k) log2(p(w|k) / p(w))``.
+        """
+        self._check_fitted()
+        return words.top_words(self, n, by)
+
+    def distinctiveness(self) -> NDArray[np.float64]:
+        """Return how much each word tells a class from all words, in bits, (K, W)."""
+        self._check_fitted()
+        return words.distinctiveness(self.class_words_, self._all_words())
+
+    def coherence(
+        self, corpus: Corpus | Encoded, n_words: int = 10, by: str = "probability"
+    ) -> pl.DataFrame:
+        """Return whether the top words of each class occur in the same messages.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+            Where words are looked for: the training corpus or, better, another one.
+        n_words, by
+            Which words; as in :meth:`top_words`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns class, coherence (mean NPMI of pairs, -1 to 1; null where no two of the
+            words occur), words. See :func:`palaver.evaluate.npmi`.
+        """
+        return words.coherence(self, corpus, n_words, by)
+
+    def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
+        """Return which class follows which, with intervals from the samples of the chain.
+
+        Parameters
+        ----------
+        level : float
+            Share of the samples within the interval; ``n_samples`` says how many there are.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns source (a class, "start" or "bias"), target, value (mean over samples: a
+            probability, or M4's weight), low, high. Weights that are optimised rather than
+            sampled (all but ``M4(weight_step="metropolis")``) vary less than they are uncertain.
+            Models that keep no samples of them (Gaussian and infinite HMM, taggers) leave low
+            and high null.
+        """
+        self._check_fitted()
+        return transitions_table(self, level)
+
+    def shares(
+        self,
+        corpus: Corpus,
+        by: str = "speaker",
+        *,
+        top: int | None = 20,
+        resample: str = "auto",
+        level: float = 0.95,
+        n_sweeps: int = FOLD_SWEEPS,
+        random_state: int = 0,
+    ) -> pl.DataFrame:
+        """Return what groups of messages do: the share of each class, with intervals.
+
+        Every message with a known word counts as one, in parts where it has several classes.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        by : str
+            A column ("speaker", "act" ...; a list puts a message into several groups), or
+            "year", "month", "week", "day", "weekday", "hour" of the time, in UTC.
+        top : int or None
+            Groups to keep, the largest; the others are joined into one. Periods are all kept.
+        resample : {"auto", "conversation", "message"}
+            What is resampled for the intervals. "auto" takes messages in a corpus of fewer
+            than 30 conversations, else conversations, whose messages depend on each other.
+        level : float
+            Share of 1,000 resamples within an interval. It tells about other conversations of
+            that kind seen through this model, not about other models.
+        n_sweeps : int
+            Of :meth:`transform`.
+        random_state : int
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns group, class, share, low, high (null for fewer than 5 conversations or
+            messages), overall (of all messages), messages, conversations, resampled.
+        """
+        self._check_fitted()
+        return shares.shares(
+            self, corpus, n_sweeps, by=by, top=top, resample=resample, level=level,
+            random_state=random_state,
+        )  # fmt: skip
+
+    def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
+        """Return the corpus with columns class, class_probability and share_0, share_1, ...
+
+        ``class`` is the one with the largest share of a message, ``class_probability`` that
+        share; all are null for messages without a known word. Write the result with
+        :meth:`Corpus.write`.
+        """
+        return shares.annotate(self, corpus, n_sweeps)
 
     def summary(self) -> ModelSummary:
         """Return the plain record that the command line and the page are made from."""
@@ -298,68 +389,72 @@ class Model(Manners, Answers, Looks):
         self._check_fitted()
         return summarize_model(self)
 
-    def _facts(self) -> dict[str, Any]:
-        """Return what a summary should say beyond what all models can."""
-        return {}
+    # showing
 
-    # using
+    def _repr_html_(self) -> str:
+        return notebook.table(self)
 
-    def _encode(self, corpus: Corpus | Encoded) -> Encoded:
-        self._check_fitted()
-        if isinstance(corpus, Encoded):
-            if corpus.vocabulary.words != self.vocabulary_.words:
-                raise ParameterError(
-                    "the encoded corpus has another vocabulary; encode it with "
-                    "vocabulary=model.vocabulary_"
-                )
-            return corpus
-        return self._as_encoded(corpus, self.vocabulary_)
+    def plot_graph(
+        self,
+        least: float | None = None,
+        *,
+        corpus: Corpus | None = None,
+        names: Mapping[int, str] | None = None,
+        tall: bool = False,
+    ) -> Svg:
+        """Draw what follows what: classes as circles, arrows where one makes another likelier.
 
-    # keeping
+        Parameters
+        ----------
+        least : float, optional
+            How many times as likely as usual the weakest arrow is; a readable number of arrows
+            if not given. The numbers are those of ``model.summary().effects()``.
+        corpus : Corpus, optional
+            What the model learned from. With it, "usual" is the average over messages that
+            are answered, and classes with too few replies have no arrows, as on the page;
+            without it, all classes count as answered alike.
+        names : mapping, optional
+            Names of classes by number.
+        tall : bool
+            From top to bottom instead of left to right.
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        """Return learned arrays beyond the chains' that a stored model needs."""
-        return {}
+        Returns
+        -------
+        Svg
+            A string that notebooks show; ``.save("graph.svg")`` writes it.
+        """
+        return notebook.plot_graph(self, least, corpus, names, tall)
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_extras` gave."""
+    def count_replies(self, corpus: Corpus) -> NDArray[np.float64] | None:
+        """Count what follows each class: replies, or messages where order is what counts.
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model to a folder, from which :func:`palaver.load` reads it."""
-        self._check_fitted()
-        arrays: dict[str, NDArray[Any]] = {"word_counts": self.vocabulary_.counts}
-        for i, chain in enumerate(self.chains_):
-            arrays |= {f"chain.{i}.{name}": array for name, array in chain.items()}
-        arrays |= {f"draws.{name}": array for name, array in self.draws_.items()}
-        arrays |= {f"trace.{name}": self.trace_[name].to_numpy() for name in self.trace_.columns}
-        arrays |= {f"extra.{name}": array for name, array in self._extras().items()}
-        content = {
-            "model": self.name,
-            "params": {**self.get_params(), "random_state": self.seed_},
-            "n_chains": len(self.chains_),
-            "words": self.vocabulary_.words,
-            **{name: getattr(self, f"{name}_") for name in _PLAIN},
-        }
-        store.save(folder, "model", content, arrays)
+        Returns
+        -------
+        array of float64, shape (n_classes,), or None
+            What ``summary().effects`` and ``follow_ups`` take; None where what follows what is
+            not about messages.
+        """
+        return shares.count_replies(self, corpus)
 
-    @classmethod
-    def _restore(cls, stored: store.Stored) -> Self:
-        """Make a model from what :meth:`save` wrote."""
-        content, arrays = stored.content, stored.arrays
-        model = cls(**content["params"])
-        model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
-        for name in _PLAIN:
-            setattr(model, f"{name}_", content[name])
-        model.chains_ = [_named(arrays, f"chain.{i}.") for i in range(content["n_chains"])]
-        model.draws_ = _named(arrays, "draws.")
-        model.trace_ = pl.DataFrame(_named(arrays, "trace."))
-        model._set_extras(_named(arrays, "extra."))
-        model._set_estimates()
-        return model
+    def plot_trace(self) -> Any:
+        """Chart the log joint of each chain by sweep (extra ``notebook``: altair).
 
+        Returns
+        -------
+        altair.Chart
+        """
+        return notebook.plot_trace(self.summary())
 
-_PLAIN = ("seed", "n_sweeps", "burn_in", "sampler", "fingerprint", "best_chain")
+    def plot_words(self, n: int = 8) -> Any:
+        """Chart the most characteristic words of each class (extra ``notebook``: altair).
 
+        Parameters
+        ----------
+        n : int
+            Words per class, at most twenty.
 
-def _named(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        Returns
+        -------
+        altair.Chart
+        """
+        return notebook.plot_words(self.summary(), n)

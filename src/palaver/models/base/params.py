@@ -1,4 +1,4 @@
-"""scikit-learn's manners: parameters that are stored, read, set and checked by name."""
+"""Parameters that are stored, read, set and checked by name, as scikit-learn does."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from palaver.errors import ParameterError
 from palaver.params import Limit, check
 
 
-class Manners:
+class HasParams:
     """Anything whose constructor only stores its parameters.
+
+    Not scikit-learn's ``BaseEstimator``: importing that takes a second, and the limits of the
+    parameters are declared here, where the command line and the documentation read them.
 
     Attributes
     ----------
     limits : mapping of str to Limit
-        What each parameter but ``random_state`` may be.
+        What each parameter except ``random_state`` may be.
     """
 
     limits: ClassVar[Mapping[str, Limit]]
@@ -26,11 +29,11 @@ class Manners:
         return [name for name in inspect.signature(cls).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn does."""
+        """Return the parameters by name, as scikit-learn does."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn does."""
+        """Set parameters by name, as scikit-learn does."""
         known = self._parameter_names()
         for name, value in params.items():
             if name not in known:

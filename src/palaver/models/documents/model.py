@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,15 +13,15 @@ from palaver.encode import Vocabulary
 from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
 from palaver.errors import ParameterError, StoppedError
 from palaver.fit.fold import fold_in
-from palaver.fit.loop import Callback, Fit
-from palaver.fit.progress import Show
+from palaver.fit.loop import Fit
 from palaver.fit.schedule import Schedule
 from palaver.fit.trace import trace_table
-from palaver.models.base.model import with_options
+from palaver.models.base.fitting import FitOptions
+from palaver.models.base.stored import Extras
 from palaver.models.documents.engine import DocumentEngine
 from palaver.models.documents.heldout import DocumentHeldOut
 from palaver.models.documents.stream import STREAM_SHARD, DocumentStream
-from palaver.parallel import Arrays, Executor, Globals
+from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
 
 FOLD_ITERATIONS = 50
@@ -96,18 +95,13 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
 
     # fitting
 
-    @with_options
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
         vocabulary: Vocabulary | Sequence[str] | None = None,
-        folder: str | Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        executor: Executor | None = None,
-        callbacks: Sequence[Callback] = (),
-        show_progress: Show = "auto",
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn topics by passes over all documents, until the bound no longer rises.
 
@@ -120,16 +114,13 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
             For scikit-learn's sake.
         vocabulary : sequence of str, optional
             Names of a matrix's columns; for a corpus, the words to keep.
-        {options}
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         return self._fit(
             self._documents(X, vocabulary),
-            folder=folder,
-            checkpoint_seconds=checkpoint_seconds,
-            executor=executor,
-            callbacks=callbacks,
-            show_progress=show_progress,
+            **options,
         )
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Documents, seed: int) -> None:
@@ -148,11 +139,11 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
         ends = [chain.trace[-1]["log_joint"] for chain in fit.chains]
         self._keep_globals([chain.shared for chain in fit.chains], int(np.argmax(ends)))
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        return {"n_seen": np.array(self.n_seen_)}
+    def _extras(self) -> Extras:
+        return {"n_seen": int(self.n_seen_)}, {}
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.n_seen_ = int(arrays["n_seen"])
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.n_seen_ = int(content["n_seen"])
         streamed = self.sampler_ == "stochastic"
         self._steps = self.trace_.drop("chain", "sweep").to_dicts() if streamed else []
 

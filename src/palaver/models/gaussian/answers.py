@@ -16,10 +16,9 @@ from palaver.encode import Encoded, Utterances, cut_vectors
 from palaver.encode.utterances import WordPooling, sentence_vectors, with_text, word_counts
 from palaver.errors import ParameterError
 from palaver.kernels.chains import chain_posteriors
-from palaver.models.base.model import Model
+from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.gaussian.acts import members
 from palaver.models.states.emissions.gaussian import GaussianEmissions
-from palaver.models.views.words import FOLD_SWEEPS
 from palaver.parallel import Arrays
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palaver.models.base.model import RUN_LIMITS
+from palaver.models.base.fitting import RUN_LIMITS
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
 #: Parameters that every model over vectors has.

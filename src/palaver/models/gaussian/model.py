@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +22,10 @@ from palaver.encode.utterances import (
     word_vectors_of,
 )
 from palaver.errors import CorpusError, ParameterError
-from palaver.fit.loop import Callback, Chain, Fit
-from palaver.fit.progress import Show
+from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.models.base.model import with_options
+from palaver.models.base.fitting import FitOptions
+from palaver.models.base.stored import Extras
 from palaver.models.gaussian.acts import common_covariance, join_states, members, number_of_acts
 from palaver.models.gaussian.answers import VectorAnswers
 from palaver.models.gaussian.engine import VectorEngine
@@ -35,7 +34,7 @@ from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.states.tags import Tags
-from palaver.parallel import Arrays, Executor
+from palaver.parallel import Arrays
 from palaver.params import Limit
 
 #: Vectors times states times squared dimensions up to which one state at a time is chosen.
@@ -67,7 +66,7 @@ class VectorModel(VectorAnswers):
 
     size_parameter: ClassVar[str] = "n_states"
     transition_steps = "messages"
-    share_of = "messages"
+    units = "messages"
     limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
 
     def __init__(
@@ -120,18 +119,13 @@ class VectorModel(VectorAnswers):
 
     # fitting
 
-    @with_options
     def fit(
         self,
         X: Corpus | Encoded | ArrayLike,
         lengths: ArrayLike | None = None,
         *,
         vectors: VectorSource | None = None,
-        folder: str | Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        executor: Executor | None = None,
-        callbacks: Sequence[Callback] = (),
-        show_progress: Show = "auto",
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the states of utterances.
 
@@ -146,17 +140,14 @@ class VectorModel(VectorAnswers):
         vectors : optional
             In place of the parameter: also word vectors, a function from a list of texts to an
             array with one row a text, or that array; the last two are taken as they are.
-        {options}
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         data, self._source = self._utterances(X, lengths, vectors)
         return self._fit(
             data,
-            folder=folder,
-            checkpoint_seconds=checkpoint_seconds,
-            executor=executor,
-            callbacks=callbacks,
-            show_progress=show_progress,
+            **options,
         )
 
     def _utterances(
@@ -315,24 +306,24 @@ class VectorModel(VectorAnswers):
 
     # keeping
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
+    def _extras(self) -> Extras:
         extras: Arrays = {
             "centre": self._centre,
             "variances": self._variances,
             "states": self.states_,
             "class_words": self.class_words_,
-            "coverage": np.array(self.coverage_),
         }
         if isinstance(self._source, WordPooling):
             extras["word_vectors"] = self._source.word_vectors
             extras["word_weights"] = self._source.word_weights
             extras["word_centre"] = self._source.centre
-        return extras
+        content = {} if np.isnan(self.coverage_) else {"coverage": float(self.coverage_)}
+        return content, extras
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self._centre, self._variances = arrays["centre"], arrays["variances"]
         self.states_, self.class_words_ = arrays["states"], arrays["class_words"]
-        self.coverage_ = float(arrays["coverage"])
+        self.coverage_ = float(content.get("coverage", np.nan))
         self._source = None
         if "word_vectors" in arrays:
             self._source = WordPooling(

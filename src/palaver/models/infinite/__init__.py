@@ -14,8 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,17 +22,17 @@ from numpy.typing import ArrayLike, NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard, cut, cut_sentences, encode_sentences
 from palaver.errors import CorpusError, ParameterError
-from palaver.fit.loop import Callback, Chain, Fit
-from palaver.fit.progress import Show
+from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.models.base.model import RUN_LIMITS, with_options
+from palaver.models.base.fitting import RUN_LIMITS, FitOptions
+from palaver.models.base.stored import Extras
 from palaver.models.infinite.answers import InfiniteAnswers
 from palaver.models.infinite.labels import Labels, tags_of
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.states.tags import Tags
-from palaver.parallel import Arrays, Executor, LocalExecutor
+from palaver.parallel import Arrays
 from palaver.params import Limit, either, nothing, one_of, real, such, unless_learned, whole
 
 #: Limits of the base measure of the sparsity levels, even in their logarithm.
@@ -118,7 +117,7 @@ class InfiniteHMM(InfiniteAnswers):
     size_parameter: ClassVar[str] = "n_states"
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
-    rarest_word: ClassVar = 1
+    default_min_count: ClassVar = 1
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
         "n_states": either(whole(1, 32_000), nothing()),
@@ -189,18 +188,13 @@ class InfiniteHMM(InfiniteAnswers):
 
     # fitting
 
-    @with_options
     def fit(
         self,
         X: Corpus | Encoded | Sequence[Sequence[str]] | ArrayLike,
         lengths: ArrayLike | None = None,
         *,
         labels: Labels | None = None,
-        folder: str | Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        executor: Executor | None = None,
-        callbacks: Sequence[Callback] = (),
-        show_progress: Show = "auto",
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the states of sentences.
 
@@ -215,7 +209,8 @@ class InfiniteHMM(InfiniteAnswers):
             What is known of some words' tags; states then refine the tags. The name of a column of
             the corpus with tags (lists of them, one a word; nulls are free), such lists themselves,
             or a dictionary from words to a tag or several tags, other words being free.
-        {options}
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         if self.sampler == "dense" and self.n_states is None:
@@ -233,14 +228,9 @@ class InfiniteHMM(InfiniteAnswers):
                     f"InfiniteHMM: {self._tags.n_tags} tags need at least as many states, "
                     f"n_states is {self.n_states}"
                 )
-        self._executor = executor or LocalExecutor(self.n_jobs)
         return self._fit(
             data,
-            folder=folder,
-            checkpoint_seconds=checkpoint_seconds,
-            executor=self._executor,
-            callbacks=callbacks,
-            show_progress=show_progress,
+            **options,
         )
 
     def check_data(self, encoded: Any) -> None:
@@ -260,7 +250,7 @@ class InfiniteHMM(InfiniteAnswers):
         return "words" if self.unit == "word" else "replies"
 
     @property
-    def share_of(self) -> str:  # type: ignore[override]
+    def units(self) -> str:  # type: ignore[override]
         """What has a state: words, or messages."""
         return f"{self.unit}s"
 
@@ -289,14 +279,13 @@ class InfiniteHMM(InfiniteAnswers):
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         relabel = fit.chains[fit.best].shared.arrays["relabel"]
-        places = sorted(place for place in self._executor.states() if place[0] == fit.best)
-        parts = [self._executor.states()[place]["states"] for place in places]
+        states = fit.states()
+        parts = [states[place]["states"] for place in sorted(states) if place[0] == fit.best]
         self.states_ = np.empty(sum(map(len, parts)), np.int16)
         for part, last in zip(parts, np.cumsum([len(part) for part in parts]), strict=True):
             self.states_[last - len(part) : last] = relabel[part]  # of all tokens: no second copy
         arrays = fit.chains[fit.best].shared.arrays
         self.state_tags_ = [self._tags.names[i] for i in arrays.get("state_tags", ())]
-        del self._executor
         super()._learn(fit, schedule, data, seed)
 
     def _set_estimates(self) -> None:
@@ -319,13 +308,12 @@ class InfiniteHMM(InfiniteAnswers):
         levels = len(np.unique(self.state_levels_))
         return {"states": self.n_states_, "levels": levels}
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        names = np.array(self.state_tags_, dtype=np.str_)
-        return {"states": self.states_, "state_tags": np.char.encode(names, "utf-8")}
+    def _extras(self) -> Extras:
+        return {"state_tags": self.state_tags_}, {"states": self.states_}
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.states_ = arrays["states"]
-        self.state_tags_ = np.char.decode(arrays["state_tags"], "utf-8").tolist()
+        self.state_tags_ = list(content["state_tags"])
 
 
 # `__new__` takes anything, but the parameters are those of the constructor

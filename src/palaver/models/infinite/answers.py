@@ -18,9 +18,8 @@ from palaver.encode.tokenizer import split_words
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.fold import map_shards
 from palaver.kernels.chains import chain_posteriors
-from palaver.models.base.model import Model
+from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.states.kernels.beam_trees import message_log_densities, tree_posteriors
-from palaver.models.views.words import FOLD_SWEEPS
 
 _BLOCK = 20_000  # words whose posteriors are held at a time
 

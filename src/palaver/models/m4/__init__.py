@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
+from palaver.models.base.stored import Extras
 from palaver.models.m4.conditions import Columns, attach, unlink
 from palaver.models.m4.engine import GeneralEngine
 from palaver.models.m4.paper import M4Engine
@@ -289,12 +290,13 @@ class M4(Reconstructs, GuidedModel):
             self.topic_prior_ = best["alpha"]
             self.topic_probability_ = float(best["switch_probabilities"][2])
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        return {**super()._extras(), "columns": self.columns_.packed()}
+    def _extras(self) -> Extras:
+        content, arrays = super()._extras()
+        return {**content, "columns": self.columns_.sources}, arrays
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._set_extras(arrays)
-        self.columns_ = Columns.unpacked(arrays["columns"])
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._set_extras(content, arrays)
+        self.columns_ = Columns(content["columns"])
 
     # looking
 

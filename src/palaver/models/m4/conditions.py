@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,15 +75,6 @@ class Columns:
         """Return where a built-in feature stands among the columns, -1 if it does not."""
         found = [source.get("of") for source in self.sources]
         return found.index(feature) if feature in found else -1
-
-    def packed(self) -> NDArray[np.uint8]:
-        """Return all of it as bytes of JSON, for the store."""
-        return np.frombuffer(json.dumps(self.sources).encode(), np.uint8).copy()
-
-    @classmethod
-    def unpacked(cls, packed: NDArray[np.uint8]) -> Columns:
-        """Take back what :meth:`packed` gave."""
-        return cls(json.loads(packed.tobytes().decode()))
 
 
 def _values(source: Mapping[str, Any], data: Encoded) -> NDArray[np.float64]:

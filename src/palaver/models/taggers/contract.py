@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,12 +12,10 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded
 from palaver.errors import CorpusError
-from palaver.fit.loop import Callback
-from palaver.fit.progress import Show
-from palaver.models.base.model import Model
+from palaver.models.base.fitting import FitOptions
+from palaver.models.base.model import FOLD_SWEEPS, Model
+from palaver.models.base.stored import Extras
 from palaver.models.taggers.sentences import all_words, label_names
-from palaver.models.views.words import FOLD_SWEEPS
-from palaver.parallel import Executor
 
 #: Columns of what :meth:`Tagger.judge` keeps, also where there are no rows.
 _JUDGED = {
@@ -52,7 +48,7 @@ class Tagger(Model):
     transition_rows: ClassVar[list[str]] = ["start"]
     transition_kind: ClassVar[str] = "probabilities"
     transition_steps = "messages"
-    share_of = "messages"
+    units = "messages"
 
     tags_: list[str]
     label_: str
@@ -82,12 +78,7 @@ class Tagger(Model):
         self,
         corpus: Corpus | Encoded,
         labels: str = "act",
-        *,
-        folder: str | Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        executor: Executor | None = None,
-        callbacks: Sequence[Callback] = (),
-        show_progress: Show = "auto",
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the tags of a corpus; messages without a label are left out.
 
@@ -96,17 +87,13 @@ class Tagger(Model):
         corpus : Corpus or Encoded
         labels : str
             Column with the tags.
-        folder, checkpoint_seconds, executor, callbacks, show_progress
-            As for every model.
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         return self._fit(
             self._labelled(corpus, labels),
-            folder=folder,
-            checkpoint_seconds=checkpoint_seconds,
-            executor=executor,
-            callbacks=callbacks,
-            show_progress=show_progress,
+            **options,
         )
 
     # using
@@ -221,24 +208,16 @@ class Tagger(Model):
 
     # keeping
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {
-            "tags": np.array(self.tags_),
-            "label": np.array([self.label_]),
-        }
-        for name in _JUDGED:
-            table = getattr(self, f"{name}_")
-            if table is not None:
-                text = table.write_json().encode()
-                found[f"{name}_json"] = np.frombuffer(text, np.uint8)
-        return found
+    def _extras(self) -> Extras:
+        judged = {name: getattr(self, f"{name}_") for name in _JUDGED}
+        tables = {name: table.to_dicts() for name, table in judged.items() if table is not None}
+        return {"tags": self.tags_, "label": self.label_, **tables}, {}
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.tags_, self.label_ = arrays["tags"].tolist(), str(arrays["label"][0])
-        for name in _JUDGED:
-            if f"{name}_json" in arrays:
-                rows = json.loads(arrays[f"{name}_json"].tobytes())
-                setattr(self, f"{name}_", pl.DataFrame(rows, schema=_JUDGED[name]))
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.tags_, self.label_ = list(content["tags"]), str(content["label"])
+        for name, schema in _JUDGED.items():
+            if name in content:
+                setattr(self, f"{name}_", pl.DataFrame(content[name], schema=schema))
 
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns tag and tag_probability."""

@@ -23,13 +23,13 @@ from palaver.encode.utterances import WordPooling, learn_pooling, word_counts, w
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.fit.fold import tell
 from palaver.fit.progress import Show, fold_progress
-from palaver.models.base.params import Manners
+from palaver.models.base.params import HasParams
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
 _FOLDS = 2
 
 
-class MaxEntTagger(Manners):
+class MaxEntTagger(HasParams):
     """Tag messages by maximum entropy, learned from labels.
 
     Parameters

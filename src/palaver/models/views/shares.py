@@ -1,6 +1,8 @@
-"""First questions of an analyst: who does what and when, and whether the classes make sense."""
+"""An analyst's first questions: who does what, when, and what follows."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,8 +13,10 @@ from palaver.corpus.table import Corpus
 from palaver.encode import Encoded
 from palaver.errors import ParameterError
 from palaver.evaluate.bootstrap import resampling_weights
-from palaver.evaluate.coherence import npmi
 from palaver.params import check, either, nothing, one_of, real, text, whole
+
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
 
 #: Parts of the time to group by, in UTC, written so that they sort.
 PERIODS = {
@@ -33,22 +37,69 @@ _N_RESAMPLES, _MOST_UNITS = 1000, 2000
 _LIMITS = {
     "by": text(),
     "top": either(whole(1), nothing()),
-    "unit": one_of("auto", "conversation", "message"),
+    "resample": one_of("auto", "conversation", "message"),
     "level": real(0, 1),
-    "seed": whole(0),
+    "random_state": whole(0),
 }
 
 
-def check_shares(
-    corpus: Corpus, by: str, *, top: int | None, unit: str, level: float, seed: int
-) -> None:
-    """Refuse a wrong question before the classes of all messages are found."""
-    check("shares", _LIMITS, {"by": by, "top": top, "unit": unit, "level": level, "seed": seed})
+def shares(
+    model: Model,
+    corpus: Corpus,
+    n_sweeps: int,
+    *,
+    by: str,
+    top: int | None,
+    resample: str,
+    level: float,
+    random_state: int,
+) -> pl.DataFrame:
+    """Return what groups of messages do; see :meth:`Model.shares`."""
+    asked = {"by": by, "top": top, "resample": resample, "level": level,
+             "random_state": random_state}  # fmt: skip
+    check("shares", _LIMITS, asked)
     if not isinstance(corpus, Corpus):
         raise ParameterError(
             f"shares: takes a Corpus, which has columns to group by, got {type(corpus).__name__}"
         )
-    _column(corpus, by)
+    _column(corpus, by)  # refuse a wrong question before the classes of all messages are found
+    read = _readable(model, corpus)
+    known = model.known_messages(read)
+    return shares_table(
+        model.message_shares(read, n_sweeps), corpus, known,
+        by=by, top=top, resample=resample, level=level, random_state=random_state,
+    )  # fmt: skip
+
+
+def _readable(model: Model, corpus: Corpus) -> Corpus | Encoded:
+    """Return a corpus as the model reads it, encoded once where texts are not needed."""
+    return corpus if model.needs_texts else model._encode(corpus)
+
+
+def annotate(model: Model, corpus: Corpus, n_sweeps: int) -> Corpus:
+    """Return the corpus with the classes of its messages; see :meth:`Model.annotate`."""
+    read = _readable(model, corpus)
+    found = model.message_shares(read, n_sweeps)
+    silent = pl.Series(~model.known_messages(read))
+    columns = {
+        "class": pl.Series(found.argmax(axis=1).astype(np.int64)),
+        "class_probability": pl.Series(found.max(axis=1)),
+    }
+    columns |= {f"share_{k}": pl.Series(found[:, k]) for k in range(found.shape[1])}
+    return corpus.with_columns(**{name: c.set(silent, None) for name, c in columns.items()})
+
+
+def count_replies(model: Model, corpus: Corpus) -> NDArray[np.float64] | None:
+    """Count what follows each class; see :meth:`Model.count_replies`."""
+    from palaver.models.summary import messages_before, replies_to
+
+    if model.transition_steps not in ("replies", "messages"):
+        return None
+    read = _readable(model, corpus)
+    speaking = model.known_messages(read)
+    found = model.message_shares(read) * speaking[:, None]
+    by_order = model.transition_steps == "messages"
+    return replies_to(found, messages_before(read, speaking) if by_order else read.parents)
 
 
 def shares_table(
@@ -58,9 +109,9 @@ def shares_table(
     *,
     by: str,
     top: int | None,
-    unit: str,
+    resample: str,
     level: float,
-    seed: int,
+    random_state: int,
 ) -> pl.DataFrame:
     """Return the class shares of groups of messages; see :meth:`Model.shares`.
 
@@ -70,18 +121,20 @@ def shares_table(
     corpus : Corpus
     known : array of bool, shape (n_messages,)
         Messages that count: those with a known word.
-    by, top, unit, level, seed
+    by, top, resample, level, random_state
         As in :meth:`Model.shares`.
     """
-    if unit == "auto":
-        unit = "message" if corpus.n_conversations < FEW_CONVERSATIONS else "conversation"
+    if resample == "auto":
+        few = corpus.n_conversations < FEW_CONVERSATIONS
+        resample = "message" if few else "conversation"
     members = _groups(corpus, by, top, known)
     lengths = np.diff(corpus.conversation_offsets)
     conversations = np.repeat(np.arange(corpus.n_conversations), lengths)
     parts = []
     for number, (name, rows) in enumerate(members):
-        units = rows if unit == "message" else conversations[rows]
-        low, high = _interval(shares[rows], units, level, rng.generator(seed, "shares", number))
+        units = rows if resample == "message" else conversations[rows]
+        generator = rng.generator(random_state, "shares", number)
+        low, high = _interval(shares[rows], units, level, generator)
         facts = pl.DataFrame(
             {
                 "class": np.arange(shares.shape[1]),
@@ -94,7 +147,7 @@ def shares_table(
             group=pl.lit(name),
             messages=pl.lit(len(rows)),
             conversations=pl.lit(len(np.unique(conversations[rows]))),
-            unit=pl.lit(unit),
+            resampled=pl.lit(resample),
         )
         parts.append(facts.with_columns(pl.col("low", "high").fill_nan(None)))
     empty = pl.DataFrame(schema=_SCHEMA)
@@ -111,7 +164,7 @@ _SCHEMA = pl.Schema(
         "overall": pl.Float64(),
         "messages": pl.Int64(),
         "conversations": pl.Int64(),
-        "unit": pl.String(),
+        "resampled": pl.String(),
     }
 )
 
@@ -183,16 +236,3 @@ def _interval(
     means = totals[:, :-1] / totals[:, -1:]
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
-
-
-def coherence_table(encoded: Encoded, top_words: pl.DataFrame) -> pl.DataFrame:
-    """Return the NPMI of each class's top words; see :meth:`Model.coherence`."""
-    rows = top_words.group_by("class", maintain_order=True).agg("word")
-    index = encoded.vocabulary.index
-    numbers = [[index[word] for word in words] for words in rows["word"]]
-    values = npmi(encoded.tokens, encoded.message_offsets, numbers)
-    return rows.select(
-        "class",
-        pl.Series("coherence", values, nan_to_null=True),
-        pl.col("word").list.join(" ").alias("words"),
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
+from palaver.models.base.stored import Extras
 from palaver.models.words.engine import ThreadEngine
 from palaver.models.words.model import ThreadModel
 from palaver.params import Limit, either, nothing, real, such, text
@@ -121,12 +121,11 @@ class GuidedModel(ThreadModel):
     def _facts(self) -> dict[str, Any]:
         return {"class_names": self.class_names_} if self.class_names_ else {}
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        names = json.dumps(self.class_names_).encode()
-        return {"class_names": np.frombuffer(names, np.uint8).copy()}
+    def _extras(self) -> Extras:
+        return {"class_names": self.class_names_}, {}
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.class_names_ = [str(name) for name in json.loads(arrays["class_names"].tobytes())]
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.class_names_ = [str(name) for name in content["class_names"]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -13,12 +11,10 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard, cut
 from palaver.fit.fold import fold_in
-from palaver.fit.loop import Callback
-from palaver.fit.progress import Show
-from palaver.models.base.model import RUN_LIMITS, Model, with_options
+from palaver.models.base.fitting import RUN_LIMITS, FitOptions
+from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.views.heldout import HeldOut
-from palaver.models.views.words import FOLD_SWEEPS
-from palaver.parallel import Arrays, Executor
+from palaver.parallel import Arrays
 from palaver.params import Limit, either, flag, one_of, real, whole
 
 if TYPE_CHECKING:
@@ -83,16 +79,10 @@ class ThreadModel(HeldOut, Model):
         """Cut data into groups of whole conversations with all that the engine needs of them."""
         return cut(data, whole=whole)
 
-    @with_options
     def fit(
         self,
         corpus: Corpus | Encoded,
-        *,
-        folder: str | Path | None = None,
-        checkpoint_seconds: float = 60.0,
-        executor: Executor | None = None,
-        callbacks: Sequence[Callback] = (),
-        show_progress: Show = "auto",
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the classes of a corpus.
 
@@ -101,16 +91,13 @@ class ThreadModel(HeldOut, Model):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode.encode(corpus, min_count=..., ...)``.
-        {options}
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         return self._fit(
             self._as_encoded(corpus),
-            folder=folder,
-            checkpoint_seconds=checkpoint_seconds,
-            executor=executor,
-            callbacks=callbacks,
-            show_progress=show_progress,
+            **options,
         )
 
     def _set_estimates(self) -> None:

@@ -26,6 +26,7 @@ from palaver.fit.trace import trace_table
 from palaver.language import Smoothing
 from palaver.language.backoff import as_cutoffs
 from palaver.language.words import END, START, UNKNOWN
+from palaver.models.base.stored import Extras
 from palaver.models.taggers.hidden_backoff.decoding import SHARD_TOKENS, Decoding
 from palaver.models.taggers.hidden_backoff.engine import (
     PHASES,
@@ -249,7 +250,7 @@ class HiddenBackoffTagger(Decoding):
         return Schedule(n_sweeps, n_sweeps)
 
     def _fit(self, data: Sentences, **options: Any) -> Any:
-        options["callbacks"] = [*options["callbacks"], _is_done]
+        options["callbacks"] = [*options.get("callbacks", ()), _is_done]
         return super()._fit(data, **options)
 
     def check_data(self, encoded: Any) -> None:
@@ -354,14 +355,14 @@ class HiddenBackoffTagger(Decoding):
         """Return the telling words of each state, rounds, confusion matrix and errors."""
         return {"state_words": self.state_words_, "rounds": self.rounds_, **super().tables()}
 
-    def _extras(self) -> dict[str, NDArray[Any]]:
-        values = {f"factor.{n}": np.array(v, dtype=str) for n, v in self.factor_values_.items()}
-        return {**super()._extras(), **values}
+    def _extras(self) -> Extras:
+        content, arrays = super()._extras()
+        return {**content, "factor_values": self.factor_values_}, arrays
 
-    def _set_extras(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._set_extras(arrays)
-        names = self.factors or []
-        self.factor_values_ = {name: arrays[f"factor.{name}"].tolist() for name in names}
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._set_extras(content, arrays)
+        self.factor_values_ = {name: list(content["factor_values"][name])
+                               for name in self.factors or []}  # fmt: skip
 
 
 def _is_done(sweep: int, chains: Sequence[Chain]) -> bool:

@@ -1,0 +1,61 @@
+"""How a fitted model is kept: a folder of arrays and a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+from numpy.typing import NDArray
+
+from palaver import store
+from palaver.encode import Vocabulary
+
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
+
+#: What a model adds to its folder: values that JSON can hold, and arrays.
+Extras = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+AnyModel = TypeVar("AnyModel", bound="Model")
+
+_PLAIN = ("seed", "n_sweeps", "burn_in", "sampler", "fingerprint", "best_chain")
+
+
+def save_model(model: Model, folder: str | Path) -> None:
+    """Write a fitted model to a folder."""
+    more, extra_arrays = model._extras()
+    arrays: dict[str, NDArray[Any]] = {"word_counts": model.vocabulary_.counts}
+    for i, chain in enumerate(model.chains_):
+        arrays |= {f"chain.{i}.{name}": array for name, array in chain.items()}
+    arrays |= {f"draws.{name}": array for name, array in model.draws_.items()}
+    arrays |= {f"trace.{name}": model.trace_[name].to_numpy() for name in model.trace_.columns}
+    arrays |= {f"extra.{name}": array for name, array in extra_arrays.items()}
+    content = {
+        "model": model.name,
+        "params": {**model.get_params(), "random_state": model.seed_},
+        "n_chains": len(model.chains_),
+        "words": model.vocabulary_.words,
+        "extra": more,
+        **{name: getattr(model, f"{name}_") for name in _PLAIN},
+    }
+    store.save(folder, "model", content, arrays)
+
+
+def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
+    """Make a model of what :func:`save_model` wrote."""
+    content, arrays = stored.content, stored.arrays
+    model = kind(**content["params"])
+    model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
+    for name in _PLAIN:
+        setattr(model, f"{name}_", content[name])
+    model.chains_ = [_named(arrays, f"chain.{i}.") for i in range(content["n_chains"])]
+    model.draws_ = _named(arrays, "draws.")
+    model.trace_ = pl.DataFrame(_named(arrays, "trace."))
+    model._set_extras(content["extra"], _named(arrays, "extra."))
+    model._set_estimates()
+    return model
+
+
+def _named(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
