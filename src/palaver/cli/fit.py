@@ -22,6 +22,7 @@ from palaver.cli.options import (
     executor_of,
     n_threads,
 )
+from palaver.names import commands
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
@@ -38,8 +39,7 @@ def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="m4, block-hmm, lda, infinite-hmm, gaussian-hmm, gaussian-mixture, markov-m3 "
-            "or online-lda.",
+            help=f"One of {', '.join(commands('model'))}.",
             show_default=False,
         ),
     ] = None,

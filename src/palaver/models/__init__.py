@@ -1,4 +1,4 @@
-"""One file a model, all of one shape; see ``docs/adding_a_model.md``."""
+"""One folder per model, all of one shape; see ``docs/adding_a_model.md``."""
 
 from palaver.models.base.model import Model
 from palaver.models.registry import MODELS, load, model_class

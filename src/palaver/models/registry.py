@@ -1,9 +1,9 @@
-"""Every model by name; adding one is adding a line here."""
+"""Every model by name, from the table in :mod:`palaver.names`; reading stored ones."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,44 +11,37 @@ from typing import TYPE_CHECKING, Any
 from palaver import store
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
 from palaver.models.base.model import Model
+from palaver.names import NAMES
 
 if TYPE_CHECKING:
     from palaver.models.taggers.contract import Tagger
 
 #: Name on the command line and in stored folders -> (module, class).
-MODELS = {
-    "m4": ("palaver.models.m4", "M4"),
-    "block-hmm": ("palaver.models.block_hmm", "BlockHMM"),
-    "lda": ("palaver.models.lda", "LDA"),
-    "infinite-hmm": ("palaver.models.infinite", "InfiniteHMM"),
-    "gaussian-hmm": ("palaver.models.gaussian", "GaussianHMM"),
-    "gaussian-mixture": ("palaver.models.gaussian", "GaussianMixture"),
-    "markov-m3": ("palaver.models.documents.markov_m3", "MarkovM3"),
-    "online-lda": ("palaver.models.documents.online_lda", "OnlineLDA"),
-}
+MODELS = {line.command: (line.module, line.name) for line in NAMES if line.kind == "model"}
 #: The same for taggers, which learn labels that people gave.
-TAGGERS = {
-    "hidden-backoff": ("palaver.models.taggers.hidden_backoff", "HiddenBackoffTagger"),
-}
+TAGGERS = {line.command: (line.module, line.name) for line in NAMES if line.kind == "tagger"}
+#: The same for models that are there to be copied.
+EXAMPLES = {line.command: (line.module, line.name) for line in NAMES if line.kind == "example"}
 
 
 def model_class(name: str) -> type[Model]:
     """Return the class of a model by its name."""
-    if name not in MODELS:
-        raise ParameterError(f"there is no model {name!r}; known are {', '.join(MODELS)}")
-    module, attribute = MODELS[name]
-    found: type[Model] = getattr(import_module(module), attribute)
+    found: type[Model] = _class(name, MODELS | EXAMPLES, "model", MODELS)
     return found
 
 
 def tagger_class(name: str) -> type[Tagger]:
     """Return the class of a tagger by its name."""
-    if name not in TAGGERS:
-        only = "; MaxEntTagger is for Python only" if name in ("maxent", "max-ent") else ""
-        raise ParameterError(f"there is no tagger {name!r}; known are {', '.join(TAGGERS)}{only}")
-    module, attribute = TAGGERS[name]
-    found: type[Tagger] = getattr(import_module(module), attribute)
+    found: type[Tagger] = _class(name, TAGGERS, "tagger", TAGGERS)
     return found
+
+
+def _class(name: str, table: Mapping[str, tuple[str, str]], what: str, shown: Iterable[str]) -> Any:
+    if name not in table:
+        only = "; MaxEntTagger is for Python only" if name in ("maxent", "max-ent") else ""
+        raise ParameterError(f"there is no {what} {name!r}; there are {', '.join(shown)}{only}")
+    module, attribute = table[name]
+    return getattr(import_module(module), attribute)
 
 
 def load(folder: str | Path) -> Model:
@@ -63,7 +56,7 @@ def load(folder: str | Path) -> Model:
         raise StoreError(f"{folder}: the run is not finished; {_how_to_go_on(Path(folder))}")
     stored = store.load(folder, "model")
     name = str(stored.content.get("model"))
-    if name not in MODELS and name not in TAGGERS:
+    if name not in MODELS | TAGGERS | EXAMPLES:
         raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
     kind = tagger_class(name) if name in TAGGERS else model_class(name)
     try:
