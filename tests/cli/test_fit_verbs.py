@@ -105,7 +105,7 @@ def test_mistakes_are_explained(threads, tmp_path):
     command = [sys.executable, "-m", "palaver", "fit", "m5", threads, "--out", run]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.startswith("palaver: there is no model 'm5'; known are m4,")
+    assert result.stderr.startswith("palaver: there is no model 'm5'; there are m4,")
     assert "give MODEL, FILE and --out" in fails("fit", "lda", threads)
     message = fails("fit", "lda", threads, "--classes", 0, "--out", run)
     assert "LDA: n_classes must be a whole number >= 1" in message
