@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import palaver as pv
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
-from palaver.models.documents.heldout import split_words
+from palaver.models.documents.heldout import hold_out_words
 
 N_TOPICS, BATCH, DELAY, DECAY, SEED = 100, 500, 10.0, 0.75, 0
 FIRST_PASSES = 2
@@ -45,7 +45,7 @@ def kos(data: Path) -> tuple[list[Any], Documents, Documents]:
     train = documents.take(order[n_test:])
     batches = [train.part(i, min(i + BATCH, train.n_documents))
                for i in range(0, train.n_documents, BATCH)]  # fmt: skip
-    return batches, *split_words(documents.take(order[:n_test]), 0.9, SEED)
+    return batches, *hold_out_words(documents.take(order[:n_test]), 0.9, SEED)
 
 
 def peer_perplexity(model: Any, observed: Documents, heldout: Documents) -> float:
@@ -99,7 +99,7 @@ def learners(batches: list[Documents], observed: Documents, heldout: Documents) 
     def ours(model: Any) -> Learner:
         return Learner(
             lambda batch: model.partial_fit(
-                batch, total_documents=total, tau=DELAY, kappa=DECAY
+                batch, total_documents=total, learning_offset=DELAY, learning_decay=DECAY
             ),
             lambda: model.perplexity(observed, heldout),
         )  # fmt: skip

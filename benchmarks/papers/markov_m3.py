@@ -25,7 +25,7 @@ from benchmarks.papers.markov_m3_page import write_page
 from palaver.encode import encode
 from palaver.encode.documents import Documents, documents_of
 from palaver.models.documents.engine import START_WEIGHT
-from palaver.models.documents.heldout import split_words
+from palaver.models.documents.heldout import hold_out_words
 from palaver.parallel import Globals
 
 SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4
@@ -90,7 +90,7 @@ def split_of(data: Path, name: str) -> Split:
     documents = documents_of(encode(corpus, **few))
     order = np.random.default_rng(SEED).permutation(documents.n_documents)
     n_test = documents.n_documents // 10
-    observed, heldout = split_words(documents.take(order[:n_test]), 0.9, SEED)
+    observed, heldout = hold_out_words(documents.take(order[:n_test]), 0.9, SEED)
     return Split(documents.take(order[n_test:]), observed, heldout)
 
 
@@ -164,9 +164,13 @@ def tomotopy_perplexity(
     return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live)}
 
 
+#: The paper's symbols, by which cells are named, and the models' parameters.
+SYMBOLS = {"alpha": "step_concentration", "beta": "word_prior", "gamma": "position_concentration"}
+
+
 def _our(kind: str, n_topics: int, **params: Any) -> Any:
     model = pv.OnlineLDA if kind == "lda-vb" else pv.MarkovM3
-    return model(n_topics, random_state=SEED, **params)
+    return model(n_topics, random_state=SEED, **{SYMBOLS.get(k, k): v for k, v in params.items()})
 
 
 def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
@@ -183,8 +187,10 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
             return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs)
         model = _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **params)
         model.fit(split.train, show_progress=False)
-        own = {key: getattr(model, key) for key in ("alpha_", "beta_", "gamma_") if
-               hasattr(model, key)}  # fmt: skip
+        learned = {"alpha_": getattr(model, "share_prior_", None)}
+        learned |= {f"{letter}_": getattr(model, f"{name}_", learned.get(f"{letter}_"))
+                    for letter, name in SYMBOLS.items()}  # fmt: skip
+        own = {name: value for name, value in learned.items() if value is not None}
         return {"perplexity": model.perplexity(split.observed, split.heldout),
                 "elbo": model.elbo_, "sweeps": model.n_sweeps_, **own}  # fmt: skip
 

@@ -49,7 +49,7 @@ def ways(name):
 def kinds(name):
     """The ways in which a model's data or priors differ most: each is tried everywhere."""
     if name in OF_DOCUMENTS:
-        return [{"documents": unit} for unit in ("message", "conversation")]
+        return [{"unit": unit} for unit in ("message", "conversation")]
     if name in WORDED:
         return [{"background": background} for background in (False, True, "message")]
     if name == "infinite-hmm":
@@ -104,7 +104,7 @@ def test_fit_gives_distributions(name, params, corpus, encoded):
     assert model.trace_.height == 12
     assert model.trace_["log_joint"].is_finite().all()
     shares = model.transform(corpus)
-    by_conversation = params.get("documents") == "conversation"
+    by_conversation = params.get("unit") == "conversation"
     n_rows = corpus.n_conversations if by_conversation else corpus.n_messages
     assert shares.shape == (n_rows, 3)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -261,7 +261,7 @@ def test_limits_are_declared_for_every_parameter_and_checked(name, encoded):
     assert set(kind.limits) == set(kind().get_params()) - {"random_state"}
     wrong = {kind.size_parameter: 0, "n_sweeps": 0}
     if name in OF_DOCUMENTS:
-        wrong |= {"beta": -1, "documents": "page"}
+        wrong |= {"word_prior": -1, "unit": "page"}
     else:
         wrong |= {"sampler": "best"}
         wrong |= {"omega": -1} if name in WORDED else {"alpha": 0}

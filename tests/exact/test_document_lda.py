@@ -94,7 +94,7 @@ def test_whole_bound_and_learned_priors():
     model = pv.OnlineLDA(n_topics=3, n_sweeps=30, tolerance=0).fit(counts)
     bound = model.trace_["log_joint"].to_numpy()
     assert bound[-1] > bound[0]
-    start = pv.OnlineLDA(3, alpha=0.4, beta=0.2, start_sweeps=0, n_sweeps=1).fit(counts)
+    start = pv.OnlineLDA(3, share_prior=0.4, word_prior=0.2, start_sweeps=0, n_sweeps=1).fit(counts)
     engine = start._make_engine(15)
     from palaver import rng
 

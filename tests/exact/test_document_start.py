@@ -53,7 +53,7 @@ def test_first_sweeps_sample_the_posterior_of_lda(model):
     documents = documents_of(COUNTS)
     words = np.repeat(np.tile(np.arange(3), 3), COUNTS.ravel().astype(int))
     owners = np.repeat(np.arange(3), COUNTS.sum(axis=1).astype(int))
-    engine = model(N_TOPICS, beta=BETA, start_sweeps=N_SWEEPS + 1)._make_engine(3)
+    engine = model(N_TOPICS, word_prior=BETA, start_sweeps=N_SWEEPS + 1)._make_engine(3)
     (shard,) = cut_documents(documents)
     shared = engine.start(rng.generator(0, "start"))
     state = engine.open(shared, shard, rng.key(0, "open"))

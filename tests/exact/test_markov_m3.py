@@ -278,8 +278,8 @@ def test_bound_is_below_the_log_evidence(documents, n_topics, truncation):
     evidence = log_evidence(documents, n_topics, truncation, 3, 1.0, 0.5, 0.8)
     for seed in range(3):
         model = pv.MarkovM3(
-            n_topics, truncation, gamma=0.8, alpha=1.0, beta=0.5, n_sweeps=60, tolerance=0,
-            random_state=seed,
+            n_topics, truncation, position_concentration=0.8, step_concentration=1.0,
+            word_prior=0.5, n_sweeps=60, tolerance=0, random_state=seed,
         ).fit(counts_of(documents, 3))  # fmt: skip
         assert model.elbo_ < evidence
         assert model.elbo_ > evidence - 5.0  # and not by chance far below
@@ -292,7 +292,13 @@ def engine_case(seed=0, **params):
     shares = generator.dirichlet(np.full(4, 0.3), 40)
     counts = np.array([generator.multinomial(25, share @ topics) for share in shares], float)
     model = pv.MarkovM3(
-        **{"n_topics": 5, "truncation": 4, "gamma": "learn", "start_sweeps": 0, **params}
+        **{
+            "n_topics": 5,
+            "truncation": 4,
+            "position_concentration": "learn",
+            "start_sweeps": 0,
+            **params,
+        }
     )
     documents = documents_of(counts)
     return model, documents, model._make_engine(30), cut_documents(documents, 100)

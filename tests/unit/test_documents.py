@@ -16,7 +16,7 @@ from palaver.encode.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
 from palaver.models.documents.engine import MOST_TOKENS, _tokens_of
-from palaver.models.documents.heldout import split_words
+from palaver.models.documents.heldout import hold_out_words
 from palaver.models.documents.markov_m3.graph import topic_graph
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
@@ -146,7 +146,7 @@ def test_folders_and_files_of_conversations_stream_too(counts, tmp_path, monkeyp
     encode(corpus).write(tmp_path / "encoded")
     file = corpus.write(tmp_path / "threads.jsonl")
     of_corpus, of_folder, of_file = (
-        pv.OnlineLDA(3, documents="conversation").fit_stream(source, batch_size=5)
+        pv.OnlineLDA(3, unit="conversation").fit_stream(source, batch_size=5)
         for source in (corpus, tmp_path / "encoded", file)
     )
     assert of_corpus.n_sweeps_ == 3
@@ -178,8 +178,8 @@ def test_streams_that_cannot_be(counts):
         model.fit_stream(iter([counts]), passes=2)
     with pytest.raises(ParameterError, match="yields nothing"):
         model.fit_stream([])
-    with pytest.raises(ParameterError, match=r"kappa must be a number > 0\.5"):
-        model.fit_stream(counts, kappa=0.4)
+    with pytest.raises(ParameterError, match=r"learning_decay must be a number > 0\.5"):
+        model.fit_stream(counts, learning_decay=0.4)
     with pytest.raises(CorpusError, match="no words"):
         model.fit_stream(np.zeros((3, 4)))
     with pytest.raises(ParameterError, match="topics must be positive, of shape"):
@@ -227,7 +227,13 @@ def test_partial_fit_goes_on_from_the_best_chain(counts, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("tau", -5.0), ("kappa", -2.0), ("total_documents", -5), ("rate", 0.0), ("rate", 2.0)],
+    [
+        ("learning_offset", -5.0),
+        ("learning_decay", -2.0),
+        ("total_documents", -5),
+        ("rate", 0.0),
+        ("rate", 2.0),
+    ],
 )
 def test_partial_fit_checks_its_numbers(name, value, counts):
     model = pv.OnlineLDA(4)
@@ -284,22 +290,22 @@ def test_settled():
 
 
 def test_words_are_split_exactly(counts):
-    observed, heldout = split_words(documents_of(counts), 0.9, seed=3)
+    observed, heldout = hold_out_words(documents_of(counts), 0.9, random_state=3)
     total = observed.matrix().toarray() + heldout.matrix().toarray()
     np.testing.assert_array_equal(total, counts)
     lengths = counts.sum(axis=1)
     np.testing.assert_array_equal(observed.lengths, np.ceil(0.9 * lengths))
-    other, _ = split_words(documents_of(counts), 0.9, seed=4)
+    other, _ = hold_out_words(documents_of(counts), 0.9, random_state=4)
     assert not np.array_equal(other.matrix().toarray(), observed.matrix().toarray())
     with pytest.raises(CorpusError, match="whole counts"):
-        split_words(documents_of(counts * 0.5))
+        hold_out_words(documents_of(counts * 0.5))
 
 
 def test_perplexity_is_that_of_the_mixture(model, counts):
-    observed, heldout = split_words(documents_of(counts), 0.5, seed=1)
+    observed, heldout = hold_out_words(documents_of(counts), 0.5, random_state=1)
     shares, hidden = model.transform(observed), heldout.matrix().toarray()
     by_hand = np.exp(-np.sum(hidden * np.log(shares @ model.class_words_)) / hidden.sum())
-    assert model.perplexity(counts, observed=0.5, seed=1) == pytest.approx(by_hand)
+    assert model.perplexity(counts, observed=0.5, random_state=1) == pytest.approx(by_hand)
     assert model.perplexity(observed, heldout) == pytest.approx(by_hand)
     assert by_hand < 14
     with pytest.raises(ParameterError, match="60 observed documents, but 59"):
@@ -389,8 +395,10 @@ def test_edges(edge, n_topics):
 
 
 def test_alpha_too_small_for_floating_point(counts):
-    with pytest.raises(ParameterError, match=r"alpha must be at least 0\.005 for each of the 4"):
-        pv.MarkovM3(**QUICK, alpha=0.001).fit(counts)
+    with pytest.raises(
+        ParameterError, match=r"step_concentration must be at least 0\.005 for each of the 4"
+    ):
+        pv.MarkovM3(**QUICK, step_concentration=0.001).fit(counts)
 
 
 def test_a_model_of_one_position_is_a_mixture(counts):

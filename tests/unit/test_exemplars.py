@@ -48,7 +48,7 @@ def test_every_model_of_the_registry(name):
 
 def test_messages_of_a_model_whose_documents_are_conversations():
     corpus = pv.sample(20)
-    model = pv.OnlineLDA(3, documents="conversation", n_sweeps=2, start_sweeps=2).fit(corpus)
+    model = pv.OnlineLDA(3, unit="conversation", n_sweeps=2, start_sweeps=2).fit(corpus)
     table = pv.exemplars(model, corpus, k=1)
     shares = model.message_shares(corpus)
     for row in table.to_dicts():

@@ -9,7 +9,7 @@ from benchmarks.papers import Options, pictures
 from benchmarks.papers import markov_m3 as experiment
 from benchmarks.papers.cells import Cells
 from palaver.encode.documents import documents_of
-from palaver.models.documents.heldout import split_words
+from palaver.models.documents.heldout import hold_out_words
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def tiny(monkeypatch):
     shares = generator.dirichlet(np.full(3, 0.4), 40)
     counts = np.array([generator.multinomial(30, s @ topics) for s in shares], float)
     documents = documents_of(counts)
-    split = experiment.Split(documents.part(0, 30), *split_words(documents.part(30, 40)))
+    split = experiment.Split(documents.part(0, 30), *hold_out_words(documents.part(30, 40)))
     monkeypatch.setattr(experiment, "split_of", lambda data, name: split)
     return split
 

@@ -43,7 +43,7 @@ def find_walks(
     """Return the walks of the documents of some messages, those with several topics first."""
     if not hasattr(model, "path") or not rows:
         return []
-    unit = model.get_params()["documents"]
+    unit = model.get_params()["unit"]
     places = np.array(rows)
     if unit == "conversation":
         places = np.searchsorted(corpus.conversation_offsets, places, side="right") - 1

@@ -441,7 +441,7 @@ class Walker:
         self.unit, self.asked = unit, None
 
     def get_params(self):
-        return {"documents": self.unit}
+        return {"unit": self.unit}
 
     def path(self, documents):
         self.asked = documents.n_documents

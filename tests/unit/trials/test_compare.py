@@ -116,7 +116,7 @@ def test_sentences_and_conversations_are_compared_too(threads):
     plan = {"gold": "act", "n_sweeps": 3, "n_chains": 1, "show_progress": False}
     found = compare(threads, ["m4"], [2], segment="sentence", **plan).table
     assert found["perplexity"][0] > 1
-    found = compare(threads, ["online-lda"], [2], documents="conversation", **plan).table
+    found = compare(threads, ["online-lda"], [2], unit="conversation", **plan).table
     assert found["vi"][0] > 0
 
 

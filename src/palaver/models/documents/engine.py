@@ -14,6 +14,7 @@ distributions are drawn; its last counts are the first topics.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -60,7 +61,7 @@ def prior_term(prior: float, size: int, log_sums: NDArray[np.float64]) -> float:
     size : int
         Values of a distribution.
     log_sums : array of float64
-        Sums of ``E[ln p]`` over the values, one a distribution.
+        Sums of ``E[ln p]`` over the values, one per distribution.
     """
     each = gammaln(size * prior) - size * gammaln(prior) + (prior - 1) * log_sums
     return float(np.sum(each))
@@ -101,7 +102,7 @@ def _tokens_of(shard: DocumentShard) -> tuple[NDArray[np.int32], NDArray[np.int6
 
 
 @dataclass
-class DocumentEngine:
+class DocumentEngine(ABC):
     """The part of an engine that variational models of documents share.
 
     Attributes
@@ -119,7 +120,7 @@ class DocumentEngine:
     start_sweeps: int
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = ()
-    #: Terms of the bound beside that of the topics.
+    #: Terms of the bound in addition to that of the topics.
     bound_terms: ClassVar[tuple[str, ...]]
     #: How many of the statistics' ``terms`` are of the documents' bound.
     n_document_terms: ClassVar[int]
@@ -303,33 +304,33 @@ class DocumentEngine:
     # What each model adds.
 
     def phase(self, steps: int, whole: bool = True) -> str:
-        """Return how the sweep after so many steps begins its documents; not whole: a stream."""
+        """Return how the sweep after this many steps begins its documents; not whole: a stream."""
         return "tokens" if whole and steps < self.start_sweeps else "fresh"
 
+    @abstractmethod
     def start_structure(self) -> Arrays:
         """Return the first of what is not words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bound_structure(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
         """Return all terms of the bound but that of the topics."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step_structure(
         self, shared: Globals, statistics: Arrays, rate: float, scale: float
     ) -> Arrays:
         """Return what is not words after a step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def open(self, shared: Globals, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
         """Return the first state of a shard."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sweep(
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
         """Infer the documents of a shard; return their expected counts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shares(self, shared: Globals, state: Arrays) -> NDArray[np.float64]:
         """Return the expected share of each topic in each document of a swept shard."""
-        raise NotImplementedError

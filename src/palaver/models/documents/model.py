@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
@@ -10,18 +11,26 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.encode import Vocabulary
+from palaver.encode.document_stream import document_source
 from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
 from palaver.errors import ParameterError, StoppedError
 from palaver.fit.fold import fold_in
 from palaver.fit.loop import Fit
 from palaver.fit.schedule import Schedule
+from palaver.fit.stream import Rates, StreamCallback
 from palaver.fit.trace import trace_table
 from palaver.models.base.fitting import FitOptions
+from palaver.models.base.model import Model
 from palaver.models.base.stored import Extras
 from palaver.models.documents.engine import DocumentEngine
-from palaver.models.documents.heldout import DocumentHeldOut
-from palaver.models.documents.stream import STREAM_SHARD, DocumentStream
-from palaver.parallel import Arrays, Globals
+from palaver.models.documents.heldout import log_predictive, perplexity, predict_words
+from palaver.models.documents.stream import (
+    STREAM_SHARD,
+    begin_stream,
+    check_stream,
+    take_steps,
+)
+from palaver.parallel import Arrays, Executor, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
 
 FOLD_ITERATIONS = 50
@@ -29,8 +38,8 @@ FOLD_ITERATIONS = 50
 #: Parameters that every model of documents has.
 DOCUMENT_LIMITS: dict[str, Limit] = {
     "n_topics": whole(1, 32_000),
-    "beta": either(real(above=0), one_of("learn")),
-    "documents": one_of("message", "conversation"),
+    "word_prior": either(real(above=0), one_of("learn")),
+    "unit": one_of("message", "conversation"),
     "n_sweeps": whole(1),
     "tolerance": real(0),
     "start_sweeps": whole(0),
@@ -40,20 +49,31 @@ DOCUMENT_LIMITS: dict[str, Limit] = {
 }
 
 
-class DocumentModel(DocumentHeldOut, DocumentStream):
+class DocumentModel(Model):
     """A topic model of documents, by variational inference.
+
+    Subclasses make an engine (:meth:`_make_engine`).
 
     Attributes
     ----------
-    beta_ : float
+    word_prior_ : float
+    n_seen_ : int
+        Documents seen, by all steps of a stream.
     """
 
     size_parameter = "n_topics"
     finds_topics = True
 
+    n_seen_: int
+    _steps: list[dict[str, float]]
+
+    @abstractmethod
+    def _make_engine(self, n_words: int, **changes: Any) -> DocumentEngine:
+        """Return the engine for a vocabulary of this size."""
+
     @property
     def elbo_(self) -> float:
-        """The evidence bound at the end; a stream gives that of its last documents, a token."""
+        """The evidence bound at the end; after a stream, of its last documents, per token."""
         self._check_fitted()
         own = self.trace_.filter(pl.col("chain") == self.best_chain_)
         return float(own["log_joint"][-1])
@@ -81,7 +101,7 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
 
     def _documents(self, data: Any, vocabulary: Any = None) -> Documents:
         """Turn what a user gave into documents."""
-        return documents_of(data, vocabulary, self.get_params()["documents"])
+        return documents_of(data, vocabulary, self.get_params()["unit"])
 
     def _known_documents(self, data: Any) -> Documents:
         """Turn new data into documents of the words that the model knows."""
@@ -108,10 +128,10 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
         Parameters
         ----------
         X : scipy sparse matrix, array, Corpus, Encoded or Documents
-            Counts of words, a row a document; or a corpus, also a bag of words that
+            Counts of words, one row per document; or a corpus, also a bag of words that
             ``palaver.read`` has read.
         y : None
-            For scikit-learn's sake.
+            Ignored; present for scikit-learn compatibility.
         vocabulary : sequence of str, optional
             Names of a matrix's columns; for a corpus, the words to keep.
         **options : optional
@@ -122,6 +142,93 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
             self._documents(X, vocabulary),
             **options,
         )
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        batch_size: int = 500,
+        passes: int = 1,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.75,
+        total_documents: int | None = None,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+        topics: NDArray[np.float64] | None = None,
+        executor: Executor | None = None,
+        callbacks: Sequence[StreamCallback] = (),
+    ) -> Self:
+        """Learn topics from mini-batches; memory does not grow with the number of documents.
+
+        Parameters
+        ----------
+        source : path, URL, scipy sparse matrix, Corpus, Encoded, Documents or iterable of these
+            A path is a bag of words in UCI form, read as it streams by, or a folder that
+            ``Documents.write`` or ``Encoded.write`` made, mapped from disk; a URL is that of such
+            a folder.
+        batch_size : int
+            Documents per step. What an iterable yields is a batch as it is.
+        passes : int
+            Times to go through the source; an iterator can be gone through once.
+        learning_offset, learning_decay : float
+            The rate of step t is ``(learning_offset + t) ** -learning_decay``.
+        total_documents : int, optional
+            How many there are, where the source does not say: an iterable.
+        vocabulary : sequence of str, optional
+            Names of a matrix's columns; for a corpus, the words to keep.
+        topics : array, shape (n_words, n_topics), optional
+            Topics to start from, as positive weights; random ones by default.
+        executor : Executor, optional
+            Where sweeps run; threads of this process by default.
+        callbacks : sequence of callable
+            Called after each step as ``callback(step, info, globals)``; True stops.
+        """
+        check_stream(self, batch_size=batch_size, passes=passes, learning_offset=learning_offset,
+                     learning_decay=learning_decay, total_documents=total_documents)  # fmt: skip
+        stream = document_source(source, vocabulary, self.get_params()["unit"])
+        begin_stream(self, stream.vocabulary, topics)
+        batches = stream.batches(batch_size, passes, self.seed_)
+        rate = Rates(learning_offset, learning_decay).at
+        take_steps(self, batches, rate, total_documents or stream.n_documents, callbacks, executor)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        total_documents: int | None = None,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.75,
+        rate: float | None = None,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+    ) -> Self:
+        """Take one step with one mini-batch; the first call sets the vocabulary.
+
+        After :meth:`fit` it continues from the best chain; the result is one chain.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+        y : None
+            Ignored; present for scikit-learn compatibility.
+        total_documents : int, optional
+            How many documents the stream has in all; those seen so far by default.
+        learning_offset, learning_decay : float
+            The rate of step t is ``(learning_offset + t) ** -learning_decay``.
+        rate : float, optional
+            The rate itself; 1 forgets everything before.
+        vocabulary : sequence of str, optional
+        """
+        check_stream(self, learning_offset=learning_offset, learning_decay=learning_decay,
+                     total_documents=total_documents, rate=rate)  # fmt: skip
+        is_first = not hasattr(self, "chains_")
+        documents = self._documents(X, vocabulary) if is_first else self._known_documents(X)
+        self.check_data(documents)
+        if is_first:
+            begin_stream(self, documents.vocabulary, None)
+        rates = Rates(learning_offset, learning_decay).at
+        take_steps(self, [documents], rates if rate is None else lambda step: rate, total_documents)
+        return self
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Documents, seed: int) -> None:
         """Set the learned attributes: the last globals of the chain with the highest bound."""
@@ -139,6 +246,12 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
         ends = [chain.trace[-1]["log_joint"] for chain in fit.chains]
         self._keep_globals([chain.shared for chain in fit.chains], int(np.argmax(ends)))
 
+    def _keep_globals(self, shared: Sequence[Globals], best: int = 0) -> None:
+        """Set the globals of all chains as what was learned."""
+        self.chains_ = [dict(chain.arrays) for chain in shared]
+        self.best_chain_, self.draws_ = best, {}
+        self._set_estimates()
+
     def _extras(self) -> Extras:
         return {"n_seen": int(self.n_seen_)}, {}
 
@@ -151,9 +264,9 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
         """Set the estimates of the best chain as attributes."""
         best = self.chains_[self.best_chain_]
         topics, totals = best["topics"], best["topic_totals"]
-        self.beta_ = float(best["beta"])
+        self.word_prior_ = float(best["beta"])
         self.class_words_ = np.ascontiguousarray((topics / totals).T)
-        counts = np.maximum(totals - self.beta_ * len(topics), 0) + np.finfo(float).tiny
+        counts = np.maximum(totals - self.word_prior_ * len(topics), 0) + np.finfo(float).tiny
         self.class_shares_ = counts / counts.sum()
 
     def _all_words(self) -> NDArray[np.float64]:
@@ -216,7 +329,7 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
     def message_shares(self, corpus: Any, n_sweeps: int = FOLD_ITERATIONS) -> NDArray[np.float64]:
         """Return the shares of each message; a conversation's where that is the document."""
         shares = self.transform(corpus, n_sweeps)
-        if self.get_params()["documents"] == "conversation":
+        if self.get_params()["unit"] == "conversation":
             shares = np.repeat(shares, np.diff(corpus.conversation_offsets), axis=0)
         return shares
 
@@ -232,3 +345,51 @@ class DocumentModel(DocumentHeldOut, DocumentStream):
 
         self._fold(documents, visit)
         return float(bounds.sum())
+
+    def log_predictive(self, observed: Any, heldout: Any) -> tuple[float, float]:
+        """Return the log probability of held-out words and their number.
+
+        Every word is predicted on its own from the observed words of its document:
+        ``p(w) = sum_k E[share_k] E[beta_kw]``.
+        """
+        return log_predictive(self, observed, heldout)
+
+    def perplexity(
+        self, X: Any, heldout: Any = None, *, observed: float = 0.9, random_state: int = 0
+    ) -> float:
+        """Return the perplexity of held-out words given the others of their documents.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+            Documents; if ``heldout`` is given, their observed part.
+        heldout : same, optional
+            The part to predict, of the same documents.
+        observed : float
+            Share of the tokens of each document that are shown, where ``X`` is to be split.
+        random_state : int
+            Of the split.
+
+        Returns
+        -------
+        float
+            ``exp(-mean log p(w))``, equation 19 of Zhang & Paisley (2015); lower is better.
+        """
+        return perplexity(self, X, heldout, observed, random_state)
+
+    def predict_words(self, X: Any, vocabulary_subset: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the probabilities of some words, such as tags, in documents without them.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+            The words in question are hidden, if there are any.
+        vocabulary_subset : sequence of str or int
+            Words, or their numbers.
+
+        Returns
+        -------
+        array of float64, shape (n_documents, n_subset)
+            Given that the next word is one of them: rows sum to one.
+        """
+        return predict_words(self, X, vocabulary_subset)

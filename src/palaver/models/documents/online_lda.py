@@ -33,23 +33,23 @@ class OnlineLDA(DocumentModel):
     ----------
     n_topics : int
         Number of topics, K.
-    alpha : float or "learn"
+    share_prior : float or "learn"
         Dirichlet prior of each topic's share in a document.
-    beta : float or "learn"
+    word_prior : float or "learn"
         Dirichlet prior of the words of a topic.
-    documents : {"message", "conversation"}
+    unit : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; 0 begins with
         random ones, as streams do.
     n_sweeps : int
-        Most passes over the documents after these.
+        Maximum number of passes over the documents after these.
     tolerance : float
-        Stop when the bound rises by less than this share of itself a pass.
+        Stop when the bound rises by less than this share of itself in a pass.
     n_chains : int
         Runs from different random topics; the one with the highest bound is the model.
     max_seconds : float, optional
-        Stop after so long; results then depend on the machine.
+        Stop after this many seconds; results then depend on the machine's speed.
     random_state : int, Generator or None
     n_jobs : int
         Threads.
@@ -57,8 +57,8 @@ class OnlineLDA(DocumentModel):
     Attributes
     ----------
     elbo_ : float
-        The evidence bound; after a stream, of the last batch's documents, a token.
-    alpha_, beta_ : float
+        The evidence bound; after a stream, of the last batch's documents, per token.
+    share_prior_, word_prior_ : float
 
     Examples
     --------
@@ -69,15 +69,15 @@ class OnlineLDA(DocumentModel):
     name = "online-lda"
     limits: ClassVar[dict[str, Limit]] = {
         **DOCUMENT_LIMITS,
-        "alpha": either(real(above=0), one_of("learn")),
+        "share_prior": either(real(above=0), one_of("learn")),
     }
 
     def __init__(
         self,
         n_topics: int = 100,
-        alpha: float | str = "learn",
-        beta: float | str = "learn",
-        documents: str = "message",
+        share_prior: float | str = "learn",
+        word_prior: float | str = "learn",
+        unit: str = "message",
         start_sweeps: int = 100,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
@@ -87,9 +87,9 @@ class OnlineLDA(DocumentModel):
         n_jobs: int = 1,
     ) -> None:
         self.n_topics = n_topics
-        self.alpha = alpha
-        self.beta = beta
-        self.documents = documents
+        self.share_prior = share_prior
+        self.word_prior = word_prior
+        self.unit = unit
         self.start_sweeps = start_sweeps
         self.n_sweeps = n_sweeps
         self.tolerance = tolerance
@@ -103,15 +103,15 @@ class OnlineLDA(DocumentModel):
         return OnlineLDAEngine(
             n_words,
             self.n_topics,
-            unless_learned(self.beta),
+            unless_learned(self.word_prior),
             self.start_sweeps,
-            unless_learned(self.alpha),
+            unless_learned(self.share_prior),
             n_iterations,
         )
 
     def _set_estimates(self) -> None:
         super()._set_estimates()
-        self.alpha_ = float(self.chains_[self.best_chain_]["alpha"])
+        self.share_prior_ = float(self.chains_[self.best_chain_]["alpha"])
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Markov M3: topics as a random walk on a graph (Zhang & Paisley 2015).
 
-Spec and equations in ``docs/models/markov_m3.md``. ::
+Equations in ``docs/models/markov_m3.md``. ::
 
     pi, theta_k ~ Dirichlet(alpha / K)     first topic, and steps from topic k to the next
     beta_k      ~ Dirichlet(beta)          words of topic k
@@ -42,29 +42,30 @@ class MarkovM3(DocumentModel):
     n_topics : int
         Number of topics, K.
     truncation : int
-        Most positions of a document's walk, T; documents use as many as they have words for.
-    gamma : float or "learn"
-        Concentration of the weights of the positions: larger, more topics in a document.
-    alpha : float or "learn"
-        Concentration of the steps from each topic, spread over all topics.
-    beta : float or "learn"
+        Maximum number of positions of a document's walk, T; a document uses as many as it has
+        words for.
+    position_concentration : float or "learn"
+        Of the weights of the positions: the larger, the more topics in a document.
+    step_concentration : float or "learn"
+        Of the steps from each topic, spread over all topics.
+    word_prior : float or "learn"
         Dirichlet prior of the words of a topic.
     max_visits : int or None
         Topics that a document may visit, its heaviest ones; None is all. Fewer are faster, and
         were no worse where it was measured.
-    documents : {"message", "conversation"}
+    unit : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream begins
         with steps of plain LDA: topics must mean something before a document chooses a few.
     n_sweeps : int
-        Most passes over the documents after these.
+        Maximum number of passes over the documents after these.
     tolerance : float
-        Stop when the bound rises by less than this share of itself a pass.
+        Stop when the bound rises by less than this share of itself in a pass.
     n_chains : int
         Runs from different random topics; the one with the highest bound is the model.
     max_seconds : float, optional
-        Stop after so long; results then depend on the machine.
+        Stop after this many seconds; results then depend on the machine's speed.
     random_state : int, Generator or None
     n_jobs : int
         Threads.
@@ -72,10 +73,10 @@ class MarkovM3(DocumentModel):
     Attributes
     ----------
     elbo_ : float
-        The evidence bound; after a stream, of the last batch's documents, a token.
+        The evidence bound; after a stream, of the last batch's documents, per token.
     transitions_ : array of float64, shape (n_topics + 1, n_topics)
         Expected step probabilities; rows are the source, the last one is the start.
-    alpha_, beta_, gamma_ : float
+    step_concentration_, position_concentration_, word_prior_ : float
 
     Examples
     --------
@@ -91,8 +92,8 @@ class MarkovM3(DocumentModel):
     limits: ClassVar[dict[str, Limit]] = {
         **DOCUMENT_LIMITS,
         "truncation": whole(1, 1000),
-        "gamma": either(real(above=0), one_of("learn")),
-        "alpha": either(real(above=0), one_of("learn")),
+        "position_concentration": either(real(above=0), one_of("learn")),
+        "step_concentration": either(real(above=0), one_of("learn")),
         "max_visits": either(whole(1), nothing()),
     }
 
@@ -100,11 +101,11 @@ class MarkovM3(DocumentModel):
         self,
         n_topics: int = 100,
         truncation: int = 15,
-        gamma: float | str = 1.0,
-        alpha: float | str = "learn",
-        beta: float | str = "learn",
+        position_concentration: float | str = 1.0,
+        step_concentration: float | str = "learn",
+        word_prior: float | str = "learn",
         max_visits: int | None = 16,
-        documents: str = "message",
+        unit: str = "message",
         start_sweeps: int = 100,
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
@@ -115,11 +116,11 @@ class MarkovM3(DocumentModel):
     ) -> None:
         self.n_topics = n_topics
         self.truncation = truncation
-        self.gamma = gamma
-        self.alpha = alpha
-        self.beta = beta
+        self.position_concentration = position_concentration
+        self.step_concentration = step_concentration
+        self.word_prior = word_prior
         self.max_visits = max_visits
-        self.documents = documents
+        self.unit = unit
         self.start_sweeps = start_sweeps
         self.n_sweeps = n_sweeps
         self.tolerance = tolerance
@@ -131,22 +132,23 @@ class MarkovM3(DocumentModel):
     def check_params(self) -> None:
         """Compare the parameters with their limits."""
         super().check_params()
-        if self.alpha != "learn" and float(self.alpha) < SMALLEST_STEP * self.n_topics:
+        given, least = self.step_concentration, SMALLEST_STEP * self.n_topics
+        if given != "learn" and float(given) < least:
             raise ParameterError(
-                f"MarkovM3: alpha must be at least {SMALLEST_STEP:g} for each of the "
-                f"{self.n_topics} topics ({SMALLEST_STEP * self.n_topics:g}), got {self.alpha}"
+                f"MarkovM3: step_concentration must be at least {SMALLEST_STEP:g} for each of the "
+                f"{self.n_topics} topics ({least:g}), got {given}"
             )
 
     def _make_engine(self, n_words: int, **changes: Any) -> MarkovM3Engine:
         return MarkovM3Engine(
             n_words,
             self.n_topics,
-            unless_learned(self.beta),
+            unless_learned(self.word_prior),
             self.start_sweeps,
             self.truncation,
             min(self.max_visits or self.n_topics, self.n_topics),
-            unless_learned(self.alpha),
-            unless_learned(self.gamma),
+            unless_learned(self.step_concentration),
+            unless_learned(self.position_concentration),
             **{
                 "n_iterations": ITERATIONS,
                 "tolerance": ITERATION_TOLERANCE,
@@ -159,7 +161,8 @@ class MarkovM3(DocumentModel):
         best = self.chains_[self.best_chain_]
         rows = np.vstack((best["transitions"], best["start"]))
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
-        self.alpha_, self.gamma_ = float(best["alpha"]), float(best["gamma"])
+        self.step_concentration_ = float(best["alpha"])
+        self.position_concentration_ = float(best["gamma"])
 
     def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
         """Return which topic follows which, with intervals of the variational posterior.
@@ -196,9 +199,9 @@ class MarkovM3(DocumentModel):
         -------
         polars.DataFrame
             Columns document, position, topic, weight (expected share of the position in the
-            document), words (the topic's three most telling). Positions without words are not
-            listed, so that weights sum to a little less than one; no rows for documents without
-            known words.
+            document), words (the three most characteristic of the topic). Positions without words
+            are not listed, so that weights sum to a little less than one; documents without known
+            words have no rows.
         """
         documents = self._known_documents(X)
         shape = (documents.n_documents, self.truncation)
@@ -214,7 +217,7 @@ class MarkovM3(DocumentModel):
                 log_start, log_transitions, state["visits"], state["lengths"],
                 state["probabilities"], state["log_weights"], topics[rows],
             )  # fmt: skip
-            weights[rows] = position_weights(state["position_counts"], self.gamma_)
+            weights[rows] = position_weights(state["position_counts"], self.position_concentration_)
             lengths[rows] = state["lengths"]
 
         self._fold(documents, visit)
@@ -247,7 +250,7 @@ class MarkovM3(DocumentModel):
         threshold : float
             Smallest probability of a step that is kept.
         n_words : int
-            Telling words in the name of a topic.
+            Characteristic words in the name of a topic.
 
         Returns
         -------

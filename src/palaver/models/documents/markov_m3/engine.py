@@ -27,9 +27,9 @@ FIRST_GAMMA = 1.0
 _GAMMAS = (0.05, 100.0)
 #: Steps of EM that break a document's symmetry.
 START_STEPS = 10
-#: Every so manieth sweep also tries each document anew.
+#: Every n-th sweep also tries each document anew.
 RESTART_EVERY = 4
-#: Iterations of a document in a sweep that goes on from what it has.
+#: Iterations of a document in a sweep that continues from what it has.
 KEEP_ITERATIONS = 5
 #: First steps of a stream that are plain LDA's, and their prior of the shares.
 STREAM_START = 15
@@ -183,7 +183,7 @@ class MarkovM3Engine(DocumentEngine):
         return {**arrays, "alpha": np.array(alpha), "gamma": np.array(gamma)}
 
     def shares(self, shared: Globals, state: Arrays) -> NDArray[np.float64]:
-        """Return ``sum_i E[nu_i] q(z_i = k)``; the walk goes on after a document's last word."""
+        """Return ``sum_i E[nu_i] q(z_i = k)``; the walk continues after a document's last word."""
         weights = position_weights(state["position_counts"], float(shared.arrays["gamma"]))
         steps = shared.arrays["transitions"]
         steps = steps / steps.sum(axis=1, keepdims=True)
