@@ -40,6 +40,7 @@ NAMES = (
     Name("GaussianMixture", "palaver.models.gaussian", "model", "gaussian-mixture"),
     Name("MarkovM3", "palaver.models.documents.markov_m3", "model", "markov-m3"),
     Name("OnlineLDA", "palaver.models.documents.online_lda", "model", "online-lda"),
+    Name("Skeleton", "palaver.models.skeleton", "example", "skeleton"),
     Name("HiddenBackoffTagger", "palaver.models.taggers.hidden_backoff", "tagger",
          "hidden-backoff"),
     Name("MaxEntTagger", "palaver.models.taggers.maxent"),

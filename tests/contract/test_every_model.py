@@ -18,10 +18,12 @@ from palaver import store
 from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
-from palaver.models import MODELS, model_class
+from palaver.models import model_class, registry
 from palaver.models.documents.model import DocumentModel
 from palaver.models.words.model import ThreadModel
 
+#: Models to copy are tested like the others.
+MODELS = registry.MODELS | registry.EXAMPLES
 SMALL = {"n_sweeps": 12, "random_state": 1}
 WORDED = [name for name in MODELS if issubclass(model_class(name), ThreadModel)]
 OF_DOCUMENTS = [name for name in MODELS if issubclass(model_class(name), DocumentModel)]
@@ -35,7 +37,7 @@ def extras(name):
 
 def ways(name):
     """How a model can be fitted, as parameters."""
-    if name in OF_DOCUMENTS:
+    if "sampler" not in model_class(name).limits:
         return [{}]
     if name == "m4":  # of the paper, and the default
         return [
@@ -52,7 +54,7 @@ def kinds(name):
         return [{"unit": unit} for unit in ("message", "conversation")]
     if name in WORDED:
         return [{"background": background} for background in (False, True, "message")]
-    if name == "infinite-hmm":
+    if "covariance" not in model_class(name).limits:
         return [{}]
     covariances = ("full", "diag", "tied") if name == "gaussian-hmm" else ("full",)
     return [{"covariance": covariance} for covariance in covariances]
@@ -260,12 +262,9 @@ def test_limits_are_declared_for_every_parameter_and_checked(name, encoded):
     kind = model_class(name)
     assert set(kind.limits) == set(kind().get_params()) - {"random_state"}
     wrong = {kind.size_parameter: 0, "n_sweeps": 0}
-    if name in OF_DOCUMENTS:
-        wrong |= {"word_prior": -1, "unit": "page"}
-    else:
-        wrong |= {"sampler": "best"}
-        wrong |= {"omega": -1} if name in WORDED else {"alpha": 0}
-        wrong |= {"scale": -1} if "scale" in kind.limits else {}
+    bad_values = {"sampler": "best", "unit": "page", "word_prior": -1, "share_prior": 0,
+                  "omega": -1, "alpha": 0, "scale": -1}  # fmt: skip
+    wrong |= {name: bad for name, bad in bad_values.items() if name in kind.limits}
     for parameter, bad in wrong.items():
         with pytest.raises(ParameterError, match=f"{kind.__name__}: {parameter} must be"):
             make(name, **{parameter: bad}).fit(encoded)
