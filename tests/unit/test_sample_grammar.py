@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,11 +14,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from palaver import rng
-from palaver.corpus.sample import SCHEMA, generate_table, sample
+from palaver.corpus.sample import SCHEMA, generate_table, material, sample
 from palaver.corpus.sample.cast import CAST
-from palaver.corpus.sample.phrases import PHRASES
 from palaver.corpus.sample.plot import ACTS, MOVES, OPENINGS, PULL, STALE
-from palaver.corpus.sample.text import Dice, Writer, fill, polish, roughen
+from palaver.corpus.sample.text import Dice, Writer, fill, polish, roughen, slots_in
 from palaver.corpus.sample.threads import TOPICS
 from palaver.corpus.sample.topics import Remedy
 from palaver.errors import ParameterError
@@ -180,7 +181,7 @@ def test_several_acts_in_one_message_are_common(forum):
 
 def test_topics(forum):
     shares = Counter(roots(forum)["topic"])
-    assert shares.keys() == {topic.name for topic in TOPICS}
+    assert shares.keys() == TOPICS.keys()
     assert min(shares.values()) >= 10
     assert max(shares.values()) <= 100
     assert (forum.group_by("conversation").agg(pl.col("topic").n_unique())["topic"] == 1).all()
@@ -249,7 +250,60 @@ def test_the_plot_uses_known_acts_and_people():
     moves = [*OPENINGS, *STALE, *(move for after in MOVES.values() for move in after)]
     assert set().union(*(move.acts for move in moves)) == set(ACTS)
     assert all(move.weight > 0 for move in moves)
-    assert {name.split()[0] for name in PHRASES} == set(ACTS)
+    assert set(material.phrases()) == set(ACTS)
+
+
+def strings(value):
+    """Return all text in the values of a file of phrases."""
+    if isinstance(value, str):
+        return value.splitlines()
+    parts = value.values() if isinstance(value, dict) else value
+    return [] if isinstance(value, bool) else [text for part in parts for text in strings(part)]
+
+
+FILES = sorted(Path(material.__file__).parent.rglob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_phrases_are_well_formed(file):
+    found = strings(tomllib.loads(file.read_text(encoding="utf-8")))
+    assert len(found) > 20
+    for text in found:
+        assert not re.search(r"^ |  | $|\\", text), text
+        plain = re.sub(r"\{\w+\}", "", text)
+        for _ in range(plain.count("[")):  # from the innermost choice outwards
+            plain = re.sub(r"\[[^\[\]]*\]", "", plain)
+        assert not re.search(r"[{}\[\]|]", plain), text
+
+
+def test_every_topic_has_a_file():
+    files = {file.stem for file in FILES if file.parent.name == "topics"}
+    assert files == TOPICS.keys()
+    assert all(material.topic(name).name == name for name in TOPICS)
+
+
+def test_every_pool_of_phrases_is_for_a_mood_or_a_situation():
+    moods = {person.mood for person in CAST}
+    situations = {"more", "ask", "newcomer", "bump", "alone", "asker", "helper", "ahead", "back",
+                  "glad", "stale"}  # fmt: skip
+    for act, pools in material.phrases().items():
+        assert "usual" in pools, act
+        assert pools.keys() <= {"usual"} | moods | situations, act
+
+
+def test_every_slot_of_a_phrase_can_be_filled_somewhere(monkeypatch):
+    known = set()
+    sentence = Writer.sentence
+
+    def watched(self, pool, slots, used):
+        known.update(slots)
+        return sentence(self, pool, slots, used)
+
+    monkeypatch.setattr(Writer, "sentence", watched)
+    generate_table(200)
+    for act, pools in material.phrases().items():
+        for text in (text for pool in pools.values() for text in pool):
+            assert slots_in(text) <= known, f"{act}: {text}"
 
 
 def test_fill_draws_choices_and_slots_all_the_way_down(dice):
@@ -308,7 +362,7 @@ def test_nobody_promises_that_drastic_remedies_keep_everything():
 
 
 def test_every_remedy_has_its_three_forms():
-    for topic in TOPICS:
+    for topic in map(material.topic, TOPICS):
         for remedy in (
             *topic.remedies,
             *(r for problem in topic.problems for r in problem.remedies),
@@ -318,7 +372,7 @@ def test_every_remedy_has_its_three_forms():
 
 
 def test_questions_are_about_problems_of_their_topic():
-    for topic in TOPICS:
+    for topic in map(material.topic, TOPICS):
         names = {problem.name for problem in topic.problems}
         assert all(names >= set(question.about) for question in topic.questions)
 

@@ -2,8 +2,8 @@
 
 Everything in it is invented by a small grammar: products, problems, people, moods and acts. It is
 made for trying things out and for tests with known answers; it says nothing about real forums.
-The phrases are in the modules ``phrases*`` and ``topics*``, the rules for who
-answers what with which acts in ``plot``.
+The phrases are in TOML files (see ``material``), the rules for who answers what with which acts in
+``plot``.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from palaver.corpus.sample import material
 from palaver.corpus.sample.cast import Person
-from palaver.corpus.sample.phrases import PHRASES
 from palaver.corpus.sample.plot import ACTS, TALKATIVE, Move
 from palaver.corpus.sample.text import Dice, Slots, Writer, roughen
 from palaver.corpus.sample.topics import Question, Remedy, Topic
@@ -266,11 +266,12 @@ class Author:
 
     def _pool(self, act: str, draft: Draft) -> tuple[str, ...]:
         """Choose the phrases for a sentence: by situation, else by mood, else the usual ones."""
+        pools = material.phrases()[act]
         situation = _situation(act, draft)
         if situation:
-            return PHRASES[f"{act} {situation}"]
-        moody = PHRASES.get(f"{act} {draft.speaker.mood}")
-        return moody if moody and self._dice.chance(_MOOD_SHARE) else PHRASES[act]
+            return pools[situation]
+        moody = pools.get(draft.speaker.mood)
+        return moody if moody and self._dice.chance(_MOOD_SHARE) else pools["usual"]
 
     def _mannered(self, sentence: str, act: str, speaker: Person) -> str:
         """Write a sentence the way this person types."""
@@ -320,7 +321,7 @@ def _situation(act: str, draft: Draft) -> str:
     asked = draft.parent.questions if draft.parent else ()
     if act == "clarification" and draft.acts.count(act) < len(asked):
         return ""
-    if act in draft.acts and f"{act} more" in PHRASES:
+    if act in draft.acts and "more" in material.phrases()[act]:
         return "more"
     if act == "greeting" and draft.parent is None:
         return "newcomer" if draft.speaker.role == "newcomer" else "ask"

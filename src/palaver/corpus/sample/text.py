@@ -26,11 +26,6 @@ _TRIES = 3
 _SHORT = 4  # "Thanks a lot!" may well be said again
 
 
-def lines(block: str) -> tuple[str, ...]:
-    """Split a block of synthetic phrases into its non-empty lines, with single spaces."""
-    return tuple(" ".join(line.split()) for line in block.splitlines() if line.strip())
-
-
 class Dice:
     """The one source of chance behind the synthetic forum."""
 

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
+from palaver.corpus.sample import material
 from palaver.corpus.sample.cast import BY_ROLE, Person
 from palaver.corpus.sample.messages import Author, Post, Thread
-from palaver.corpus.sample.phrases import GENERAL, ONSETS
 from palaver.corpus.sample.plot import AFTERMATH, MOVES, OPENINGS, PULL, STALE, Move
-from palaver.corpus.sample.questions import ASKER_QUESTIONS, HELPER_QUESTIONS
 from palaver.corpus.sample.text import Dice, Item
 from palaver.corpus.sample.topics import Problem, Remedy, Topic
-from palaver.corpus.sample.topics_audio import HEADSET
-from palaver.corpus.sample.topics_files import BACKUP, SPREADSHEET
-from palaver.corpus.sample.topics_home import PRINTER, ROUTER
-from palaver.corpus.sample.topics_mobile import LAPTOP, PHONE
-from palaver.corpus.sample.topics_web import BROWSER, EMAIL
 
-TOPICS = (PRINTER, ROUTER, PHONE, LAPTOP, HEADSET, BROWSER, EMAIL, BACKUP, SPREADSHEET)
-_TOPIC_WEIGHTS = (14, 13, 13, 13, 8, 12, 11, 8, 8)
+# How often each topic comes up; the order decides which experts are keen on which topics.
+TOPICS = {
+    "printer": 14,
+    "router": 13,
+    "phone": 13,
+    "laptop": 13,
+    "headset": 8,
+    "browser": 12,
+    "e-mail": 11,
+    "backup": 8,
+    "spreadsheet": 8,
+}
 
 # From unanswered questions to threads that go on for pages.
 _LENGTHS = ((1, 1), (2, 4), (4, 7), (6, 10), (11, 15), (16, 24))
@@ -67,7 +71,7 @@ class Forum:
     def _plan(self) -> Thread:
         """Draw who asks about what, and what could be suggested."""
         dice = self._dice
-        topic = dice.weighted(TOPICS, _TOPIC_WEIGHTS)
+        topic = material.topic(dice.weighted(list(TOPICS), list(TOPICS.values())))
         problem = dice.pick(topic.problems)
         own, general = _shuffled(problem.remedies, dice), _shuffled(topic.remedies, dice)
         attempt = general.pop()
@@ -83,8 +87,8 @@ class Forum:
             topic=topic,
             slots=_thread_slots(topic, problem, attempt, dice),
             remedies=[*own, *general],
-            questions=_shuffled((*fitting, *HELPER_QUESTIONS), dice),
-            asker_questions=_shuffled(ASKER_QUESTIONS, dice),
+            questions=_shuffled((*fitting, *material.questions("helper")), dice),
+            asker_questions=_shuffled(material.questions("asker"), dice),
             length=low + dice.below(high - low + 1),
             hopeful=dice.chance(_HOPEFUL_SHARE),
         )
@@ -161,7 +165,7 @@ class Forum:
         if role != "expert":
             return self._dice.pick(crowd)
         rank = min(self._dice.below(len(crowd)), self._dice.below(len(crowd)))
-        return crowd[(TOPICS.index(topic) + rank) % len(crowd)]
+        return crowd[(list(TOPICS).index(topic.name) + rank) % len(crowd)]
 
     def _close(self, thread: Thread) -> None:
         """Let a moderator close a thread that came to nothing."""
@@ -269,11 +273,12 @@ def _thread_slots(
     symptoms = _shuffled(problem.symptoms, dice)
     product, other = _shuffled(topic.products, dice)[:2]
     mine, a = ("my ", "a ") if topic.device else ("", "")
-    onset, began = dice.pick(ONSETS)
+    onset, began = dice.pick(material.onsets())
     code = 100 + dice.below(900)
     error = (f"E-{code}", f"error {code}", f"0x8{code:04d}", f"code {code}: {dice.pick(_ERRORS)}")
+    general = material.general_slots()
     return {
-        **GENERAL,
+        **general,
         **topic.words,
         "topic": (topic.name,),
         "thing": (topic.thing,),
@@ -291,7 +296,7 @@ def _thread_slots(
         "summary": (problem.name,),
         "symptom": symptoms[1:],
         "further": symptoms[:1],
-        "well": (problem.well, problem.well, *GENERAL["well"]),
+        "well": (problem.well, problem.well, *general["well"]),
         "onset": (onset,),
         "began": (began,),
         "since": (f"since {onset}",),
