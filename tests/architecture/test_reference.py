@@ -3,13 +3,13 @@
 import pytest
 
 import palaver
-from docs import reference
+from tools import reference
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
 def test_reference_is_what_the_code_says(name):
-    written = (reference.HERE / name).read_text()
-    assert written == reference.PAGES[name](), f"docs/{name}: run python docs/reference.py"
+    written = (reference.DOCS / name).read_text()
+    assert written == reference.PAGES[name](), f"docs/{name}: run python tools/reference.py"
 
 
 def test_every_public_name_is_in_the_reference():

@@ -1,10 +1,10 @@
-"""Every block of the documentation runs, or says why not; see ``docs/blocks.py``."""
+"""Every block of the documentation runs, or says why not; see ``tools/blocks.py``."""
 
 from pathlib import Path
 
 import pytest
 
-from docs import blocks
+from tools import blocks
 
 PAGES = {str(page.relative_to(blocks.ROOT)): page for page in blocks.pages()}
 FOUND = {name: blocks.blocks(page) for name, page in PAGES.items()}
@@ -17,7 +17,7 @@ def test_blocks_run(name, tmp_path):
     results = list(blocks.run(PAGES[name], tmp_path))
     if name in EXACT:
         for block, printed in blocks.shown(PAGES[name], results):
-            assert block.text == printed, f"{block.where}: refresh with python docs/blocks.py"
+            assert block.text == printed, f"{block.where}: refresh with python tools/blocks.py"
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -1,4 +1,4 @@
-"""Run the notebook and keep what it shows in it: ``python docs/tour.py``.
+"""Run the notebook and keep what it shows in it: ``python tools/tour.py``.
 
 A forge shows a notebook as it is stored. Outputs hold no paths and no times of this machine;
 ``tests/docs/test_tour.py`` says so.
@@ -12,7 +12,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-TOUR = Path(__file__).parent.parent / "examples" / "tour.ipynb"
+TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 
 
 def executed(folder: str) -> nbformat.NotebookNode:

@@ -1,4 +1,4 @@
-"""The fenced blocks of the pages, so that tests can run them: ``python docs/blocks.py`` refreshes.
+"""The fenced blocks of the pages, so that tests can run them: ``python tools/blocks.py`` refreshes.
 
 A page is run from top to bottom in an empty folder and one namespace:
 
@@ -32,8 +32,8 @@ from typer.testing import CliRunner
 
 from palaver.cli import app
 
-DOCS = Path(__file__).parent
-ROOT = DOCS.parent
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 #: Pages whose commands are run and not only parsed.
 RUN = ("docs/tutorial.md", "docs/your_data.md")

@@ -1,4 +1,4 @@
-"""Write the screenshots of the page: ``python docs/screenshots.py``.
+"""Write the screenshots of the page: ``python tools/screenshots.py``.
 
 Fits M4 to the built-in sample and takes a picture of the first screen for the README, and with
 ``--all FOLDER`` of the whole page in every look. Needs chromium and playwright.
@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 import palaver as pv
 
-HERE = Path(__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 LOOKS = [(width, scheme) for width in (1400, 400) for scheme in ("light", "dark")]
 
 
@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = pv.report(model, corpus, Path(folder) / "report.html")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        shoot(browser, page, HERE / "images" / "page.png", 1100, "light", height=1640)
+        shoot(browser, page, DOCS / "images" / "page.png", 1100, "light", height=1640)
         if arguments.all:
             for width, scheme in LOOKS:
                 path = arguments.all / f"page-{width}-{scheme}.png"

@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: ``python docs/reference.py``.
+"""Write the reference pages from the code: ``python tools/reference.py``.
 
 docs/cli.md has every verb with its examples, arguments and options; docs/python.md every public
 name with its call and what it does. A test holds both to what this writes.
@@ -17,7 +17,7 @@ import palaver as pv
 from palaver.cli import app
 from palaver.models import MODELS, model_class
 
-HERE = Path(__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 
 #: What the public names are for, in the order in which a newcomer meets them.
 GROUPS = {
@@ -48,7 +48,7 @@ def cli_page() -> str:
     lines = [
         "# The command line",
         "",
-        "Written by `python docs/reference.py` from what `palaver VERB --help` says. A run is the",
+        "Written by `python tools/reference.py` from what `palaver VERB --help` says. A run is the",
         "folder that `palaver fit` writes; FILE is anything that [Palaver reads](formats.md).",
         "Every verb takes `--json`: one JSON value on standard output, for programs.",
         "",
@@ -96,7 +96,7 @@ def python_page() -> str:
     lines = [
         "# Python names",
         "",
-        "Written by `python docs/reference.py` from the code. `import palaver as pv` gives `pv`;",
+        "Written by `python tools/reference.py` from the code. `import palaver as pv` gives `pv`;",
         "`help(pv.M4)` says what every parameter means. What all models share is listed once, see",
         "[models/README.md](models/README.md#what-all-of-them-share). Tables are polars.",
     ]
@@ -140,7 +140,7 @@ def _room(name: str, room: Any) -> list[str]:
 
 def _kind(name: str, kind: type, common: set[str]) -> list[str]:
     told = _first(kind.__doc__)
-    page = HERE / "models" / f"{getattr(kind, 'name', '-').replace('-', '_')}.md"
+    page = DOCS / "models" / f"{getattr(kind, 'name', '-').replace('-', '_')}.md"
     if page.is_file():
         told += f" [Its page](models/{page.name})."
     known = common if page.is_file() else set()
@@ -184,5 +184,5 @@ PAGES = {"cli.md": cli_page, "python.md": python_page}
 
 if __name__ == "__main__":
     for name, write in PAGES.items():
-        (HERE / name).write_text(write())
-        print(HERE / name)
+        (DOCS / name).write_text(write())
+        print(DOCS / name)
