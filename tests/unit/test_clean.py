@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import assert_linear
 
 import palaver as pv
 from palaver.corpus.clean import tidy
@@ -144,10 +145,13 @@ def test_duplicate_ids_are_renamed_and_the_first_keeps_its_replies():
 
 
 def test_many_equal_ids_take_linear_time():
-    table = pl.DataFrame({"id": ["x"] * 50_000, "text": ["t"] * 50_000})
-    result = tidy(table, notes := Notes())
-    assert result.table["id"][-1] == "x~50000"
-    assert notes.counts["duplicate_id"] == 49_999
+    def rename(n_messages):
+        table = pl.DataFrame({"id": ["x"] * n_messages, "text": ["t"] * n_messages})
+        result = tidy(table, notes := Notes())
+        assert result.table["id"][-1] == f"x~{n_messages}"
+        assert notes.counts["duplicate_id"] == n_messages - 1
+
+    assert_linear(rename, 1_000)
 
 
 def test_missing_ids_are_made_from_the_row():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from support.fuzz import mutations, read_or_refuse
+from support.growth import assert_linear
 
 import palaver as pv
 from palaver.errors import FormatError
@@ -137,13 +138,17 @@ def test_trees_that_are_none(tmp_path: Path) -> None:
 def test_deep_branches_take_linear_time(tmp_path: Path) -> None:
     hidden = {"author": {"role": "system"}}
     said = {"author": {"role": "user"}, "content": {"parts": ["x"]}}
-    mapping: dict[str, Any] = {"0": {"parent": None, "message": said}}
-    for number in range(1, 20_000):
-        mapping[str(number)] = {"parent": str(number - 1), "message": hidden}
-    for number in range(2_000):
-        mapping[f"end{number}"] = {"parent": "19999", "message": said}
-    corpus = _read(tmp_path, [{"mapping": mapping}])
-    assert corpus.table["reply_to"].to_list() == [None] + ["0"] * 2_000
+
+    def read(n_hidden: int) -> None:
+        mapping: dict[str, Any] = {"0": {"parent": None, "message": said}}
+        for number in range(1, n_hidden + 1):
+            mapping[str(number)] = {"parent": str(number - 1), "message": hidden}
+        for number in range(n_hidden):
+            mapping[f"end{number}"] = {"parent": str(n_hidden), "message": said}
+        corpus = _read(tmp_path, [{"mapping": mapping}])
+        assert corpus.table["reply_to"].to_list() == [None] + ["0"] * n_hidden
+
+    assert_linear(read, 1_000)
 
 
 def test_deep_content_is_no_recursion(tmp_path: Path) -> None:

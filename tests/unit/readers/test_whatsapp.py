@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from support.fuzz import mutations, read_or_refuse
+from support.growth import assert_linear
 
 import palaver as pv
 from palaver.errors import FormatError
@@ -148,8 +149,11 @@ def test_windows_lines_and_encoding() -> None:
 
 
 def test_long_blanks_take_linear_time() -> None:
-    corpus = read_text("1/2/24, 10:00 - Ann: a" + " " * 2_000_000 + "<b>")
-    assert corpus.n_messages == 1
+    def read(n_blanks: int) -> None:
+        corpus = read_text("1/2/24, 10:00 - Ann: a" + " " * n_blanks + "<b>")
+        assert corpus.n_messages == 1
+
+    assert_linear(read, 8_000)
 
 
 def test_refuses_other_text(tmp_path: Path) -> None:
