@@ -1,5 +1,7 @@
 """The thread models' experiment runs from fits to page, on a few threads of the sample."""
 
+from itertools import pairwise
+
 import pytest
 
 from benchmarks.papers import Options, m4
@@ -30,10 +32,18 @@ def test_every_cell_is_done_and_shown(tiny, tmp_path):
     assert "10 of the run's cells are not computed yet" in early
 
 
-def test_the_full_plan_is_the_issues():
-    plan = m4.PLANS["full"]
-    assert (plan.n_chains, plan.n_sweeps, plan.classes) == (2, 1000, (5, 15, 25))
-    assert plan.sources["4forums"].n_conversations == 500
-    paper = m4.PLANS["paper"]
-    assert (paper.n_chains, paper.n_sweeps, paper.n_samples) == (4, 5000, 5)
-    assert paper.classes == (5, 10, 15, 20, 25)
+def test_larger_runs_do_all_that_smaller_ones_do(tmp_path):
+    sizes = ("quick", "full", "paper")
+    for less, more in pairwise(m4.PLANS[size] for size in sizes):
+        assert set(less.classes) < set(more.classes)
+        assert less.n_chains < more.n_chains
+        assert less.n_sweeps < more.n_sweeps
+        assert less.fold_sweeps <= more.fold_sweeps
+        for name, source in less.sources.items():
+            limit = more.sources[name].n_conversations
+            assert limit is None or limit >= source.n_conversations
+    for size in sizes:
+        names = [cell.name for cell in m4.cells(Options(tmp_path, size, 1), Cells(tmp_path))]
+        assert len(names) == len(set(names))
+        assert all(any(name.startswith(f"{source}/") for name in names)
+                   for source in m4.PLANS[size].sources)  # fmt: skip

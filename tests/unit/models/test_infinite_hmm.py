@@ -164,12 +164,19 @@ def test_too_many_states_are_refused_with_advice():
         pv.InfiniteHMM(alpha=50.0, gamma=200.0, max_states=30, n_sweeps=20).fit(words, lengths)
 
 
-@pytest.mark.parametrize("first", [1, 500])
-def test_from_one_to_hundreds_of_states(first):
-    words, lengths, _ = planted(300)
-    model = pv.InfiniteHMM(first_states=first, max_states=2000, n_sweeps=6).fit(words, lengths)
-    assert 1 <= model.n_states_ <= 600
-    assert model.trace_["log_joint"].is_finite().all()
+def test_from_one_to_hundreds_of_states():
+    words, lengths, _ = planted(300, n_words=1200)
+    params = {"max_states": 2000, "n_sweeps": 6}
+    few, many = (
+        pv.InfiniteHMM(first_states=first, **params).fit(words, lengths) for first in (1, 500)
+    )
+    assert few.trace_["states"].max() < 10
+    assert 200 < many.trace_["states"].min() <= many.trace_["states"].max() <= 500
+    assert few.alpha_ < many.alpha_  # concentrations follow the number of states
+    assert few.gamma_ < many.gamma_ < 300
+    for model in (few, many):
+        assert model.n_states_ == model.trace_["states"][-1] == len(set(model.states_))
+        assert model.trace_["log_joint"][-1] > model.trace_["log_joint"][0]
 
 
 def test_partial_tags_bind_states():
@@ -233,7 +240,11 @@ def test_finite_and_infinite_say_what_they_are(fitted):
     facts = fitted.summary().facts
     assert facts["states"] == fitted.n_states_
     assert facts["levels"] >= 1
-    assert min(fitted.alpha_, fitted.gamma_) > 0
+    trace = fitted.trace_.filter(pl.col("chain") == fitted.best_chain_)
+    assert (fitted.alpha_, fitted.gamma_) == (trace["alpha"][-1], trace["gamma"][-1])
+    assert trace.select("alpha", "gamma").n_unique() == trace.height  # drawn in every sweep
+    assert 0.2 < trace["alpha"].median() < 10  # six states, of which three or so follow each
+    assert 0.2 < trace["gamma"].median() < 10
     assert fitted.discount_ == 0
     assert fitted.sampler_ == "beam"
     words, lengths, _ = planted(50)
