@@ -299,6 +299,14 @@ def test_r_hat_tells_mixed_from_unmixed():
     assert r_hat(np.ones((2, 10))) == 1.0
 
 
+def test_r_hat_gives_equal_draws_their_mean_rank():
+    coins = np.random.default_rng(0).integers(0, 2, (4, 500))
+    assert r_hat(coins) < 1.01  # ranks by position would tell the chains apart
+    assert r_hat(coins[::-1]) == pytest.approx(r_hat(coins), abs=1e-12)
+    stuck = np.repeat([[1.0], [2.0]], 20, axis=1)
+    assert r_hat(stuck) > 1000
+
+
 def test_a_chain_that_climbs_to_its_end_is_told_from_one_that_settled():
     sweeps = np.arange(200.0)
     assert late_gain(sweeps) == pytest.approx(50 / 189.5)

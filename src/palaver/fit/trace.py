@@ -53,7 +53,7 @@ def r_hat(draws: ArrayLike) -> float:
         return float("nan")
     if np.ptp(halves) == 0:
         return 1.0
-    ranks = halves.ravel().argsort().argsort().reshape(halves.shape) + 1.0
+    ranks = pl.Series(halves.ravel()).rank("average").to_numpy().reshape(halves.shape)
     normal = ndtri((ranks - 0.375) / (halves.size + 0.25))
     n = normal.shape[1]
     within = normal.var(axis=1, ddof=1).mean()
