@@ -505,10 +505,13 @@ def test_a_users_own_place_column_is_kept() -> None:
         (["01/13/2024 9:15 PM", "01/02/2024 12:05 am"], ["2024-01-13 21:15", "2024-01-02 00:05"]),
         (["13/02/2024", "01/02/2024 10:00:30"], ["2024-02-13 00:00", "2024-02-01 10:00"]),
         (["01/02/2024 10:00 AM"], ["2024-01-02 10:00"]),
+        (["01/13/2024 12:05 p.m."], ["2024-01-13 12:05"]),
+        (["13/01/2024 9:15 PM", "01/13/2024", "01/02/2024"],  # both orders: days first
+         ["2024-01-13 21:15", None, "2024-02-01 00:00"]),
         (["01/02/2024 10:00"], ["2024-02-01 10:00"]),
         (["13/13/2024", "31.02.2024"], [None, None]),
     ],
-)
+)  # fmt: skip
 def test_local_dates_are_read_by_what_the_whole_column_tells(texts, expected) -> None:
     found = parse_times(pl.Series(texts)).dt.strftime("%Y-%m-%d %H:%M").to_list()
     assert found == expected

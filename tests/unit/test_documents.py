@@ -285,6 +285,8 @@ def test_settled():
     schedule = Schedule(100, 1, tolerance=0.01)
     assert not schedule.settled([[-50.0, -10.0, -10.0, -10.0]])
     assert schedule.settled([[-50.0, -10.0, -10.0, -10.0, -10.0]])
+    assert schedule.settled([[-50.0, -10.25, -10.2, -10.1, -10.0]])  # 0.3 in three sweeps
+    assert not schedule.settled([[-50.0, -10.35, -10.2, -10.1, -10.0]])
     assert not schedule.settled([[-50.0, -10.0, -10.0, -10.0, -10.0], [0, -10.0, -9.0, -8.0, -7.0]])
     assert not Schedule(100, 1).settled([[-10.0] * 9])
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.words import tokenize
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encode import encode, shards
 from palaver.encode.vocabulary import select_words
 from palaver.errors import CorpusError, ParameterError
 
@@ -74,7 +74,7 @@ def test_trained_vocabulary_drops_and_counts_unknown_words():
 def test_word_selection():
     texts = ("a a a b", "a b", "a c")
     assert encode(corpus_of(*texts), min_count=2).vocabulary.words == ["a", "b"]
-    assert encode(corpus_of(*texts), max_share=0.7).vocabulary.words == ["b", "c"]
+    assert encode(corpus_of(*texts), max_share=2 / 3).vocabulary.words == ["b", "c"]
     assert encode(corpus_of(*texts), max_size=1).vocabulary.words == ["a"]
     assert encode(corpus_of(*texts), stop_words={"a"}).vocabulary.words == ["b", "c"]
     with pytest.raises(CorpusError, match="no word is left"):
@@ -83,10 +83,30 @@ def test_word_selection():
         encode(corpus_of(*texts), min_count=0)
 
 
-@pytest.mark.parametrize(("n_tokens", "kept"), [(1_000, 3), (50_000, 2), (500_000, 1)])
-def test_auto_min_count_grows_with_the_corpus(n_tokens, kept):
-    counts = np.array([n_tokens, 4, 1])
-    assert len(select_words(["a", "b", "c"], counts, counts * 0, 10)) == kept
+@pytest.mark.parametrize(("n_tokens", "least"), [(1_000, 1), (50_000, 2), (500_000, 5)])
+def test_auto_min_count_grows_with_the_corpus(n_tokens, least):
+    counts = np.array([n_tokens, 5, 4, 2, 1])
+    kept = select_words(list("abcde"), counts, counts * 0, 10)
+    assert kept.counts.tolist() == [count for count in counts if count >= least]
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "n_shards"),
+    [(99, 1), (300, 3), (499, 4), (799, 4), (1_100, 8), (5_000, 32), (20_000, 40)],
+)
+def test_shards_are_multiples_of_four_neither_too_small_nor_too_large(
+    n_tokens, n_shards, monkeypatch
+):
+    monkeypatch.setattr(shards, "SMALLEST", 100)
+    monkeypatch.setattr(shards, "LARGEST", 500)
+    texts = pl.DataFrame(
+        {"conversation": [f"{i}" for i in range(n_tokens)], "text": ["a"] * n_tokens}
+    )
+    parts = shards.cut(encode(pv.Corpus.from_polars(texts)))
+    sizes = [part.n_tokens for part in parts]
+    assert (len(parts), sum(sizes)) == (n_shards, n_tokens)
+    assert max(sizes) - min(sizes) <= 1
+    assert [part.first_token for part in parts] == np.cumsum([0, *sizes])[:-1].tolist()
 
 
 def test_callable_tokenizer_and_given_tokens():

@@ -5,11 +5,12 @@ import time
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
 import palaver as pv
 from palaver.errors import InputError, ParameterError
 from palaver.models import MODELS, model_class
-from palaver.ranking.exemplars import readability
+from palaver.ranking.exemplars import N_CANDIDATES, readability
 from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplicates
 
 COLUMNS = ["class", "rank", "message", "id", "conversation", "share", "text"]
@@ -72,12 +73,13 @@ def test_telling_different_readable():
     assert set(more["message"]) == {0, 3, 4, 5}
 
 
-def test_examples_have_words_of_their_class():
-    class Worded(Fixed):
-        def top_words(self, n, by):
-            return pl.DataFrame({"class": [0, 0, 1], "rank": [1, 2, 1],
-                                 "word": ["error", "syntax", "thanks"]})  # fmt: skip
+class Worded(Fixed):
+    def top_words(self, n, by):
+        return pl.DataFrame({"class": [0, 0, 1], "rank": [1, 2, 1],
+                             "word": ["error", "syntax", "thanks"]})  # fmt: skip
 
+
+def test_examples_have_words_of_their_class():
     corpus = corpus_of("many thanks to all of you out there, it does work now",
                        "I get a syntax error here, what is this error about?",
                        "and what would you say about the weather of today then")  # fmt: skip
@@ -86,6 +88,13 @@ def test_examples_have_words_of_their_class():
     assert first["message"].to_list() == [1, 0]
     assert first["share"].to_list() == [0.8, 0.5]
     assert pv.exemplars(Fixed(model.shares), corpus, k=1)["message"][0] == 0
+
+
+def test_words_are_looked_at_before_the_candidates_are_chosen():
+    talk = [f"and what would you say about the weather of day {i}" for i in range(N_CANDIDATES)]
+    corpus = corpus_of(*talk, "I get a syntax error here, what is this error about?")
+    model = Worded(np.array([[0.9, 0.1]] * N_CANDIDATES + [[0.8, 0.2]]))
+    assert pv.exemplars(model, corpus, k=1)["message"][0] == N_CANDIDATES
 
 
 def test_a_class_without_messages_and_a_corpus_without_any():
@@ -138,6 +147,8 @@ def test_tfidf_and_cosines_by_hand():
     np.testing.assert_allclose(graph[0, 1], cosine)
     np.testing.assert_allclose(np.diag(graph), [1, 1, 1, 0, 0])
     assert cosine_graph(vectors, cosine + 1e-9).toarray()[0, 1] == 0
+    halves = csr_matrix([[1.0, 0.0], [0.6, 0.8]])
+    assert cosine_graph(halves, 0.6).toarray()[0, 1] == 0  # links exceed the threshold
     stemmed = tfidf(["the cat runs", "cats running", "birds"], stemmed=True)
     assert cosine_graph(stemmed, 0).toarray()[0, 1] > 0
     assert cosine_graph(tfidf(["the cat runs", "cats running", "birds"]), 0).toarray()[0, 1] == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.corpus.filter import examples
 from palaver.errors import ParameterError
 
 
@@ -103,6 +104,12 @@ def test_the_nearest_kept_message_above_is_the_parent(rows):
         again = pv.Corpus.from_polars(kept.table)
         np.testing.assert_array_equal(again.parents, kept.parents)
         assert not again.notes.of("repair")
+
+
+def test_examples_of_values_are_the_most_frequent_and_say_whether_there_are_more(corpus):
+    assert examples("tags=z", corpus.table) == "tags has x, y"
+    assert examples("likes=9", corpus.table, 2).endswith(", ...")
+    assert not examples("likes=9", corpus.table, 5).endswith(", ...")
 
 
 def test_convert_writes_a_part(tmp_path):

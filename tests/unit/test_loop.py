@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from palaver.fit import (
     trace_table,
 )
 from palaver.fit.checkpoint import Checkpoints, Snapshot
+from palaver.fit.stream import Rates, run_stream
 from palaver.fit.trace import STILL_CLIMBING, late_gain
 from palaver.kernels.random import uniforms
 from palaver.parallel import Globals, LocalExecutor
@@ -258,6 +260,12 @@ def test_best_chain_has_the_highest_mean_log_joint():
     assert done.best == int(np.argmax(means))
 
 
+def test_samples_are_the_last_of_every_few_sweeps():
+    assert [sweep for sweep in range(1, 14) if Schedule(13, 4, 3).keeps(sweep)] == [7, 10, 13]
+    assert Schedule.make(100, n_samples=10) == Schedule(100, 50, 5)
+    assert Schedule.make(100, burn_in=100) == Schedule(100, 99, 1)
+
+
 def test_annealing_falls_to_one():
     schedule = Schedule(100, 50, anneal=0.5, hottest=10)
     temperatures = [schedule.temperature(sweep) for sweep in range(1, 101)]
@@ -266,6 +274,35 @@ def test_annealing_falls_to_one():
     assert temperatures[26:] == [1.0] * 74
     hot = fit(schedule=Schedule(12, 4, 2, anneal=1.0, hottest=5))
     assert result(hot) != result(fit())
+
+
+@pytest.mark.parametrize(("n_documents", "scale"), [(5, 5.0), (40, 1.0)])
+def test_a_batch_stands_for_all_documents_and_never_for_fewer_than_itself(n_documents, scale):
+    class Counter:
+        n_document_terms = 1
+
+        def phase(self, step, whole):
+            return "step"
+
+        def open(self, shared, shard, key):
+            return {}
+
+        def sweep(self, shared, shard, state, key):
+            return {"terms": np.ones(1)}
+
+        def step(self, shared, statistics, rate, scale):
+            scales.append((rate, scale))
+            return Globals("step", {"steps": shared.arrays["steps"] + 1}), {}
+
+    scales = []
+    batch = SimpleNamespace(n_documents=n_documents, n_tokens=1)
+    empty = SimpleNamespace(n_documents=3, n_tokens=0)
+    start = Globals("step", {"steps": np.array(0)})
+    run_stream(
+        Counter(), start, [empty, batch], lambda batch: [(0, 1)], LocalExecutor(1),
+        seed=0, rate=Rates(delay=3, decay=0.5).at, total=lambda seen: 25,
+    )  # fmt: skip
+    assert scales == [(0.5, scale)]
 
 
 def test_trace_is_a_table():
@@ -287,6 +324,39 @@ def test_effective_sample_size_of_known_chains(correlation):
     draws = np.array([ar1(correlation, 5000, seed) for seed in range(4)])
     truth = 20_000 * (1 - correlation) / (1 + correlation)
     assert abs(effective_sample_size(draws) / truth - 1) < 0.15
+
+
+def naive_sample_size(draws):
+    """Add up pairs of autocorrelations while they are positive, none above the one before."""
+    half = draws.shape[1] // 2
+    halves = np.concatenate((draws[:, :half], draws[:, -half:]))
+    m, n = halves.shape
+    centred = halves - halves.mean(axis=1, keepdims=True)
+    within = halves.var(axis=1, ddof=1).mean()
+    total = within * (n - 1) / n + halves.mean(axis=1).var(ddof=1)
+
+    def correlation(lag):
+        products = centred[:, : n - lag] * centred[:, lag:]
+        return 1 - (within - products.sum(axis=1).mean() / (n - 1)) / total if lag else 1.0
+
+    length, least = -1.0, np.inf
+    for lag in range(0, n - 1, 2):
+        pair = correlation(lag) + correlation(lag + 1)
+        if pair < 0:
+            break
+        least = min(least, pair)
+        length += 2 * least
+    return m * n / max(length, 1 / np.log10(m * n))
+
+
+def test_effective_sample_size_against_a_naive_twin():
+    waves = np.cos(np.arange(400) * 2 * np.pi / 10)
+    for draws in (
+        np.array([ar1(0.9, 400, seed) for seed in range(3)]),
+        np.array([ar1(0.98, 400, seed) + 2 * waves for seed in range(3)]),  # pairs fall and rise
+        np.array([ar1(-0.6, 400, seed) for seed in range(2)]),
+    ):
+        assert effective_sample_size(draws) == pytest.approx(naive_sample_size(draws), rel=1e-9)
 
 
 def test_r_hat_tells_mixed_from_unmixed():

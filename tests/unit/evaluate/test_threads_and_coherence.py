@@ -16,6 +16,7 @@ OFFSETS = np.array([0, 4, 4, 6])
 def test_thread_accuracy_and_baselines_by_hand():
     np.testing.assert_array_equal(evaluate.previous_parents(OFFSETS), [-1, 0, 1, 2, -1, 4])
     np.testing.assert_array_equal(evaluate.first_parents(OFFSETS), [-1, 0, 0, 0, -1, 4])
+    np.testing.assert_array_equal(evaluate.previous_parents([0, 2, 2]), [-1, 0])
     baselines = evaluate.thread_baselines(PARENTS, OFFSETS)
     assert baselines == {
         "random": pytest.approx(2 / 6),

@@ -5,6 +5,8 @@ import itertools
 import json
 import re
 from dataclasses import replace
+from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -24,7 +26,7 @@ from palaver.models import MODELS, model_class
 from palaver.models.summary import ModelSummary
 from palaver.page.embed import choose
 from palaver.page.findings import gather
-from palaver.page.groups import make_groups
+from palaver.page.groups import _standout, make_groups, period
 from palaver.page.guess import guess_words
 from palaver.page.marks import mark
 from palaver.page.names import read_names, run_id
@@ -373,6 +375,27 @@ def test_groups_are_those_of_the_corpus_with_intervals(corpus, model):
     assert best["low"] > acts["overall"][best["rank"]]
     assert groups["time"]["by"] == "month"
     assert len(groups["time"]["curves"]) == found.n_classes
+
+
+@pytest.mark.parametrize(
+    ("n_messages", "n_days", "found"),
+    [(60, 4, "day"), (59, 4, None), (30, 2, None), (2000, 36, "day"), (2000, 60, "week"),
+     (2000, 360, "month"), (500, 360, "month"), (400, 3650, "year"), (0, 1, None)],
+)  # fmt: skip
+def test_periods_are_the_finest_that_are_neither_too_many_nor_too_empty(n_messages, n_days, found):
+    days = (np.arange(n_messages) * n_days // max(n_messages, 1)).tolist()
+    times = pl.Series("time", [datetime(2023, 1, 2) + timedelta(days=day) for day in days],
+                      pl.Datetime("us", "UTC"))  # fmt: skip
+    corpus = SimpleNamespace(table=times.to_frame())
+    assert period(SimpleNamespace(corpus=corpus, speaking=np.ones(n_messages, bool))) == found
+
+
+def test_a_group_stands_out_only_where_it_is_sure_to_be_above_all():
+    part = pl.DataFrame({"class": [0, 1, 2], "overall": [0.2, 0.2, 0.6], "share": [0.5, 0.3, 0.7],
+                         "low": [0.1, 0.25, 0.65], "high": [0.9, 0.4, 0.8]})  # fmt: skip
+    assert _standout(part, rest=False) == {"rank": 1, "share": 0.3, "low": 0.25, "high": 0.4}
+    assert _standout(part, rest=True) is None
+    assert _standout(part.filter(pl.col("class") != 1), rest=False) is None
 
 
 def test_labels_against_classes_agree_with_scikit_learn(corpus, model):
