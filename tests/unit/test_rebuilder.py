@@ -1,6 +1,7 @@
 """The rebuilder: forests, orders, channels, probabilities, files."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from palaver.models.views.reconstruct import order_of
 from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked
 from palaver.threads.evidence import gather
 from palaver.threads.kernels.features import FEATURES
+from palaver.threads.leanings import _FEWEST, _STRENGTH, learn_leanings
 from palaver.threads.pairs import pairs_of
 from palaver.threads.places import infer_tilt, tilted
 from palaver.threads.ranker import Ranker, scores_of
@@ -273,3 +275,57 @@ def test_clocks_that_differ_make_no_cycles():
     assert dict(kept.table.select("id", "reply_to").rows())["a"] == "b"
     assert sorted(kept.table["id"]) == ["a", "b", "c"]
     assert (kept.parents < np.arange(3)).all()
+    channel = interleaved(corpus)  # by the clock, so that a answers nothing there
+    assert channel.table["id"].to_list() == ["c|a", "c|b", "c|c"]
+    assert channel.parents.tolist() == [-1, -1, -1]
+    assert channel.table["reply_to"].null_count() == 3
+
+
+def test_trees_are_numbered_in_each_conversation():
+    corpus = made("star", n_conversations=2, length=4)
+    rows = np.arange(8)
+    rebuilt = relinked(corpus, rows, np.array([-1, 0, -1, 2, -1, -1, 4, 5]), split=True)
+    first, second = corpus.table["conversation"].unique(maintain_order=True)
+    names = [f"{first}/1"] * 2 + [f"{first}/2"] * 2 + [f"{second}/1"] * 2 + [f"{second}/2"] * 2
+    assert rebuilt.table["conversation"].to_list() == names
+    assert rebuilt.n_conversations == 4
+
+
+def test_leanings_are_those_of_the_other_messages():
+    draws = np.random.default_rng(0)
+    n, n_words = 40, 8
+    parents = np.array([-1 if i % 5 == 0 else i - 1 for i in range(n)])
+    speakers = draws.integers(-1, 2, n)  # of some messages nobody knows who wrote them
+    has = draws.random((n, n_words)) < np.array([0.05, *[0.4] * (n_words - 1)])
+    bag_messages, bag_words = np.nonzero(has)
+    people = SimpleNamespace(speakers=speakers)
+    gathered = SimpleNamespace(
+        evidence=SimpleNamespace(people=people), rows=np.arange(n), words=list("abcdefgh"),
+        bag_messages=bag_messages, bag_words=bag_words,
+    )  # fmt: skip
+    found, scores = learn_leanings(gathered, parents)
+
+    is_reply = parents >= 0
+    goes_on = is_reply & (speakers == speakers[parents]) & (speakers >= 0)
+    answered = np.isin(np.arange(n), parents[is_reply & ~goes_on])
+    everybody = np.ones(n, bool)
+    labels = [(goes_on, is_reply), (answered, everybody), (~is_reply, everybody)]
+
+    def odds(word, label, counts, without=-1):
+        share = label[counts].mean()
+        seen = has[:, word] & counts & (np.arange(n) != without)
+        if seen.sum() < _FEWEST:
+            return 0.0
+        right = (seen & label).sum() + _STRENGTH * share
+        wrong = (seen & ~label).sum() + _STRENGTH * (1 - share)
+        return np.log(right / wrong) - np.log(share / (1 - share))
+
+    for number, label in enumerate(labels):
+        for place, word in enumerate(found.words):
+            expected = odds("abcdefgh".index(word), *label)
+            assert found.odds[place, number] == pytest.approx(expected, abs=1e-5)
+        for message in range(n):
+            words = np.flatnonzero(has[message])
+            total = sum(odds(word, *label, message) for word in words)
+            expected = total / np.sqrt(max(len(words), 1))
+            assert scores[message, number] == pytest.approx(expected, abs=1e-5)

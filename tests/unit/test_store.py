@@ -19,6 +19,7 @@ from palaver.errors import (
     StoreError,
 )
 from palaver.store import load, locked, save
+from palaver.store.fingerprint import fingerprint_of
 from palaver.store.folder import MANIFEST
 
 ARRAYS = {
@@ -193,3 +194,13 @@ def test_read_only_folder(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(StoreError, match="cannot be written"):
         save(tmp_path / "run", "model", {}, {})
+
+
+def test_fingerprints_tell_what_differs_in_any_way():
+    row = np.arange(6, dtype=np.int32)
+    parts = [
+        (row,), (row.reshape(2, 3),), (row.reshape(3, 2),), (row.view(np.uint32),), (row[::-1],),
+        (row, 1), (1, row), ("ab", "c"), ("abc",), (1, 23), (12, 3), (123,), ("123",), (),
+    ]  # fmt: skip
+    assert len({fingerprint_of(*part) for part in parts}) == len(parts)
+    assert fingerprint_of(row.reshape(2, 3).T) == fingerprint_of(row.reshape(2, 3).T.copy())
