@@ -101,7 +101,7 @@ def test_too_many_documents_for_the_counts(farm: Path) -> None:
 
 def test_missing_vocabulary(farm: Path) -> None:
     farm.with_name("vocab.farm.txt").unlink()
-    with pytest.raises(FormatError, match=r"there is no vocab\.farm\.txt beside it"):
+    with pytest.raises(FormatError, match=r"there is no vocab\.farm\.txt"):
         pv.read(farm)
 
 

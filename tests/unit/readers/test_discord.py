@@ -141,7 +141,7 @@ def test_messages_longer_than_a_chunk() -> None:
 def test_says_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text("{}")
-    with pytest.raises(FormatError, match="not a JSON file of DiscordChatExporter"):
+    with pytest.raises(FormatError, match="not a JSON file written by DiscordChatExporter"):
         pv.read(path, format="discord")
 
 

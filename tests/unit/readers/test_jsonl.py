@@ -123,7 +123,7 @@ def test_compressed_lines_are_not_unpacked_unasked(raw, pack):
 
 def test_damaged_compression_is_refused(tmp_path):
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(GOOD)[:-20])
-    with pytest.raises(FormatError, match="cut short"):
+    with pytest.raises(FormatError, match="truncated"):
         pv.read(tmp_path / "x.jsonl.gz")
 
 

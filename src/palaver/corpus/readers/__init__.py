@@ -1,6 +1,6 @@
-"""READ: files of many formats become raw tables; one format a module.
+"""READ: files of many formats become raw tables; one module per format.
 
-:data:`FORMATS` is in the order in which formats are tried: the more particular first.
+:data:`FORMATS` lists formats in the order in which they are tried, the most specific first.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _LOOKS = (
     (b"%PDF", "a PDF; extract its text first"),
     (b"SQLite format 3", "an SQLite database; export a table to CSV"),
     (b"<", "HTML or XML; export JSON or text from the program that wrote it"),
-    (b"[", "a JSON array that is no known export; write one object a line (JSONL)"),
-    (b"{", "a JSON object that is no known export; write one object a line (JSONL)"),
+    (b"[", "a JSON array in an unknown form; write one object per line (JSONL)"),
+    (b"{", "a JSON object in an unknown form; write one object per line (JSONL)"),
 )
 
 
 def find_format(source: Source, name: str | None = None) -> Format:
-    """Return the named format, or the first that the source looks like.
+    """Return the named format, or else the first one that the source looks like.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
                 return known
         width = max(len(known.name) for known in FORMATS)
         rows = "".join(f"\n  {known.name:{width}}  {known.description}" for known in FORMATS)
-        raise FormatError(f"there is no format {name!r}; known are{rows}")
+        raise FormatError(f"there is no format {name!r}; choose from{rows}")
     for known in FORMATS:
         if known.looks_like(source):
             return known
@@ -88,11 +88,11 @@ _MORE = " docs/formats.md lists what can be read."
 
 
 def _ways_out() -> str:
-    """Say what to do with a file that may be in a known format, or be put into one."""
+    """Say what to do with a file that may be in a known format, or can be converted to one."""
     width = max(len(known.name) for known in FORMATS)
     return "\n".join(
         (
-            " Save it as CSV or JSON lines with a column text, and if known conversation, id, "
+            " Save it as CSV or JSON lines with a column text and, if known, conversation, id, "
             "reply_to, speaker and time. If it is one of these, name it with format= (--format):",
             *(f"  {known.name:{width}}  {known.description}" for known in FORMATS),
             _MORE.strip(),
@@ -101,7 +101,7 @@ def _ways_out() -> str:
 
 
 def _readable(folder: Source) -> list[str]:
-    """Return the first files of a folder that are in a known format by themselves."""
+    """Return the first files of a folder that are themselves in a known format."""
     found = []
     for name in sorted(folder.names)[:_TRIED]:
         one = Source(folder.path / name)
@@ -110,15 +110,15 @@ def _readable(folder: Source) -> list[str]:
     return [*found[:_NAMED], "..."] if len(found) > _NAMED else found
 
 
-_TRIED, _NAMED = 50, 6  # files of a folder
+_TRIED, _NAMED = 50, 6  # most files of a folder to try, and to list
 
 
 def _describe(source: Source) -> tuple[str, bool]:
-    """Say what an unknown source looks like, and whether it may be of a known format yet."""
+    """Say what an unknown source looks like, and whether it may still be in a known format."""
     if source.path.is_dir():
-        words = f"a folder of {len(source.names)} files that is no known export"
+        words = f"a folder of {len(source.names)} files, not an export in a known format"
         inside = _readable(source)
-        return (f"{words}; give one of: {', '.join(inside)}", False) if inside else (words, True)
+        return (f"{words}; name one of: {', '.join(inside)}", False) if inside else (words, True)
     if source.is_archive and "[Content_Types].xml" in source.names:
         return "looks like an Office document; save it as CSV (or as plain text)", False
     start = b"PK\x03\x04" if source.is_archive else source.head.lstrip()[:16]
@@ -130,4 +130,4 @@ def _describe(source: Source) -> tuple[str, bool]:
     printable = sum(32 <= byte < 127 or byte in b"\t\r\n" or byte > 127 for byte in source.head)
     if printable < 0.95 * len(source.head):
         return "looks like a binary file; export it as CSV from the program that wrote it", False
-    return "looks like plain text without a known layout", True
+    return "looks like plain text in no known layout", True

@@ -1,4 +1,4 @@
-"""Bags of words in UCI form: docword.X.txt with vocab.X.txt beside it, also compressed."""
+"""Bags of words in UCI form: docword.X.txt next to vocab.X.txt, optionally compressed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from palaver.errors import FormatError
 
 _HEADER = re.compile(rb"\s*(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})[ \t\r]*(?:\n|$)")
 _COLUMNS = ("document", "word", "count")
-MANY_EMPTY = 1_000_000  # documents without a word beyond which the header is taken to be wrong
+MANY_EMPTY = 1_000_000  # with more empty documents than this, the header must be wrong
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the name is docword.*, or a folder has such a file."""
+    """Whether the name is docword.*, or a folder contains such a file."""
     if source.is_tree:
         return not source.is_archive and bool(_docwords(source))
     return source.name.startswith("docword.")
@@ -31,12 +31,12 @@ def _docwords(source: Source) -> list[str]:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read documents; each is a conversation of one message with its words in no order."""
+    """Read documents; each is a conversation of one message, with its words in no order."""
     if source.is_tree:
         names = _docwords(source)
         if len(names) != 1 or source.is_archive:
             raise FormatError(
-                f"{source}: name one docword file; the folder has {', '.join(names) or 'none'}"
+                f"{source}: name one docword file; the folder contains {', '.join(names) or 'none'}"
             )
         source = Source(source.path / names[0], source.max_bytes)
     data = source.read_bytes()
@@ -52,7 +52,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def read_header(data: bytes, source: Source) -> tuple[int, int, int, int]:
-    """Return the numbers of documents, words and counts, and where the counts start."""
+    """Return the numbers of documents, words and counts, and the offset of the counts."""
     header = _HEADER.match(data)
     if header is None:
         raise FormatError(
@@ -64,12 +64,12 @@ def read_header(data: bytes, source: Source) -> tuple[int, int, int, int]:
 
 
 def read_vocabulary(source: Source, n_words: int, notes: Notes | None = None) -> pl.Series:
-    """Return the words that stand beside a docword file, one a line."""
+    """Return the words in the vocabulary next to a docword file, one per line."""
     words = _companion(source, "vocab", notes)
     if words is None:
         raise FormatError(
-            f"{source}: there is no {_companion_name(source, 'vocab')} beside it, "
-            "with the words one a line"
+            f"{source}: there is no {_companion_name(source, 'vocab')} next to it, "
+            "with one word per line"
         )
     _check_length(words, n_words, _companion_name(source, "vocab"), source, "words", 2)
     return words
@@ -80,7 +80,7 @@ def _companion_name(source: Source, kind: str) -> str:
 
 
 def _companion(source: Source, kind: str, notes: Notes | None) -> pl.Series | None:
-    """Return the lines of vocab.X.txt or labels.X.txt, None if there is no such file."""
+    """Return the lines of vocab.X.txt or labels.X.txt, or None if there is no such file."""
     file = sibling(source, _companion_name(source, kind))
     if file is None:
         return None
@@ -99,10 +99,10 @@ def _check_length(
 
 
 def _read_counts(data: bytes, source: Source) -> pl.DataFrame:
-    """Parse the lines below the header, compiled."""
+    """Parse the lines below the header in compiled code."""
     if not data.strip():
         return pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.Int64))
-    for tidy in (False, True):  # blanks in other places are legal, but cost a second copy
+    for tidy in (False, True):  # blanks elsewhere are legal, but cost a second copy
         if tidy:
             data = re.sub(rb"[ \t\r]*\n\s*", b"\n", re.sub(rb"[ \t]+", b" ", data.strip()))
         try:
@@ -136,7 +136,7 @@ def _check_counts(
     if counts.height != n_counts:
         raise FormatError(
             f"{source}, line 3: the header says {n_counts:,} counts, but {counts.height:,} follow; "
-            "the file is cut short or was put together by hand"
+            "the file is truncated or was edited by hand"
         )
     if n_documents > MANY_EMPTY + 10 * n_counts:
         raise FormatError(
@@ -157,12 +157,12 @@ def _table(
     labels: pl.Series | None,
     source: Source,
 ) -> pl.DataFrame:
-    """Repeat each word by its count, documents without words included."""
+    """Repeat each word as often as it was counted, including documents without words."""
     lengths = words.str.len_bytes().to_numpy().astype(np.float64) + 1
     size = np.dot(lengths[counts["word"].to_numpy() - 1], counts["count"].to_numpy())
     if size > source.max_bytes:
         raise FormatError(
-            f"{source}: the counts make up {size:,.0f} bytes of text, more than "
+            f"{source}: the counts expand to {size:,.0f} bytes of text, more than "
             f"{source.max_bytes:,}; if that is right, raise max_bytes"
         )
     rows = np.repeat(np.arange(counts.height), counts["count"].to_numpy())

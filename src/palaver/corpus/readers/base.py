@@ -1,10 +1,10 @@
-"""The shape of a reader: a :class:`Format` record, and :class:`Rows` to collect messages in.
+"""What a reader consists of: a :class:`Format`, and :class:`Rows` to collect messages in.
 
 A reader's module has one function ``looks_like(source) -> bool``, one ``read(source, notes)``
 that returns a table, and ``FORMAT``, which names both. The table may have any of the columns
 ``conversation, id, reply_to, speaker, time, text``, any further columns, and ``place`` (a line
-number, or words such as ``"general/2024-01-02.json message 3"``) for messages about problems.
-It need not be tidy: :mod:`palaver.corpus.clean` treats all formats alike.
+number, or words such as ``"general/2024-01-02.json message 3"``) for reports of problems.
+It need not be tidy: :mod:`palaver.corpus.clean` cleans all formats in the same way.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from palaver.corpus.notes import Notes
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
-#: The columns every corpus has, in order.
+#: The columns that every corpus has, in order.
 COLUMNS = ("conversation", "id", "reply_to", "speaker", "time", "text")
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format that Palaver reads.
+    """A format that Palaver can read.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Format:
     description : str
         One line for help texts.
     looks_like : callable
-        ``looks_like(source)`` says whether a source is in this format; it sees
+        ``looks_like(source)`` says whether a source is in this format; it looks at
         ``source.name``, ``.suffix``, ``.head``, ``.head_text``, ``.names`` and never raises.
     read : callable
         ``read(source, notes)`` returns the raw table.
@@ -59,7 +59,7 @@ class Rows:
         return self._count
 
     def add(self, /, **values: Any) -> None:
-        """Append one message; columns that it lacks become null."""
+        """Append a message; columns that it lacks become null."""
         for name, value in values.items():
             column = self._columns.get(name)
             if column is None:
@@ -92,7 +92,7 @@ class Rows:
 
 
 def empty_table() -> pl.DataFrame:
-    """Return a table of no messages."""
+    """Return a table without messages."""
     return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
 
 
@@ -110,7 +110,7 @@ def _as_text(value: Any) -> str:
 
 
 def _scrub(value: Any) -> Any:
-    """Replace lone surrogates, which no UTF-8 text can hold, and numbers beyond 64 bits."""
+    """Replace lone surrogates, which UTF-8 cannot encode, and numbers beyond 64 bits."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -123,7 +123,7 @@ def _differs(before: Any, after: Any) -> bool:
 
 
 def parse_json(data: bytes | str, where: str) -> Any:
-    """Parse JSON, turning every way it can fail into a :class:`FormatError`."""
+    """Parse JSON; every kind of failure becomes a :class:`FormatError`."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

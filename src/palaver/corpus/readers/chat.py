@@ -1,4 +1,4 @@
-"""CHAT transcripts (.cha) of TalkBank and CHILDES."""
+"""CHAT transcripts (.cha), as used by TalkBank and CHILDES."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _BULLET = re.compile(r'[\x15\u2022](?:%\w+:"[^"]*")?_?(\d{1,12})_(\d{1,12})-?[\x
 _OURS = {*COLUMNS, "place", "end", "role", "age", "sex", "group", "language", "raw_text"}
 _ID_FIELDS = {"age": 3, "sex": 4, "group": 5}  # lang|corpus|code|age|sex|group|SES|role|...
 
-# In this order: what is not said goes, what is said stays, then marks inside of words.
+# In this order: remove what is not speech, keep what is, then clean marks inside words.
 _CLEANING = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"[\x15\u2022][^\x15\u2022]*[\x15\u2022]?", " "),  # time bullets
-        (r"\[[^\[\]]*\]", " "),  # [//] [: word] [=! laughs] [*] [+ code]: the words before stay
+        (r"\[[^\[\]]*\]", " "),  # [//] [: word] [=! laughs] [*] [+ code]; the words before stay
         (r"\((?:\.{1,3}|[\d:.]+)\)", " "),  # pauses: (.) (..) (1.5)
-        (r"(?<!\S)\+[/\".]*?([.!?]+)(?=\s|$)", r"\1"),  # +... +/. +//? as plain ends
-        (r"(?<!\S)\+[\"^<,+≈≋]+", " "),  # +< +^ +" +, ++: how an utterance ties to others
+        (r"(?<!\S)\+[/\".]*?([.!?]+)(?=\s|$)", r"\1"),  # +... +/. +//? become plain endings
+        (r"(?<!\S)\+[\"^<,+≈≋]+", " "),  # +< +^ +" +, ++: how an utterance relates to others
         (r"(?<!\S)&\*\w+:\S*|(?<!\S)&[=+~]\S+", " "),  # others' words, &=laughs, fragments
         (r"(?<!\S)&-?(?=\w)", ""),  # fillers: &-uh
-        (r"(?<!\S)0\S*", " "),  # 0is: left out by the speaker; 0: no speech
+        (r"(?<!\S)0\S*", " "),  # 0is: omitted by the speaker; 0: no speech
         (r"(?<!\S)(?:xxx|yyy|www)(?:@\S+)?(?!\S)", " "),  # not understood
         (r"[<>()‹›⌈⌉⌊⌋↑↓↗↘→↻∆∇°▁▔☺∬Ϋ∮§⁇ˈˌ≠∾↫]", ""),
         (r"(?<=\w)@[a-z]+(?::[\w+&]+)*", ""),  # woof@o, casa@s:spa
@@ -42,7 +42,7 @@ _CLEANING = tuple(
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the name ends in .cha, the headers are CHAT's, or a folder has .cha files."""
+    """Whether the name ends in .cha, the headers are CHAT's, or a folder contains .cha files."""
     if source.is_tree:
         return any(name.lower().endswith(".cha") for name in source.names)
     start = source.head_text.lstrip("\ufeff \t\r\n")
@@ -89,7 +89,7 @@ def _read_file(text: str, name: str, rows: Rows, notes: Notes) -> None:
 
 
 def _tiers(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and lines, those that go on behind a tab joined to their first."""
+    """Yield line numbers and lines; continuation lines, which start with a tab, are joined."""
     start, parts = 0, [""]
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(("\t", " ")) and parts[0]:
@@ -103,7 +103,7 @@ def _tiers(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _People:
-    """Who the codes of a file stand for, from its headers."""
+    """Who a file's speaker codes stand for, according to its headers."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -132,7 +132,7 @@ class _People:
 
 
 def _said(tier: str) -> dict[str, object]:
-    """Return time, end, text and raw text of a main tier."""
+    """Return the time, end, text and raw text of a main tier."""
     bullets = _BULLET.findall(tier)
     return {
         "time": int(bullets[0][0]) / 1000 if bullets else None,
@@ -143,9 +143,9 @@ def _said(tier: str) -> dict[str, object]:
 
 
 def clean_text(tier: str) -> str:
-    """Return what was said, without codes, pauses and what was not understood.
+    """Return what was said, without codes, pauses and unintelligible words.
 
-    Words that the speaker took back stay, as they were said.
+    Words that the speaker retracted stay, because they were said.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def clean_text(tier: str) -> str:
 
 
 def _add_tier(utterance: dict[str, object], name: str, value: str) -> None:
-    """Keep a dependent tier as a column; a second one of the same name is added to it."""
+    """Keep a dependent tier as a column; a second one of the same name is appended."""
     value = _BULLET.sub("", value).strip()
     name = f"{name}_tier" if name in _OURS else name
     utterance[name] = f"{utterance[name]} {value}" if name in utterance else value

@@ -1,4 +1,4 @@
-"""Logs of chats with a model: OpenAI messages, ShareGPT, and ChatGPT's data export."""
+"""Logs of chats with a language model: OpenAI messages, ShareGPT, and ChatGPT's data export."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _EXPORT = re.compile(r"(?:[^/]+/)?conversations(?:-\d+)?\.json$")
 
 _LISTS = ("messages", "conversations", "conversation")
 _NAMES = ("id", "conversation_id", "uuid", "custom_id")
-# kinds of content that the model keeps to itself or that only set it up
-_UNSAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
+# kinds of content that are internal to the model or only set it up
+_HIDDEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
 
 
 def looks_like(source: Source) -> bool:
@@ -44,7 +44,7 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read records of any of the forms; each message answers the one before it."""
+    """Read records in any of the forms; each message replies to the previous one."""
     rows = Rows(notes)
     seen: set[str] = set()
     for place, number, record in _records(source, notes):
@@ -55,7 +55,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             continue
         own_name = _first(record, _NAMES, str | int)
         conversation = str(number if own_name is None else own_name)
-        if conversation in seen:  # else the two would be read as one
+        if conversation in seen:  # otherwise the two would be merged
             notes.add("duplicate_id", [place])
             conversation = f"{conversation} ({place})"
         seen.add(conversation)
@@ -69,7 +69,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def _first(record: Any, keys: tuple[str, ...], kind: Any) -> Any:
-    """Return the first field of the wanted type, None if there is none."""
+    """Return the first field of the wanted type, or None."""
     if isinstance(record, dict):
         for key in keys:
             value = record.get(key)
@@ -79,7 +79,7 @@ def _first(record: Any, keys: tuple[str, ...], kind: Any) -> Any:
 
 
 def _records(source: Source, notes: Notes) -> Iterator[tuple[str, int, Any]]:
-    """Yield place, number and record: items of an array, lines, or the one object."""
+    """Yield place, number and record: items of an array, lines, or a single object."""
     head = source.head_text.lstrip("\ufeff \t\r\n")
     if source.is_tree or head.startswith("["):
         for member, name in members(source, lambda name: _EXPORT.match(name) is not None):
@@ -94,7 +94,7 @@ def _records(source: Source, notes: Notes) -> Iterator[tuple[str, int, Any]]:
 
 
 def _is_lines(head: str) -> bool:
-    """Whether the first line is, or may be, an object of its own."""
+    """Whether the first line is, or may be, a complete object."""
     first, newline, _ = head.partition("\n")
     return first.rstrip().endswith("}") or not newline
 
@@ -144,9 +144,9 @@ def _add_tree(
     place: str,
     notes: Notes,
 ) -> None:
-    """Add the said messages of an export's tree; each answers its nearest said ancestor."""
+    """Add the visible messages of a tree; each replies to its nearest visible ancestor."""
     parents = {key: _first(node, ("parent",), str) for key, node in mapping.items()}
-    said = {key: _is_said(node) for key, node in mapping.items()}
+    said = {key: _is_visible(node) for key, node in mapping.items()}
     current = set(_path(parents, _first(record, ("current_node",), str)))
     answers: dict[str | None, str | None] = {}
     for key, node in mapping.items():
@@ -177,15 +177,15 @@ def _add_tree(
         )
 
 
-def _is_said(node: Any) -> bool:
-    """Whether a node holds a message that was shown, not one that only set up the model."""
+def _is_visible(node: Any) -> bool:
+    """Whether a node holds a message that was shown, rather than one that only set up the model."""
     message = _first(node, ("message",), dict)
     if message is None or _first(message.get("author"), ("role",), str) in (None, "system"):
         return False
     metadata = message.get("metadata")
     if isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation"):
         return False
-    return _first(message.get("content"), ("content_type",), str) not in _UNSAID
+    return _first(message.get("content"), ("content_type",), str) not in _HIDDEN
 
 
 def _path(parents: dict[str, str | None], node: str | None) -> Iterator[str]:
@@ -203,11 +203,11 @@ def _answered(
     said: dict[str, bool],
     known: dict[str | None, str | None],
 ) -> str | None:
-    """Return the nearest said node, from ``node`` upwards; a missing one is for clean to count."""
+    """Return the nearest visible node from ``node`` upwards; cleaning counts missing ones."""
     passed: list[str | None] = []
     here = node
     while here is not None and here not in known and not said.get(here, True):
-        known[here] = None  # ends a cycle of unsaid nodes
+        known[here] = None  # breaks a cycle of hidden nodes
         passed.append(here)
         here = parents[here]
     answer = known.get(here, here)
@@ -216,9 +216,9 @@ def _answered(
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message's content: a string, parts, or an object that holds them."""
+    """Return the text of a message's content: a string, parts, or an object that contains them."""
     waiting, parts = [content], []
-    while waiting:  # a stack, since hostile content may nest deeply
+    while waiting:  # a stack, because hostile content may be deeply nested
         part = waiting.pop()
         if isinstance(part, str):
             parts.append(part)
@@ -249,7 +249,7 @@ def _calls(message: dict[str, Any]) -> list[str] | None:
 
 FORMAT = Format(
     "chatlog",
-    "chats with a model: OpenAI messages, ShareGPT, ChatGPT export",
+    "chats with a language model: OpenAI messages, ShareGPT, ChatGPT export",
     looks_like,
     read,
 )

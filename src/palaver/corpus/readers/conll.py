@@ -1,4 +1,4 @@
-"""Tagged sentences: CoNLL columns (`word PoS chunk`) and CoNLL-U; a sentence is a message."""
+"""Tagged sentences in CoNLL columns (`word PoS chunk`) or CoNLL-U; a sentence is a message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_VALUE = ("_", "-", "*")
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the name says CoNLL, or lines have equally many columns between blank lines."""
+    """Whether the name says CoNLL, or blank lines separate blocks of equally many columns."""
     if source.is_tree:
         return any(name.lower().endswith(_SUFFIXES) for name in source.names)
     if source.suffix in _SUFFIXES:
@@ -30,14 +30,14 @@ def looks_like(source: Source) -> bool:
 
 
 def _is_universal(text: str) -> bool:
-    """Whether the first line that is no comment is a token of CoNLL-U."""
+    """Whether the first line that is not a comment is a token of CoNLL-U."""
     text = text.lstrip("\n")
     start = _COMMENT_LINES.match(text)
     return start is not None and _UNIVERSAL_LINE.match(text, start.end()) is not None
 
 
 def _is_columns(text: str) -> bool:
-    """Whether two or more blocks of lines have one number of columns, the later ones labels."""
+    """Whether two or more blocks share a number of columns, of which the later ones are labels."""
     blocks = [block for block in re.split(r"\n[ \t]*\n", text.strip("\n"))[:50] if block.strip()]
     rows = [line.split() for block in blocks for line in block.split("\n")]
     widths = {len(row) for row in rows if row and row[0] != "-DOCSTART-"}
@@ -48,7 +48,7 @@ def _is_columns(text: str) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read sentences; a document, else the file, is a conversation."""
+    """Read sentences; each document, or else the file, is a conversation."""
     tables = []
     for name, text in texts(source, notes, lambda name: name.endswith(_SUFFIXES)):
         lines = pl.DataFrame({"line": text.split("\n")}).with_row_index("place", 1)
@@ -76,7 +76,7 @@ def _count_bad(lines: pl.DataFrame, name: str, notes: Notes) -> None:
 
 
 def _read_columns(lines: pl.DataFrame, base: str, name: str, notes: Notes) -> pl.DataFrame:
-    """Read plain columns; which one holds what is seen from its values."""
+    """Read plain columns; their values show what each one holds."""
     tokens = _split(lines, name, notes)
     names = _name_columns(tokens)
     if "file" in names.values():
@@ -102,15 +102,15 @@ def _read_columns(lines: pl.DataFrame, base: str, name: str, notes: Notes) -> pl
 
 
 def _split(lines: pl.DataFrame, name: str, notes: Notes) -> pl.DataFrame:
-    """Split lines into column1, column2...; lines of another number of columns are counted."""
+    """Split lines into column1, column2...; count lines with a different number of columns."""
     line = pl.col("line")
-    has_tabs = line.str.contains("\t", literal=True).mean() > 0.9  # then words may have blanks
+    has_tabs = line.str.contains("\t", literal=True).mean() > 0.9  # then words may contain blanks
     starts = line.str.starts_with("-DOCSTART-")
     tabbed = pl.when(has_tabs).then(line).otherwise(line.str.replace_all(r"[ \t]+", "\t"))
     lines = lines.with_columns(
         tabbed.str.split("\t").alias("fields"), starts.cum_sum().alias("document")
     ).filter(~starts)
-    # "#" can be a token, so that only lines that do not fit are comments
+    # "#" can be a token, so only lines that do not fit are comments
     is_comment = line.str.starts_with("#")
     widths = lines.filter(~is_comment)["fields"].list.len()
     width = int(max(widths.mode().to_list(), default=0))
@@ -139,7 +139,7 @@ def _name_columns(tokens: pl.DataFrame) -> dict[str, str]:
 
 
 def _is_file(tokens: pl.DataFrame, column: str) -> bool:
-    """Whether a column is the same for all words of a sentence, in sentences of several."""
+    """Whether a column is constant within each sentence of several words."""
     values = tokens.group_by("sentence").agg(pl.col(column).n_unique().alias("n"), pl.len())
     named = not tokens[column].is_in(_NO_VALUE).any()
     return bool(named and (values["n"] == 1).all() and (values["len"] > 1).any())
@@ -150,7 +150,7 @@ def _nothing(*names: str) -> list[pl.Expr]:
 
 
 def _read_universal(lines: pl.DataFrame, base: str, name: str, notes: Notes) -> pl.DataFrame:
-    """Read CoNLL-U: words without multiword ranges and empty nodes, comments for names."""
+    """Read CoNLL-U: words without multiword ranges and empty nodes, names from comments."""
     is_comment = pl.col("line").str.starts_with("#")
     parts = (
         lines.filter(~is_comment)
@@ -184,7 +184,7 @@ def _read_universal(lines: pl.DataFrame, base: str, name: str, notes: Notes) -> 
 
 
 def _comments(lines: pl.DataFrame, base: str) -> pl.DataFrame:
-    """Return document, sent_id, text and speaker of each sentence, where comments say them."""
+    """Return document, sent_id, text and speaker of each sentence, if comments give them."""
     line = pl.col("line")
     opens = line.str.contains(r"^#\s*newdoc\b")
     named = line.str.extract(r"^#\s*newdoc(?:\s+id)?\s*=\s*(.+)$", 1)

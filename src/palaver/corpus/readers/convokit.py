@@ -1,7 +1,7 @@
-"""ConvoKit corpora: a folder (or its zip) with utterances, and data on conversations and speakers.
+"""ConvoKit corpora: a folder (or zip) of utterances, with data on conversations and speakers.
 
-Fields of an utterance's ``meta`` become columns under their own names (``meta_<field>`` where
-the name is taken), those of conversations and speakers ``conversation_<field>`` and
+Fields of an utterance's ``meta`` become columns under their own names (``meta_<field>`` if
+the name is taken), those of conversations and speakers as ``conversation_<field>`` and
 ``speaker_<field>``. Pickled fields are never opened.
 """
 
@@ -23,20 +23,20 @@ _OWNERS = {
     "conversation": ("conversations.json",),
     "speaker": ("speakers.json", "users.json"),
 }
-_PICKLED = "<##bin{"  # ConvoKit's placeholder for a value that is in a pickle
-_MAX_FIELDS = 200  # fields beyond go into one column, lest a table of n x n cells be made
+_PICKLED = "<##bin{"  # ConvoKit's placeholder for a pickled value
+_MAX_FIELDS = 200  # further fields share one column, to avoid a table of n x n cells
 
 
 def looks_like(source: Source) -> bool:
-    """Whether there is a file of utterances in the folder, archive or its one top folder."""
+    """Whether the folder, the archive or its only top folder contains a file of utterances."""
     return source.name in _UTTERANCES or _find(source, _UTTERANCES) is not None
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read the utterances and join what is said of them in the other files."""
+    """Read the utterances and join the data about them from the other files."""
     name = _find(source, _UTTERANCES)
     if name is None and source.is_tree:
-        raise FormatError(f"{source}: there is no utterances.jsonl or utterances.json in it")
+        raise FormatError(f"{source}: contains no utterances.jsonl or utterances.json")
     rows = Rows(notes)
     fields = _Fields("", (*COLUMNS, "place", "self"))  # "self" cannot be a keyword of add
     for place, record in _records(source, name, notes):
@@ -60,7 +60,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def _find(source: Source, files: tuple[str, ...]) -> str | None:
-    """Return the name of a file at the top or in a top folder."""
+    """Return the name of a file at the top level or in a top folder."""
     found = [n for n in source.names if n.count("/") < 2 and n.rpartition("/")[2] in files]
     return min(found, key=lambda n: (n.count("/"), not n.endswith("jsonl"), n), default=None)
 
@@ -68,7 +68,7 @@ def _find(source: Source, files: tuple[str, ...]) -> str | None:
 def _records(
     source: Source, name: str | None, notes: Notes
 ) -> Iterator[tuple[int | str, dict[str, Any]]]:
-    """Yield the records of a file of JSON lines or of a legacy file, one array."""
+    """Yield the records of a file of JSON lines, or of a legacy file, which is one array."""
     label = name or source.path.name
     with source.open(name) as stream:
         if stream.peek(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
@@ -86,15 +86,15 @@ def _records(
 
 
 class _Fields:
-    """The columns that the fields of ``meta`` go to, named as they appear."""
+    """The columns for the fields of ``meta``, named as they appear."""
 
     def __init__(self, prefix: str, taken: Iterable[str]) -> None:
         self._prefix, self._taken = prefix, set(taken)
         self._columns: dict[str, str] = {}
-        self._rest: str | None = None  # the column of all fields beyond the first 200
+        self._rest: str | None = None  # the column for all fields beyond the first 200
 
     def columns(self, meta: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of one record under the names of their columns."""
+        """Return the fields of a record under the names of their columns."""
         values: dict[str, Any] = {}
         rest: dict[str, Any] = {}
         for field, value in meta.items():
@@ -115,7 +115,7 @@ class _Fields:
 
 
 def _add(rows: Rows, record: dict[str, Any], place: int | str, fields: _Fields) -> None:
-    """Add one utterance, under today's keys or those of the first versions."""
+    """Add an utterance, with current keys or those of early versions."""
     rows.add(
         conversation=as_word(record.get("conversation_id", record.get("root"))),
         id=as_word(record.get("id")),
@@ -131,7 +131,7 @@ def _add(rows: Rows, record: dict[str, Any], place: int | str, fields: _Fields) 
 def _join_owners(
     table: pl.DataFrame, owner: str, source: Source, name: str, notes: Notes
 ) -> pl.DataFrame:
-    """Join the fields of conversations or speakers, which older files have without ``meta``."""
+    """Join the fields of conversations or speakers, which older files store without ``meta``."""
     try:
         owners = as_dict(parse_json(source.read_text(notes, name), name))
     except FormatError:
@@ -151,7 +151,7 @@ def _join_owners(
 def _join_info(
     table: pl.DataFrame, field: str, source: Source, name: str, notes: Notes
 ) -> pl.DataFrame:
-    """Join a field kept in a file of its own; the ids say whether it is of utterances."""
+    """Join a field stored in a separate file; its ids show what it belongs to."""
     rows = Rows(notes)
     try:
         for _, record in _records(source, name, notes):
@@ -163,22 +163,22 @@ def _join_info(
         if len(rows) and values["key"].cast(pl.String).is_in(table[column].implode()).any():
             label = _free_name(prefix + field, "info", set(table.columns))
             return _join(table, values.rename({"key": column, "value": label}), column)
-    notes.add("bad_file", [f"{name}: its ids are of no utterance, conversation or speaker"])
+    notes.add("bad_file", [f"{name}: its ids belong to no utterance, conversation or speaker"])
     return table
 
 
 def _join(table: pl.DataFrame, values: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Add columns by a key that may be written twice; the first one counts."""
+    """Add columns by a key; of duplicate keys, the first counts."""
     values = values.with_columns(pl.col(key).cast(pl.String)).unique(subset=key, keep="first")
     return table.join(values, on=key, how="left", maintain_order="left")
 
 
 def _free_name(name: str, prefix: str, taken: set[str]) -> str:
-    """Return the name, with a prefix as often as it takes to be new, and without surrogates."""
+    """Return the name without surrogates, prefixed as often as needed to be unique."""
     name = name.encode("utf-8", "replace").decode("utf-8")
     while name in taken:
         name = f"{prefix}_{name}"
     return name
 
 
-FORMAT = Format("convokit", "ConvoKit corpus, a folder or its zip", looks_like, read)
+FORMAT = Format("convokit", "ConvoKit corpus, a folder or zip", looks_like, read)

@@ -1,4 +1,4 @@
-"""Rows of CSV files that strict readers refuse: stray quotes, quotes never closed, ragged rows."""
+"""CSV rows that strict readers reject: stray quotes, unclosed quotes, ragged rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from palaver.corpus.names import CELLS
 from palaver.corpus.notes import Notes
 
 _LONGEST_CELL = 2**31 - 1
-_PATIENCE = 20  # lines read in vain, times the file's, before quotes are taken literally
+_PATIENCE = 20  # lines reread, in multiples of the file's, before quotes are taken literally
 
 
 def read_header(text: str, separator: str) -> tuple[list[str], int]:
-    """Return the names of the columns and where the rows begin."""
+    """Return the column names and the offset of the first row."""
     stream = io.StringIO(text, newline="")
     try:
         for cells in csv.reader(stream, delimiter=separator, strict=True):
@@ -30,12 +30,12 @@ def read_header(text: str, separator: str) -> tuple[list[str], int]:
 
 
 def read_rows(body: str, separator: str, width: int, notes: Notes) -> pl.DataFrame:
-    """Read row by row, counting what is mended and leaving out rows with too many cells.
+    """Read row by row, counting repairs and dropping rows with too many cells.
 
-    The last column has the number of cells of each row.
+    The last column holds the number of cells in each row.
 
-    A quote that is never closed would swallow the rest of the file. A record of several
-    lines that comes out wrong is therefore taken for what it was on its first line alone.
+    An unclosed quote would swallow the rest of the file. So if a record of several lines has
+    the wrong number of cells, only its first line is used.
     """
     columns: list[list[str | None]] = [[] for _ in range(width)]
     counts: list[int] = []
@@ -56,7 +56,7 @@ def read_rows(body: str, separator: str, width: int, notes: Notes) -> pl.DataFra
 
 
 def count_cells(body: str, separator: str) -> list[int]:
-    """Return the number of cells of each row of a body without stray quotes."""
+    """Return the number of cells in each row of a body without stray quotes."""
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         return [len(cells) for cells in csv.reader(io.StringIO(body, newline=""),
@@ -66,7 +66,7 @@ def count_cells(body: str, separator: str) -> list[int]:
 
 
 def _records(body: str, separator: str, width: int) -> Iterator[tuple[list[str], str]]:
-    """Yield the cells of each row and the kind of note that it deserves, if any."""
+    """Yield the cells of each row and the kind of note that it calls for, if any."""
     lines = body.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -97,7 +97,7 @@ def _records(body: str, separator: str, width: int) -> Iterator[tuple[list[str],
 
 
 def _one_line(line: str, separator: str, width: int) -> tuple[list[str], str]:
-    """Split a line in the first way that gives no more cells than there are columns."""
+    """Split a line in the first way that yields no more cells than there are columns."""
     line = line.rstrip("\r").replace("\r", " ")
     for spaced in (False, True):
         reader = csv.reader([line], delimiter=separator, skipinitialspace=spaced)

@@ -1,6 +1,6 @@
-"""Discord, as written by DiscordChatExporter in JSON: one channel a file, or a folder of them.
+"""Discord JSON written by DiscordChatExporter: one file per channel, or a folder of them.
 
-Messages linked by replies form a conversation. All others form one conversation a channel
+Messages linked by replies form a conversation. All others form one conversation per channel
 and day (``channel id/2024-01-02``). A thread, forum post or private chat is one conversation.
 """
 
@@ -21,13 +21,13 @@ from palaver.errors import FormatError
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
 _HEAD = re.compile(r'"(guild|channel)"\s*:\s*\{')
 _NAME = re.compile(r".*\[\d{15,20}\].*\.json", re.IGNORECASE)
-#: Types of messages that people or bots wrote (the exporter gives a number to types that it
+#: Types of messages written by people or bots (the exporter gives a number to types that it
 #: does not know: commands are 20 and 23); all others are notices of the system.
 _WRITTEN = frozenset(("Default", "Reply", "0", "19", "20", "23"))
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the file starts with a guild and a channel, or a folder has files named so."""
+    """Whether the file starts with a guild and a channel, or a folder contains such files."""
     if source.is_tree:
         return any(_is_export(peek(source, name)) for name in _files(source)[:3])
     return _is_export(source.head_text)
@@ -53,7 +53,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
         except FormatError:
             notes.add("bad_file", [name])
     if not len(rows):
-        raise FormatError(f"{source}: none of its files is a JSON file of DiscordChatExporter")
+        raise FormatError(f"{source}: contains no JSON file written by DiscordChatExporter")
     return _group(rows.table(), notices)
 
 
@@ -63,7 +63,7 @@ def _read_file(source: Source, name: str | None, rows: Rows, notices: Rows, note
     with source.open(name) as stream:
         head = decode(stream.peek(1 << 16)[: 1 << 16])
         if _MESSAGES.search(head) is None and not _is_export(head):
-            raise FormatError(f"{label}: not a JSON file of DiscordChatExporter")
+            raise FormatError(f"{label}: not a JSON file written by DiscordChatExporter")
         guild = object_after(head, r'"guild"\s*:\s*')
         channel = object_after(head, r'"channel"\s*:\s*')
         channel_id = as_word(channel.get("id")) or label
@@ -86,7 +86,7 @@ def _read_file(source: Source, name: str | None, rows: Rows, notices: Rows, note
 
 
 def _message(message: dict[str, Any], channel_id: str, place: str, notes: Notes) -> dict[str, Any]:
-    """Return the columns of one message; forwards and crossposts refer to it but do not answer."""
+    """Return the columns of a message; forwards and crossposts are references, not replies."""
     reference = as_dict(message.get("reference"))
     is_forward = as_word(reference.get("type")) in ("Forward", "1")
     is_reply = not is_forward and as_word(reference.get("channelId")) in (None, channel_id)
@@ -110,7 +110,7 @@ def _message(message: dict[str, Any], channel_id: str, place: str, notes: Notes)
 
 
 def _handle(author: dict[str, Any]) -> str | None:
-    """Return the name that is one person's alone; old accounts need their number for that."""
+    """Return a unique name; old accounts need their number for that."""
     name, number = as_word(author.get("name")), as_word(author.get("discriminator"))
     if name is None or number is None or not number.strip("0"):
         return name or as_word(author.get("id"))
@@ -118,7 +118,7 @@ def _handle(author: dict[str, Any]) -> str | None:
 
 
 def _group(table: pl.DataFrame, notices: Rows) -> pl.DataFrame:
-    """Name the conversations that do not follow from replies; answers to notices are starts."""
+    """Name the conversations that do not follow from replies; replies to notices are starts."""
     if "channel_id" not in table.columns:
         return table
     table = table.with_columns(pl.col("id", "reply_to", "time").cast(pl.String))
@@ -135,4 +135,4 @@ def _group(table: pl.DataFrame, notices: Rows) -> pl.DataFrame:
     return table.with_columns(conversation.alias("conversation")).drop("channel_id", "is_thread")
 
 
-FORMAT = Format("discord", "DiscordChatExporter JSON, a file or a folder of them", looks_like, read)
+FORMAT = Format("discord", "DiscordChatExporter JSON, a file or a folder", looks_like, read)

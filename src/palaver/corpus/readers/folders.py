@@ -1,4 +1,4 @@
-"""One file, or every file of a kind in a folder or archive: the same loop for both."""
+"""One loop for a single file and for all files of a kind in a folder or archive."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from palaver.errors import FormatError
 
 
 def file_name(source: Source) -> str:
-    """Return the name of a file as it is written, without a compression suffix."""
+    """Return the name of a file, in its original case, without a compression suffix."""
     return source.path.name[: len(source.name)]
 
 
 def stem(name: str, *suffixes: str) -> str:
-    """Return a name without its suffix: one of those given, else from the last dot on."""
+    """Return a name without its suffix: one of those given, or else from the last dot on."""
     for suffix in suffixes:
         if name.lower().endswith(suffix):
             return name[: -len(suffix)] or name
@@ -24,7 +24,7 @@ def stem(name: str, *suffixes: str) -> str:
 
 
 def peek(source: Source, name: str) -> str:
-    """Return the start of one file of a folder or archive, empty if it cannot be read."""
+    """Return the start of a file in a folder or archive; empty if it cannot be read."""
     try:
         with source.open(name) as stream:
             return decode(stream.read(HEAD_BYTES))
@@ -33,7 +33,7 @@ def peek(source: Source, name: str) -> str:
 
 
 def members(source: Source, wanted: Callable[[str], bool]) -> list[tuple[str | None, str]]:
-    """Return what to open and what to call it: the file, or each wanted one of a folder."""
+    """Return what to open and what to call it: the file, or each wanted file of a folder."""
     if not source.is_tree:
         return [(None, file_name(source))]
     return [(name, name) for name in source.names if wanted(name.lower())]
@@ -42,7 +42,7 @@ def members(source: Source, wanted: Callable[[str], bool]) -> list[tuple[str | N
 def texts(source: Source, notes: Notes, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
     """Yield the name and text of the file, or of each wanted file of a folder or archive.
 
-    Files of a folder that cannot be read are counted and left out.
+    Files of a folder that cannot be read are counted and skipped.
     """
     for member, name in members(source, wanted):
         try:
@@ -56,7 +56,7 @@ def texts(source: Source, notes: Notes, wanted: Callable[[str], bool]) -> Iterat
 
 
 def sibling(source: Source, name: str) -> Source | None:
-    """Return the file of that name beside a source, also if it is compressed."""
+    """Return the file of that name next to a source, compressed or not."""
     for suffix in ("", ".gz", ".zst", ".bz2", ".xz"):
         path = source.path.with_name(name + suffix)
         if path.is_file():

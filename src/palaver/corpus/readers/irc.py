@@ -16,14 +16,14 @@ from palaver.errors import FormatError
 
 _LOG, _LINKS = ".ascii.txt", ".annotation.txt"
 _CLOCK = r"\[?(\d{1,2}:\d{2}(?::\d{2})?)\]?"
-# "[03:19] <nick> words", or "[03:19]  * nick does" for what a person says to be doing
+# "[03:19] <nick> words", or "[03:19]  * nick does" for actions
 _MESSAGE = re.compile(rf"{_CLOCK}\s+(?:<[ @+%&~]?([^<>\s]+)>|\*\s+(\S+))(?:\s(.*)|$)")
 _SYSTEM = re.compile(rf"(?:{_CLOCK}\s+)?(?:===|\*\*\*|---|-!-|-->|<--)(?:\s|$)")
 _LINK = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s|$)")
 
 
 def looks_like(source: Source) -> bool:
-    """Whether there are .ascii.txt files, or nearly all of the first lines are of a log."""
+    """Whether there are .ascii.txt files, or nearly all of the first lines look like a log."""
     if source.is_tree:
         return any(name.lower().endswith(_LOG) for name in source.names)
     lines = [line for line in source.head_text.split("\n")[:50] if line.strip()]
@@ -33,7 +33,7 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read logs; linked lines form conversations, a log without links is one conversation."""
+    """Read logs; linked lines form conversations, and a log without links is one conversation."""
     rows = Rows(notes)
     for name, text in texts(source, notes, lambda name: name.endswith(_LOG)):
         base = stem(name, _LOG)
@@ -50,7 +50,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def _read_links(source: Source, base: str, n_lines: int, notes: Notes) -> list[tuple[int, int]]:
-    """Return pairs of an earlier and a later line, numbered from 0; equal for a start."""
+    """Return pairs of an earlier and a later line, counted from 0; equal for a start."""
     name = base + _LINKS
     try:
         if source.is_tree:
@@ -75,7 +75,7 @@ def _read_links(source: Source, base: str, n_lines: int, notes: Notes) -> list[t
 def _messages(
     lines: list[str], name: str, notes: Notes, wanted: list[bool] | None = None
 ) -> Iterator[tuple[int, str, str, str]]:
-    """Yield number, time, speaker and words of the wanted lines that people wrote."""
+    """Yield the number, time, speaker and words of wanted lines that people wrote."""
     for number, line in enumerate(lines):
         if not line.strip() or (wanted is not None and not wanted[number]):
             continue
@@ -90,7 +90,7 @@ def _messages(
 def _add_threads(
     rows: Rows, lines: list[str], links: list[tuple[int, int]], base: str, name: str, notes: Notes
 ) -> None:
-    """Add linked lines, and all lines from the first annotated one on."""
+    """Add linked lines, and all lines from the first annotated one onwards."""
     first = min(later for _, later in links)
     wanted = [number >= first for number in range(len(lines))]
     parents: dict[int, list[int]] = {}
@@ -133,4 +133,4 @@ def _add(
     )
 
 
-FORMAT = Format("irc", "IRC logs, with annotated reply links if there are any", looks_like, read)
+FORMAT = Format("irc", "IRC logs, with annotated reply links if available", looks_like, read)

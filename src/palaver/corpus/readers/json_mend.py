@@ -1,4 +1,4 @@
-"""Lines of JSON that compiled code cannot read, or would misread, made such that it can."""
+"""Repairs lines of JSON that compiled code cannot read or would misread."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LONE_SURROGATE = re.compile(
     rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!\\u[dD][89abAB]..\\u[dD]...))"
 )
 _ESCAPE = re.compile(
-    rb"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # a pair: one character
+    rb"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # a pair is one character
     rb"|\\u([dD][89a-fA-F][\da-fA-F]{2})|\\."
 )
-_WIDE, _WIDEST = 2**63, 2**127  # the integers of polars: in lists, and in columns
+_WIDE, _WIDEST = 2**63, 2**127  # limits of polars' integers, in lists and in columns
 
 
 def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
-    """Put U+FFFD in the place of escaped surrogates without their other half."""
+    """Replace escaped surrogates that lack their other half by U+FFFD."""
     if b"\\u" not in block or not _LONE_SURROGATE.search(block):
         return block
     found: list[int] = []
@@ -39,7 +39,7 @@ def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
 
 
 def _line_numbers(block: bytes, positions: Iterable[int], first_line: int) -> list[int]:
-    """Return the lines, each once, that ascending positions are in."""
+    """Return the line numbers, each once, of ascending positions."""
     lines: dict[int, None] = {}
     line, last = first_line, 0
     for position in positions:
@@ -52,7 +52,7 @@ def _line_numbers(block: bytes, positions: Iterable[int], first_line: int) -> li
 def mend_lines(
     block: bytes, first_line: int, is_cut: bool, notes: Notes
 ) -> tuple[list[int], bytes]:
-    """Read line by line and write again what polars can read; count and drop other lines."""
+    """Read line by line and rewrite what polars can read; count and drop all other lines."""
     numbers: list[int] = []
     records: list[dict[str, Any]] = []
     kinds: dict[str, set[str]] = {}
@@ -73,7 +73,7 @@ def mend_lines(
 
 
 def _flat(record: Any, kinds: dict[str, set[str]]) -> dict[str, Any]:
-    """Make text of nested values, in place, and collect the kinds of all values."""
+    """Turn nested values into text, in place, and collect the kinds of all values."""
     if not isinstance(record, dict):
         raise ValueError("not an object")
     for name, value in record.items():
@@ -96,7 +96,7 @@ def _kind(value: Any) -> str:
 
 
 def _write_mixed_as_text(records: list[dict[str, Any]], kinds: dict[str, set[str]]) -> None:
-    """Make text of values in columns whose types polars cannot join, in place."""
+    """Turn values into text, in place, in columns whose types polars cannot combine."""
     mixed = [name for name, found in kinds.items() if _is_mixed(found - {"NoneType"})]
     for record in records:
         for name in mixed:
@@ -106,7 +106,7 @@ def _write_mixed_as_text(records: list[dict[str, Any]], kinds: dict[str, set[str
 
 
 def _is_mixed(kinds: set[str]) -> bool:
-    """Whether values of these kinds can only be joined as text."""
+    """Whether values of these kinds can only be combined as text."""
     lists = {kind for kind in kinds if kind.startswith("list")}
     if "nested" in kinds or (lists and lists != kinds):
         return True
@@ -115,7 +115,7 @@ def _is_mixed(kinds: set[str]) -> bool:
 
 
 def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; where a key comes twice, do as polars does."""
+    """Create an object; for duplicate keys, do as polars does."""
     record = dict(pairs)
     if len(record) < len(pairs):
         record.update(reversed(pairs))
@@ -128,7 +128,7 @@ def _finite(digits: str) -> float | None:
 
 
 def _no_number(word: str) -> None:
-    """NaN and Infinity, which are not JSON but written by some programs, become null."""
+    """Turn NaN and Infinity, which some programs write although they are not JSON, into null."""
 
 
 _DECODER = json.JSONDecoder(
@@ -138,5 +138,5 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def as_json(value: Any) -> str:
-    """Write a value as JSON text for people: spaced, in its own script."""
+    """Write a value as readable JSON text: with spaces and without escapes."""
     return json.dumps(value, ensure_ascii=False)

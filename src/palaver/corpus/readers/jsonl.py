@@ -1,8 +1,8 @@
-"""JSON lines: one message a line, in our own form or anyone's with named columns.
+"""JSON lines: one message per line, with our keys or others that are mapped to them.
 
-Clean lines are read by compiled code, others by Python; both give the same columns. Scalars
+Compiled code reads clean lines, Python all others; both give the same columns. Scalars
 and lists of scalars keep their types, a key with values of several types becomes text, and
-objects and nested lists become JSON text. Of a key that a line names twice, the first counts.
+objects and nested lists become JSON text. If a line repeats a key, the first one counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
     for block in source.blocks():
         table = _read_block(block, line, notes, schema)
         if table is None:
-            raise FormatError(f"{source}: cannot be read as JSON lines, from line {line} on")
+            raise FormatError(f"{source}: cannot be read as JSON lines from line {line} onwards")
         if table.height:
             tables.append(table)
             schema = {n: t for n, t in table.schema.items() if n != PLACE}
@@ -61,9 +61,9 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 def _read_block(
     block: bytes, first_line: int, notes: Notes, schema: Schema | None = None
 ) -> pl.DataFrame | None:
-    """Read whole lines, compiled if that gives what Python would give.
+    """Read whole lines, in compiled code if that gives the same result as Python.
 
-    The schema of the block before saves polars from looking at all values twice.
+    Reusing the previous block's schema saves polars from looking at all values twice.
     """
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")
@@ -83,11 +83,11 @@ def _read_block(
 
 
 def _compiled(block: bytes, schema: Schema | None, trusted: bool = False) -> pl.DataFrame | None:
-    """Read lines by polars; None if it will not have them or would not tell values apart."""
+    """Read lines with polars; None if it rejects them or would confuse different values."""
     if not block:
         return empty_table().clear()
     if not block[:_LONGEST_START].lstrip().startswith(b"{"):
-        return None  # polars would unpack what looks compressed, past all limits
+        return None  # polars would unpack what looks compressed, without any limit
     if schema and _has_no_other_keys(block, schema):
         table = _parse(block, schema)
         if table is not None:
@@ -100,7 +100,7 @@ def _compiled(block: bytes, schema: Schema | None, trusted: bool = False) -> pl.
 
 
 def _parse(block: bytes, schema: Schema | None = None) -> pl.DataFrame | None:
-    """Read lines by polars with a given schema, which refuses other types, or find it."""
+    """Read lines with polars, with a given schema, which rejects other types, or infer one."""
     try:
         return pl.read_ndjson(block, schema=schema, infer_schema_length=None)
     except (pl.exceptions.PolarsError, ValueError, OSError):
@@ -108,12 +108,12 @@ def _parse(block: bytes, schema: Schema | None = None) -> pl.DataFrame | None:
 
 
 def _has_no_other_keys(block: bytes, schema: Schema) -> bool:
-    """Whether lines hold the columns of a schema alone, and texts where it has texts.
+    """Whether lines hold only the columns of a schema, and texts where it has texts.
 
-    Polars would drop other keys in silence, and make text of other values in its own way.
+    Polars would silently drop other keys, and turn other values into text in its own way.
     """
     if len(schema) > _MOST_KEYS or any(dtype.is_nested() for dtype in schema.values()):
-        return False  # polars would read nulls in the place of other values in lists
+        return False  # polars would replace other values in lists by nulls
     names = [name.encode() for name in schema]
     offsets = np.cumsum([0, *map(len, names)], dtype=np.int64)
     is_text = np.array([dtype == pl.String for dtype in schema.values()])
@@ -122,7 +122,7 @@ def _has_no_other_keys(block: bytes, schema: Schema) -> bool:
 
 
 def _is_ambiguous(column: pl.Series) -> bool:
-    """Whether a column is nested, or may have been before polars made text of it."""
+    """Whether a column is nested, or may have been before polars turned it into text."""
     dtype = column.dtype
     if isinstance(dtype, pl.List):
         if dtype.inner == pl.String:
@@ -136,7 +136,7 @@ def _is_ambiguous(column: pl.Series) -> bool:
 
 
 def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """Join the tables of blocks; a column of types that do not join becomes text."""
+    """Stack the tables of blocks; a column of incompatible types becomes text."""
     kinds: dict[str, set[str]] = {}
     for table in tables:
         for name, dtype in table.schema.items():
@@ -150,7 +150,7 @@ def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _joins(kinds: set[str]) -> bool:
-    """Whether polars joins columns of these kinds without changing values."""
+    """Whether polars can stack columns of these kinds without changing values."""
     lists = {kind for kind in kinds if kind.startswith("list")}
     if lists:
         return lists == kinds - {"null"} and len(lists - {"list null"}) < 2
@@ -173,4 +173,4 @@ def _text(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, texts, dtype=pl.String)
 
 
-FORMAT = Format("jsonl", "JSON lines, one message a line (also .gz, .zst)", looks_like, read)
+FORMAT = Format("jsonl", "JSON lines, one message per line (also .gz, .zst)", looks_like, read)

@@ -1,4 +1,4 @@
-"""Things that links connect, such as the mails of a thread or the lines of a conversation."""
+"""Groups of linked things, such as the mails of a thread or the lines of a conversation."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ Name = TypeVar("Name")
 
 
 class Linked(Generic[Name]):
-    """Sets of names that belong together (union by halving paths)."""
+    """Sets of names that belong together (union-find with path halving)."""
 
     def __init__(self) -> None:
         self._above: dict[Name, Name] = {}
 
     def find(self, name: Name) -> Name:
-        """Return the one name that stands for all that it is linked to."""
+        """Return the name that represents everything linked to this one."""
         above = self._above
         while (parent := above.get(name, name)) != name:
             above[name] = name = above.get(parent, parent)
         return name
 
     def join(self, one: Name, other: Name) -> None:
-        """Link two names, and so all that either is linked to."""
+        """Link two names, and with them everything that either is linked to."""
         self._above[self.find(other)] = self.find(one)

@@ -1,4 +1,4 @@
-"""The four-column text that the program of the M4 paper's author reads."""
+"""The four-column text format of the M4 author's program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE = re.compile(r"[ \t]*(-?\d{1,18})[ \t]+(-?\d{1,18})[ \t]+(\S+)(?:[ \t]+(.*
 
 
 def looks_like(source: Source) -> bool:
-    """Whether lines are a number, a number, a name and words, and one answers nothing (-1)."""
+    """Whether lines are two numbers, a name and words, and one of them is a start (-1)."""
     found = [_LINE.match(line) for line in _lines(source.head_text)[:50] if line.strip()]
     starts = [match[2] == "-1" for match in found if match]
     has_words = any(match[4] for match in found if match)
@@ -26,7 +26,7 @@ def _lines(text: str) -> list[str]:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read messages; a conversation is a reply tree, named by the id of its start."""
+    """Read messages; a conversation is a reply tree, named after the id of its start."""
     rows = Rows(notes)
     for number, line in enumerate(_lines(source.read_text(notes)), 1):
         found = _LINE.match(line)
@@ -47,7 +47,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             place=number,
         )
     table = rows.table()
-    if table["reply_to"].null_count() == table.height:  # no trees: each text for itself
+    if table["reply_to"].null_count() == table.height:  # no trees: each text stands alone
         table = table.with_columns(pl.col("id").alias("conversation"))
     if "tokens" in table.columns:
         table = table.with_columns(pl.col("tokens").cast(pl.List(pl.String)))

@@ -1,6 +1,6 @@
-"""The words of a mail: headers and bodies decoded, HTML as text, quotes and signatures cut.
+"""The text of a mail: headers and bodies decoded, HTML as text, quotes and signatures cut.
 
-Everything here takes linear time and survives whatever a mail can contain.
+Everything here takes linear time and copes with whatever a mail can contain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENCODED = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _FOLD = re.compile(r"\r?\n[ \t]*|\r")
 _ESCAPING = ("utf-7", "utf7", "iso-2022", "hz", "utf-16", "utf-32")  # may look like ASCII
-_SUPERSETS = {  # what senders use under the name of the smaller charset
+_SUPERSETS = {  # what senders actually use when they declare the smaller charset
     "iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252",
     "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "ks_c_5601-1987": "cp949",
 }  # fmt: skip
@@ -34,7 +34,7 @@ _WROTE = re.compile(
     r"|napisał|napisała|kirjoitti|yazdı|написал|написала|пишет)\b.{0,60}[:：]",
     re.IGNORECASE,
 )
-_SOURCE = re.compile(r"(?=.{0,300}(?:@|\b(?:19|20)\d\d\b)).{0,300}:")  # before a quote only
+_SOURCE = re.compile(r"(?=.{0,300}(?:@|\b(?:19|20)\d\d\b)).{0,300}:")  # only before a quote
 _OPENING = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|Dnia|At)\b.*\d")
 _FORWARDED = re.compile(
     r"\s*-{2,}\s*(?:Original Message|Original Appointment|Forwarded Message|Forwarded by .{1,80}"
@@ -52,13 +52,13 @@ _FIELD = re.compile(
 
 
 def header_text(raw: str, notes: Notes, place: str) -> str:
-    """Decode a header as the parser gives it: folded, raw 8-bit, encoded as of RFC 2047."""
+    """Decode a header as the parser returns it: folded, raw 8-bit, or encoded by RFC 2047."""
     text = decode(raw.encode("utf-8", "surrogateescape"), notes, place)
     return decode_words(_FOLD.sub(" ", text).strip(), notes, place)
 
 
 def decode_words(text: str, notes: Notes, place: str) -> str:
-    """Decode encoded words; adjacent ones of one charset may share a character."""
+    """Decode encoded words; adjacent ones in the same charset may share a character."""
     parts: list[str] = []
     waiting, charset, end = b"", "", 0
     for found in _ENCODED.finditer(text):
@@ -78,16 +78,16 @@ def decode_words(text: str, notes: Notes, place: str) -> str:
 
 
 def _base64(data: bytes) -> bytes:
-    """Decode what is there: without foreign characters, padding or a last letter too many."""
+    """Decode leniently: ignore foreign characters, missing padding and a surplus last letter."""
     letters = _NOT_BASE64.sub(b"", data)
     letters = letters[: len(letters) - (len(letters) % 4 == 1)]
     return base64.b64decode(letters + b"=" * (-len(letters) % 4))
 
 
 def decode_as(data: bytes, charset: str, notes: Notes, place: str) -> str:
-    """Decode bytes whose charset is named, but not always truly.
+    """Decode bytes whose declared charset may be wrong.
 
-    What is valid UTF-8 beyond ASCII was never meant as anything else.
+    Bytes beyond ASCII that are valid UTF-8 are always UTF-8.
     """
     charset = charset.strip("\"' ").lower()
     if not charset.startswith(_ESCAPING):
@@ -104,7 +104,7 @@ def decode_as(data: bytes, charset: str, notes: Notes, place: str) -> str:
 
 
 def body_text(mail: Message, notes: Notes, place: str) -> tuple[str, bool]:
-    """Return the text of a mail, and whether quotes were left out of its HTML."""
+    """Return the text of a mail, and whether quotes were removed from its HTML."""
     kind = mail.get_content_type()
     if mail.get_content_disposition() == "attachment" or kind.startswith("message/"):
         return "", False
@@ -125,7 +125,7 @@ def body_text(mail: Message, notes: Notes, place: str) -> tuple[str, bool]:
 
 
 def _payload(mail: Message) -> bytes:
-    """Return the bytes of a part, also of one that is cut short."""
+    """Return the bytes of a part, even if it is truncated."""
     data = str(mail.get_payload()).encode("utf-8", "surrogateescape")
     encoding = str(mail.get("content-transfer-encoding", "")).strip().lower()
     if encoding == "base64":
@@ -163,7 +163,7 @@ def html_text(source: str) -> tuple[str, bool]:
 
 
 def _without_comments(source: str) -> str:
-    """Cut comments, from one search to the next."""
+    """Remove comments, in one search after another."""
     parts, at = [], 0
     while (start := source.find("<!--", at)) >= 0:
         end = source.find("-->", start)
@@ -175,13 +175,13 @@ def _without_comments(source: str) -> str:
 
 
 def cut_quotes(text: str) -> tuple[str, set[str]]:
-    """Cut quoted lines with the line that introduces them, forwarded mails and the signature.
+    """Remove quoted lines and their introductions, forwarded mails and the signature.
 
     Returns
     -------
     text : str
     cut : set of str
-        The kinds of notes that it deserves: quote_cut, signature_cut.
+        The kinds of notes to count: quote_cut, signature_cut.
     """
     lines = text.split("\n")
     kept: list[str] = []
@@ -192,7 +192,7 @@ def cut_quotes(text: str) -> tuple[str, set[str]]:
             was_cut |= not has_signature or _holds_quotes(lines[number:])
             break
         if line.startswith(">From ") and not in_quote and not _is_quoted(lines, number + 1):
-            line = line[1:]  # as mbox files escape it
+            line = line[1:]  # undo the escape of mbox files
         is_quote = _QUOTED.match(line) is not None
         if is_quote and not in_quote:
             _drop_introduction(kept, before_quote=True)
@@ -210,7 +210,7 @@ def _is_quoted(lines: list[str], number: int) -> bool:
 
 
 def _holds_quotes(lines: list[str]) -> bool:
-    """Whether a signature is followed by a mail that it answers."""
+    """Whether a signature is followed by the mail that is replied to."""
     return any(_QUOTED.match(line) or _starts_forwarded(lines, i) for i, line in enumerate(lines))
 
 
@@ -230,7 +230,7 @@ def _starts_forwarded(lines: list[str], number: int) -> bool:
 
 
 def _drop_introduction(kept: list[str], before_quote: bool) -> bool:
-    """Drop "On ... wrote:" from the end of the kept lines, also if it was wrapped."""
+    """Drop "On ... wrote:" from the end of the kept lines, even if it was wrapped."""
     end = len(kept)
     while end and not kept[end - 1]:
         end -= 1

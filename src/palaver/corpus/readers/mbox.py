@@ -1,9 +1,9 @@
 """Mail: an mbox file, a Maildir, or a folder of ``.eml`` files.
 
-A thread is a conversation. A mail answers the last mail in its ``References`` (else
+A thread is a conversation. A mail replies to the last mail in its ``References`` (or else
 ``In-Reply-To``) that is in the file; mails that refer to the same absent mail share a thread.
-Only a mail with neither header whose subject starts with "Re:" is placed by its subject: it
-answers the first mail before it with the same subject.
+Only a mail with neither header and a subject that starts with "Re:" is placed by its subject:
+it replies to the first earlier mail with the same subject.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from palaver.corpus.readers.mail_text import body_text, cut_quotes, header_text
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
-# A "From " line has a date, so that a sentence in a mail does not look like one.
+# A "From " line has a date, so a sentence in a mail is not mistaken for one.
 _FROM = re.compile(
     rb"From .{0,150}?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:\d\d? +)?"
     rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b.{1,9}\d?\d:\d\d"
@@ -41,7 +41,7 @@ _TAG = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*")
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the file starts with a "From " line, or is or has mails by its names."""
+    """Whether the file starts with a "From " line, or names show that it is or contains mail."""
     if source.is_tree:
         return bool(_mails(source))
     start = source.head.lstrip()
@@ -51,7 +51,7 @@ def looks_like(source: Source) -> bool:
 
 
 def _mails(source: Source) -> list[str]:
-    """Return the files of a folder or archive that are a mail each."""
+    """Return the files of a folder or archive that hold one mail each."""
     return [
         name for name in source.names
         if name.lower().endswith(".eml") or name.split("/")[-2:-1] in (["cur"], ["new"])
@@ -61,22 +61,22 @@ def _mails(source: Source) -> list[str]:
 def read(source: Source, notes: Notes) -> pl.DataFrame:
     """Read all mails, then connect them."""
     rows = Rows(notes)
-    references: list[str] = []  # of each mail, earliest first, joined by spaces
+    references: list[str] = []  # of each mail, earliest first, separated by spaces
     for place, data in _split(source, notes):
         try:
             references.append(_add(rows, _parse(data), place, notes))
         except (MessageError, RecursionError):
             notes.add("bad_line", [place])
     if not len(rows):
-        raise FormatError(f"{source}: there is no mail in it")
+        raise FormatError(f"{source}: contains no mail")
     return _connect(rows.table(), references)
 
 
 def _parse(data: bytes) -> Message:
-    """Parse a mail; one whose parts cannot be told apart becomes one part."""
+    """Parse a mail; if its parts cannot be separated, it becomes a single part."""
     try:
         return BytesParser().parsebytes(data)
-    except ValueError:  # a boundary in a charset with a NUL in its name
+    except ValueError:  # a boundary in a charset whose name contains NUL
         return BytesParser().parsebytes(data, headersonly=True)
 
 
@@ -108,7 +108,7 @@ def _split(source: Source, notes: Notes) -> Iterator[tuple[str, bytes]]:
 
 
 def _add(rows: Rows, mail: Message, place: str, notes: Notes) -> str:
-    """Add one mail and return the ids that it refers to, the nearest last."""
+    """Add a mail and return the ids that it refers to, the nearest last."""
     raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
     headers = {name: header_text(raw.get(name, ""), notes, place) for name in ("subject", "from")}
     text, quotes_left_out = body_text(mail, notes, place)
@@ -133,14 +133,14 @@ def _add(rows: Rows, mail: Message, place: str, notes: Notes) -> str:
 
 
 def _ids(header: str) -> list[str]:
-    """Return the message ids of a header, with or without their brackets."""
+    """Return the message ids in a header, with or without brackets."""
     plain = header.encode("utf-8", "replace").decode("utf-8")
     found = ["".join(part.split()) for part in _ID.findall(plain)]
     return found or [word.strip("<>") for word in plain.split() if "@" in word.strip("<>")]
 
 
 def _sender(value: str) -> tuple[str | None, str | None]:
-    """Return the name and address, also as public archives write it: ``ann at example.com``."""
+    """Return name and address, including the archives' form ``ann at example.com``."""
     if "@" not in value:
         value = value.replace(" at ", "@", 1)
     found = _ADDRESS.match(value)
@@ -151,7 +151,7 @@ def _sender(value: str) -> tuple[str | None, str | None]:
 
 
 def _seconds(value: str) -> int | str | None:
-    """Return an RFC 2822 date as seconds since 1970, without a zone as UTC; else as it is."""
+    """Return an RFC 2822 date (UTC if it has no zone) as seconds since 1970, or else unchanged."""
     try:
         parts = parsedate_tz(value)
         return value or None if parts is None else calendar.timegm(parts[:6]) - (parts[9] or 0)
@@ -163,8 +163,8 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
     """Find each mail's parent and thread."""
     ids = [name or f"#{row}" for row, name in enumerate(table["id"].cast(pl.String), 1)]
     known = set(ids)
-    addresses = set(table["email"])  # which In-Reply-To may hold instead of an id
-    subjects: dict[str, str] = {}  # with the first mail that has it
+    addresses = set(table["email"])  # In-Reply-To may hold these instead of an id
+    subjects: dict[str, str] = {}  # each with the first mail that has it
     threads = Linked[str]()
     parents: list[str | None] = []
     for name, line, subject in zip(ids, references, table["subject"], strict=True):
@@ -176,13 +176,13 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
         if not given and prefix and base in subjects:
             chain = [subjects[base]]
         near = next((ref for ref in reversed(chain) if ref in known), None)
-        itself = name if given else None  # counted and mended with all other formats' self-replies
+        itself = name if given else None  # counted and repaired like self-replies of all formats
         parents.append(near or (chain[-1] if chain else itself))
         for older, newer in pairwise([*chain, name]):
             threads.join(older, newer)
         if base:
             subjects.setdefault(base, name)
-    names: dict[str, str] = {}  # of threads: the id of the first mail in the file
+    names: dict[str, str] = {}  # of threads: the id of their first mail in the file
     conversations = [names.setdefault(threads.find(name), name) for name in ids]
     return table.with_columns(
         pl.Series("conversation", conversations, dtype=pl.String),
@@ -190,4 +190,4 @@ def _connect(table: pl.DataFrame, references: list[str]) -> pl.DataFrame:
     )
 
 
-FORMAT = Format("mbox", "Mail: mbox, Maildir or .eml files", looks_like, read)
+FORMAT = Format("mbox", "mail: mbox, Maildir or .eml files", looks_like, read)

@@ -1,7 +1,7 @@
 """Records of JSON exports: parsed one at a time from files of any size, read tolerantly.
 
-Exports are hand-edited, cut short and converted by scripts: a field may have any type. The
-getters here give a value of the type that a reader needs, or nothing.
+Exports get edited by hand, truncated and converted by scripts: a field may have any type. The
+getters here return a value of the type that a reader needs, or nothing.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from palaver.corpus.readers.base import parse_json
 from palaver.corpus.readers.source import MAX_LINE, decode
 from palaver.errors import FormatError
 
-#: The start of a file that is one array.
+#: The start of a file that is a single array.
 ARRAY = re.compile(r"\A\s*\[")
 
 _DECODER = json.JSONDecoder(strict=False)
 _BETWEEN = re.compile(r"[\s,]*")
 _NOT_ASCII = bytes(range(0x80, 0x100))
-_LITERAL = len("-Infinity")  # the longest word of JSON that a chunk's end can cut
+_LITERAL = len("-Infinity")  # the longest JSON literal that the end of a chunk can cut
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Return a JSON object, empty if the value is none."""
+    """Return a JSON object; empty if the value is not one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a JSON array, empty if the value is none."""
+    """Return a JSON array; empty if the value is not one."""
     return value if isinstance(value, list) else []
 
 
 def as_word(value: Any) -> str | None:
-    """Return a string or number as a string, None if the value is neither or blank."""
+    """Return a string or number as a string; None if the value is neither, or blank."""
     if isinstance(value, str):
         return None if not value or value.isspace() else value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -49,7 +49,7 @@ def as_word(value: Any) -> str | None:
 
 
 def object_of(line: bytes, notes: Notes, place: str) -> dict[str, Any] | None:
-    """Return the JSON object on a line; anything else but a blank is counted, and None."""
+    """Return the JSON object on a line, or None; anything else but a blank line is counted."""
     if not line.strip():
         return None
     try:
@@ -63,7 +63,7 @@ def object_of(line: bytes, notes: Notes, place: str) -> dict[str, Any] | None:
 
 
 def object_after(text: str, opening: str) -> dict[str, Any]:
-    """Return the JSON object behind the first match of a pattern, empty if there is none."""
+    """Return the JSON object after the first match of a pattern; empty if there is none."""
     found = re.search(opening, text)
     if found is None:
         return {}
@@ -82,8 +82,8 @@ def stream_items(
 ) -> Iterator[Any]:
     """Yield the items of the array whose bracket ends the first match of ``opening``.
 
-    Only one item and a chunk of the file are in memory at a time. An array that ends or
-    breaks in the middle is counted as truncated; what came before that has been yielded.
+    Only one item and one chunk of the file are in memory at a time. An array that ends or
+    breaks in the middle counts as truncated; everything before that has been yielded.
     """
     chunks = _chunks(stream, notes, place, size)
     text = next(chunks, "")
@@ -114,7 +114,7 @@ def stream_items(
 
 
 def _chunks(stream: io.BufferedReader, notes: Notes, place: str, size: int) -> Iterator[str]:
-    """Yield a file as text in chunks that never cut a character."""
+    """Yield a file as text, in chunks that never split a character."""
     rest = b""
     while data := stream.read(size):
         data = rest + data
@@ -126,7 +126,7 @@ def _chunks(stream: io.BufferedReader, notes: Notes, place: str, size: int) -> I
 
 
 def _text(data: bytes, notes: Notes, place: str) -> str:
-    """Decode a chunk; where it is not UTF-8, line by line, so that one bad line stays one."""
+    """Decode a chunk; if it is not UTF-8, line by line, so that only bad lines suffer."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Reddit dumps (Pushshift, Arctic Shift): comments and submissions, one JSON object a line.
+"""Reddit dumps (Pushshift, Arctic Shift): comments and submissions, one JSON object per line.
 
-A submission is the start of its conversation (``link_id``), its text the title and the text
-below it. Ids are Reddit's full names: ``t1_`` for comments, ``t3_`` for submissions.
+A submission starts its conversation (``link_id``); its text is the title followed by the text
+below. Ids are Reddit's full names: ``t1_`` for comments, ``t3_`` for submissions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read a block of lines at a time, compiled where the lines are clean."""
+    """Read a block of lines at a time, in compiled code if the lines are clean."""
     tables, line = [], 1
     for block in source.blocks():
         tables.append(_messages(_read_block(block, line, notes), notes))
@@ -41,28 +41,28 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
         return empty_table()
     table = pl.concat(tables, how="vertical", rechunk=False)
     posts = table["id"].filter(table["id"].str.starts_with("t3_")).implode()
-    # dumps of comments have no submissions: nothing is wrong with answers to these
+    # dumps of comments lack submissions, so replies to these are not errors
     to_absent = pl.col("reply_to").str.starts_with("t3_") & ~pl.col("reply_to").is_in(posts)
     return table.with_columns(pl.when(~to_absent).then("reply_to").alias("reply_to"))
 
 
 def _read_block(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame:
-    """Read the fields as strings; only if polars will not have the lines, one by one."""
+    """Read the fields as strings; line by line only if polars rejects the block."""
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")
-    if not block.startswith(b"{"):  # polars would unpack what looks compressed, past all limits
+    if not block.startswith(b"{"):  # polars would unpack what looks compressed, without any limit
         return _read_lines(block, first_line, notes)
     try:
         table = pl.read_ndjson(block, schema=dict.fromkeys(_FIELDS, pl.String))
     except (pl.exceptions.PolarsError, ValueError, OSError):
         return _read_lines(block, first_line, notes)
     if table.height != block.count(b"\n") + (not block.endswith(b"\n")):
-        return _read_lines(block, first_line, notes)  # blank lines, so numbers would be wrong
+        return _read_lines(block, first_line, notes)  # blank lines, so line numbers would be wrong
     return table.with_columns(pl.int_range(first_line, first_line + pl.len()).alias("place"))
 
 
 def _read_lines(block: bytes, first_line: int, notes: Notes) -> pl.DataFrame:
-    """Read line by line, counting and leaving out those that are not JSON objects."""
+    """Read line by line; count and skip lines that are not JSON objects."""
     rows = Rows(notes)
     for number, line in enumerate(block.split(b"\n"), first_line):
         record = object_of(line, notes, f"line {number}")
@@ -99,13 +99,13 @@ def _messages(table: pl.DataFrame, notes: Notes) -> pl.DataFrame:
 
 
 def _full_name(name: pl.Expr, prefix: pl.Expr | str) -> pl.Expr:
-    """Put the kind of thing before an id that does not have it."""
+    """Prefix an id with its kind if it lacks it."""
     kind = pl.lit(prefix) if isinstance(prefix, str) else prefix
     return pl.when(name.str.contains("^t[0-9]_")).then(name).otherwise(pl.concat_str(kind, name))
 
 
 def _shown(name: str) -> pl.Expr:
-    """Return a text as people saw it, null where it was deleted."""
+    """Return a text as people saw it; null if it was deleted."""
     text = pl.col(name)
     for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
         text = text.str.replace_all(entity, character, literal=True)

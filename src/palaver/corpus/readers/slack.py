@@ -1,7 +1,7 @@
 """Slack exports: a zip or folder with ``users.json`` and a folder of day files per channel.
 
-A thread is a conversation (``channel/ts`` of its first message). Messages outside of threads
-form one conversation a channel and day (``channel/2024-01-02``), as Slack itself files them.
+A thread is a conversation (``channel/ts`` of its first message). Messages outside threads
+form one conversation per channel and day (``channel/2024-01-02``), as in Slack's own files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palaver.errors import FormatError
 _DAY = re.compile(r"(?:(?:.*/)?([^/]+)/)?(\d{4}-\d{2}-\d{2})\.json")
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _MARKUP = re.compile(r"<([^<>\s|][^<>|]*)(?:\|([^<>]*))?>")
-#: Subtypes of messages that people or bots wrote; all others are notices of the system.
+#: Subtypes of messages written by people or bots; all others are system notices.
 _WRITTEN = frozenset((
     None, "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment",
     "slackbot_response", "tombstone",
@@ -28,7 +28,7 @@ _WRITTEN = frozenset((
 
 
 def looks_like(source: Source) -> bool:
-    """Whether there are day files, and a list of users or channels."""
+    """Whether there are day files and a list of users or channels."""
     tops = {name.rpartition("/")[2] for name in source.names}
     return not tops.isdisjoint(("users.json", *_LISTS)) and any(map(_DAY.fullmatch, source.names))
 
@@ -52,19 +52,19 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             notes.add("bad_file", [name])
             failed = error
     if not n_read:
-        raise failed or FormatError(f"{source}: there are no day files such as 2024-01-02.json")
+        raise failed or FormatError(f"{source}: contains no day files such as 2024-01-02.json")
     return messages.table()
 
 
 class _Messages:
-    """The messages so far."""
+    """The messages read so far."""
 
     def __init__(self, names: _Names, notes: Notes) -> None:
         self._rows = Rows(notes)
         self._names, self._notes = names, notes
 
     def add(self, message: Any, folder: str, day: str, place: str) -> None:
-        """Add one message unless it is a notice that nobody answered."""
+        """Add a message, unless it is a notice without replies."""
         if not isinstance(message, dict):
             self._notes.add("bad_line", [place])
             return
@@ -92,7 +92,7 @@ class _Messages:
         )
 
     def table(self) -> pl.DataFrame:
-        """Return the table; older exports do not say of a message that it was answered."""
+        """Return the table; older exports do not mark messages that have replies."""
         table = self._rows.table()
         if not table.height:
             return table
@@ -107,12 +107,12 @@ class _Messages:
 
 
 class _Names:
-    """Names of people and channels, and texts with these names in place of ids."""
+    """Names of people and channels, which replace ids in texts."""
 
     def __init__(self, source: Source, notes: Notes) -> None:
         self._users: dict[str, str] = {}
         self._channels: dict[str, str] = {}
-        self.titles: dict[str, str] = {}  # of folders that are named by an id
+        self.titles: dict[str, str] = {}  # of folders named after an id
         listed = {name.rpartition("/")[2]: name for name in reversed(source.names)}
         self._add_users(_list(source, listed.get("users.json"), notes))
         for file in _LISTS:
@@ -125,7 +125,7 @@ class _Names:
                     self.titles[identity] = ", ".join(self._users.get(m, m) for m in members)
 
     def _add_users(self, users: list[dict[str, Any]]) -> None:
-        """Name each user as shown in Slack; where two have the same name, add the id."""
+        """Name each user as shown in Slack; if two share a name, add the id."""
         owners: dict[str, str] = {}
         for user in users:
             identity = as_word(user.get("id"))
@@ -136,7 +136,7 @@ class _Names:
             self._users[identity] = f"{name} ({identity})" if same else name
 
     def speaker(self, message: dict[str, Any]) -> str | None:
-        """Return who wrote a message: a user, a guest by the profile, or a bot."""
+        """Return who wrote a message: a user, a guest (from the profile), or a bot."""
         identity = as_word(message.get("user"))
         if identity is not None and identity in self._users:
             return self._users[identity]
@@ -146,7 +146,7 @@ class _Names:
         return guest or shown or identity or as_word(message.get("bot_id"))
 
     def text(self, message: dict[str, Any]) -> str:
-        """Return the text as people saw it; of a bot's message without one, its attachments."""
+        """Return the text as people saw it, or the attachments of a bot's message without text."""
         text = as_word(message.get("text"))
         if text is None:
             parts = map(as_dict, as_list(message.get("attachments")))
@@ -164,7 +164,7 @@ class _Names:
             return "#" + (label or self._channels.get(identity, identity))
         if kind == "!":
             return label or "@" + identity.partition("^")[0]
-        if not label or label in target:  # Slack made a link of what was typed
+        if not label or label in target:  # Slack turned typed text into a link
             return label if target.startswith(("mailto:", "tel:")) and label else target
         return f"{label} {target}"
 
@@ -175,7 +175,7 @@ def _shown_name(record: dict[str, Any]) -> str | None:
 
 
 def _list(source: Source, name: str | None, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records of one of the lists beside the channels."""
+    """Return the records of one of the lists next to the channels."""
     if name is None:
         return []
     try:
@@ -186,4 +186,4 @@ def _list(source: Source, name: str | None, notes: Notes) -> list[dict[str, Any]
     return [record for record in records if isinstance(record, dict)]
 
 
-FORMAT = Format("slack", "Slack export, a zip or its folder", looks_like, read)
+FORMAT = Format("slack", "Slack export, a zip or folder", looks_like, read)

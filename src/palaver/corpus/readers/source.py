@@ -1,8 +1,8 @@
-"""Opening what a reader reads: plain and compressed files, folders and archives, safely.
+"""Safe access to what readers read: plain and compressed files, folders and archives.
 
 A :class:`Source` is one path. Files are decompressed as they are read and never beyond
-``max_bytes``; members of an archive are never written to disk, links are not followed, and
-a name that points outside of its archive is refused.
+``max_bytes``. Members of an archive are never written to disk, links are not followed, and
+a name that points outside its archive is rejected.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from palaver.corpus.notes import Notes
 from palaver.errors import FormatError
 
 HEAD_BYTES = 1 << 16
-MAX_BYTES = 8 << 30  # unpacked size above which a file is refused; pv.read(max_bytes=) raises it
+MAX_BYTES = 8 << 30  # largest unpacked size; pv.read(max_bytes=) raises it
 MAX_LINE = 256 << 20
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _ZSTD_WINDOW = 1 << 31  # Reddit dumps are written with the longest window
-_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which has no lines of bytes
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, whose bytes cannot be split into lines
 _BOMS = {**dict.fromkeys(_WIDE, "utf-16"), b"\xef\xbb\xbf": "utf-8-sig"}
-#: What the decompressors raise on damage; RuntimeError is for encrypted or exotic zip members,
-#: the rest for directories of archives that are not what they say.
+#: What decompressors raise on damage; RuntimeError is for encrypted or exotic zip members,
+#: the rest for archives with false directories.
 _READ_ERRORS = (
     OSError, EOFError, zstandard.ZstdError, zipfile.BadZipFile, lzma.LZMAError, zlib.error,
     RuntimeError, ValueError, KeyError, IndexError, OverflowError, struct.error,
 )  # fmt: skip
 
 
-#: Called with the number of bytes that were read from disk, for progress bars.
+#: Called with the number of bytes read from disk, for progress bars.
 OnRead = Callable[[int], None]
 
 
 class _Limited(io.RawIOBase):
-    """A stream that stops with an error beyond a number of bytes, and names what broke."""
+    """A stream that raises an error beyond a number of bytes, or if its source is broken."""
 
     def __init__(
         self, raw: IO[bytes], suffix: str, limit: int, name: str, on_read: OnRead | None
@@ -61,7 +61,7 @@ class _Limited(io.RawIOBase):
             data = self._stream.read(len(buffer))
         except _READ_ERRORS as error:
             raise FormatError(
-                f"{self._name}: cannot be unpacked ({error}); the file is damaged or cut short"
+                f"{self._name}: cannot be unpacked ({error}); the file is damaged or truncated"
             ) from error
         self._left -= len(data)
         if self._left < 0:
@@ -79,12 +79,12 @@ class _Limited(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             self._stream.close()
-            self._raw.close()  # decompressors leave what they read from open
+            self._raw.close()  # decompressors leave their source open
         super().close()
 
 
 def _unpacked(stream: IO[bytes], suffix: str) -> IO[bytes]:
-    """Wrap a stream by the decompressor that its suffix names."""
+    """Wrap a stream in the decompressor for its suffix."""
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
     if suffix == ".bz2":
@@ -99,7 +99,7 @@ def _unpacked(stream: IO[bytes], suffix: str) -> IO[bytes]:
 
 
 def decode(data: bytes, notes: Notes | None = None, place: str = "") -> str:
-    """Turn bytes into text: by its mark, as UTF-8, or as Windows-1252, which is counted."""
+    """Decode bytes by their byte order mark, as UTF-8, or as Windows-1252, which is counted."""
     for mark, encoding in _BOMS.items():
         if data.startswith(mark):
             return data.decode(encoding, errors="replace")
@@ -118,16 +118,16 @@ class Source:
     ----------
     path : path
     max_bytes : int
-        Unpacked size, in all, beyond which reading stops with an error.
+        Largest total unpacked size; beyond it, reading stops with an error.
     on_read : callable, optional
-        Told how many bytes were read.
+        Called with the number of bytes read.
 
     Attributes
     ----------
     name : str
-        Lower-case file name without a compression suffix; what formats look at.
+        Lower-case file name without a compression suffix, for formats to look at.
     head : bytes
-        The first 64 KiB of the unpacked file, empty for folders and archives.
+        The first 64 KiB of the unpacked file; empty for folders and archives.
     names : list of str
         Relative names of the files inside a folder or archive, sorted; empty for a file.
     """
@@ -139,7 +139,7 @@ class Source:
         self.max_bytes = max_bytes
         self.on_read = on_read
         if not self.path.exists():
-            raise FormatError(f"{path}: there is no such file or folder")
+            raise FormatError(f"{path}: no such file or folder")
         suffix = self.path.suffix.lower()
         self._compression = suffix if suffix in _COMPRESSIONS and self.path.is_file() else ""
         self.name = (self.path.stem if self._compression else self.path.name).lower()
@@ -159,12 +159,12 @@ class Source:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the path is a folder or an archive, so that ``names`` has files."""
+        """Whether the path is a folder or an archive, whose files are in ``names``."""
         return self.path.is_dir() or self.is_archive
 
     @property
     def size(self) -> int:
-        """Bytes to be read: of the file on disk, or of all files inside a folder or archive."""
+        """Number of bytes to read: of the file, or of all files in a folder or archive."""
         if self.is_archive:
             return sum(info.file_size for info in self._archive.infolist())
         if self.path.is_dir():
@@ -181,7 +181,7 @@ class Source:
 
     @cached_property
     def head_text(self) -> str:
-        """The head as text, up to its last whole line where it has one."""
+        """The head as text, up to its last complete line if it has one."""
         data = self.head
         if len(data) == HEAD_BYTES and b"\n" in data:
             data = data[: data.rindex(b"\n") + 1]
@@ -207,8 +207,8 @@ class Source:
             is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
             if ".." in parts or info.filename.startswith("/") or ":" in parts[:1]:
                 raise FormatError(
-                    f"{self}: the archive names a file outside of itself ({info.filename!r}); "
-                    "it is not an honest export"
+                    f"{self}: the archive names a file outside itself ({info.filename!r}); "
+                    "do not trust it"
                 )
             total += info.file_size
             if total > self.max_bytes:
@@ -233,7 +233,7 @@ class Source:
             raise FormatError(f"{self}: cannot be opened as a zip archive ({error})") from error
 
     def open(self, name: str | None = None) -> io.BufferedReader:
-        """Open the file, or one named file of a folder or archive, unpacked and limited."""
+        """Open the file, or a named file in a folder or archive, unpacked and with a size limit."""
         try:
             if name is None:
                 raw: IO[bytes] = self.path.open("rb")
@@ -254,14 +254,14 @@ class Source:
             return stream.read()
 
     def read_text(self, notes: Notes | None = None, name: str | None = None) -> str:
-        """Return the whole unpacked file as text, with plain line ends."""
+        """Return the whole unpacked file as text, with plain line endings."""
         text = decode(self.read_bytes(name), notes, name or str(self.path.name))
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def blocks(self, size: int = 8 << 20) -> Iterator[bytes]:
         """Yield the file in blocks of whole lines, each of about ``size`` bytes.
 
-        UTF-16 comes as UTF-8, in one block.
+        UTF-16 is converted to UTF-8 and comes in one block.
         """
         with self.open() as stream:
             if stream.peek(2).startswith(_WIDE):

@@ -1,4 +1,4 @@
-"""Dialogue act corpora: Switchboard's csv files, and `speaker|text|act` text files."""
+"""Dialogue act corpora: Switchboard's CSV files, and `speaker|text|act` text files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _HEADER = re.compile(r"[\ufeff\"]*swda_filename\b.*\bact_tag\b")
 _TRANSCRIPT = re.compile(r"(?:.*/)?sw_\d+_\d+\.utt\.csv$")
 _FINER = ("act_general", "act_full")
 
-# The 42 classes of Jurafsky, Shriberg & Biasca (1997): tags that form one class
+# The 42 classes of Jurafsky, Shriberg & Biasca (1997): tags that share a class
 _GROUPS = (("oo", "co", "cc"), ("aap", "am"), ("arp", "nd"), ("fo", "o", "fw", '"', "by", "bc"))
 _CLASSES = {tag: "_".join(group) for group in _GROUPS for tag in group}
 _CLASSES |= {"qr": "qy", "fe": "ba", "fx": "sv", "nn^e": "ng", "ny^e": "na"}
-_WHOLE_TAGS = {"qy^d", "qw^d", "b^m", "nn^e", "ny^e"}  # classes that keep what follows the "^"
+_WHOLE_TAGS = {"qy^d", "qw^d", "b^m", "nn^e", "ny^e"}  # classes that keep the part after "^"
 
 _COMMENTS = re.compile(r"\*+\[\[.*?(?:\]\]|$)|<{1,3}[^<>]*>{1,3}")
 _MARKS = re.compile(
@@ -34,7 +34,7 @@ _BEFORE_MARK = re.compile(r"\s+(?=[,.?!;:])")
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the header is Switchboard's, or lines are `speaker|text|act`, or a folder's are."""
+    """Whether this is, or a folder contains, a Switchboard CSV file or `speaker|text|act` lines."""
     if not source.is_tree:
         named_table = source.suffix in (".csv", ".tsv")
         return _is_csv(source.head_text) or (not named_table and _is_bars(source.head_text))
@@ -49,7 +49,7 @@ def _is_csv(text: str) -> bool:
 
 
 def _is_bars(text: str) -> bool:
-    """Whether all of the first lines have three or five fields, the last of them labels."""
+    """Whether all of the first lines have three or five fields, of which the last are labels."""
     lines = [line.strip() for line in text.split("\n")[:50] if line.strip()]
     fields = [line.split("|") for line in lines]
     if {len(parts) for parts in fields} not in ({3}, {5}):
@@ -61,7 +61,7 @@ def _is_bars(text: str) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read units, and join those that continue an earlier one of the same speaker ('+')."""
+    """Read units, and join those that continue an earlier unit of the same speaker ('+')."""
     rows = Rows(notes)
     found = False
     for name, text in texts(source, notes, lambda name: name.endswith((".csv", ".txt"))):
@@ -70,10 +70,10 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             _read_csv(text, name, rows, notes)
         elif "|" in text.partition("\n")[0] or not source.is_tree:
             _read_bars(text, name, rows, notes)
-        # else a table of metadata, a text without acts and the like
+        # otherwise a table of metadata, a text without acts or the like
     if not rows and not found:
         raise FormatError(
-            f"{source}: neither a csv file with the columns {', '.join(_NEEDED)} nor lines of "
+            f"{source}: neither a CSV file with the columns {', '.join(_NEEDED)} nor lines of "
             "speaker|text|act"
         )
     return _join_continuations(rows.table(), notes) if rows else empty_table()
@@ -106,18 +106,18 @@ def _read_csv(text: str, name: str, rows: Rows, notes: Notes) -> None:
 def _csv_rows(
     text: str, name: str, header: list[str], notes: Notes
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows below the header by column; those of a wrong length are counted."""
+    """Yield the rows below the header by column; count rows of the wrong length."""
     reader = csv.reader(io.StringIO(text, newline=""))
     number = -1
     try:
         for number, row in enumerate(reader):
-            if number == 0 or not row or row == header:  # files that were put together
+            if number == 0 or not row or row == header:  # concatenated files repeat the header
                 continue
             if len(row) == len(header):
                 yield number, dict(zip(header, row, strict=True))
             else:
                 notes.add("bad_line", [f"{name} row {number}"])
-    except csv.Error:  # a field without an end
+    except csv.Error:  # a field that never ends
         notes.add("truncated", [f"{name} row {number + 1}"])
 
 
@@ -149,7 +149,7 @@ def _read_bars(text: str, name: str, rows: Rows, notes: Notes) -> None:
 
 
 def act_class(tag: str) -> str | None:
-    """Return the class, one of 42, of a tag as annotated; the first where there are several.
+    """Return the class, one of 42, of an annotated tag; of several tags, the first counts.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def act_class(tag: str) -> str | None:
 
 
 def clean_text(text: str) -> str:
-    """Return the words of a unit, without marks of disfluency, noise and comments.
+    """Return the words of a unit, without marks of disfluency, noise or comments.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def clean_text(text: str) -> str:
 
 
 def _join_continuations(table: pl.DataFrame, notes: Notes) -> pl.DataFrame:
-    """Join each unit tagged '+' to the unit before it of the same speaker."""
+    """Join each unit tagged '+' to the same speaker's previous unit."""
     speaker = ["conversation", "speaker"]
     starts = ~pl.col("raw_act").str.starts_with("+")
     table = table.with_columns(starts.cum_sum().over(speaker).alias("unit"), starts.alias("starts"))
@@ -184,7 +184,7 @@ def _join_continuations(table: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     notes.add("continuation", joined["place"].head(10).to_list(), joined.height)
     words = [name for name in ("text", "raw_text") if name in table.columns]
     others = pl.exclude("conversation", "speaker", "unit", "starts", *words)
-    # units before a speaker's first whole one have nothing to join: each stays for itself
+    # units before a speaker's first complete one have nothing to join, and stay separate
     alone = pl.when(pl.col("unit") == 0).then(pl.int_range(pl.len())).alias("alone")
     return (
         table.with_columns(alone)

@@ -1,4 +1,4 @@
-"""CSV, TSV and Parquet tables with one message a row."""
+"""CSV, TSV and Parquet tables with one message per row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _WHOLE = r"^(?:0|-?[1-9]\d{0,18})$"
 _REAL = r"^(?:-?(?:0|[1-9]\d*)(?:\.0|\.\d*[1-9])?(?:[eE][+-]?\d+)?|NaN|-?inf)$"
 _FIXED = r"^-?(?:0|[1-9]\d*)\.(\d+)$"
-_TOO_WIDE = r"^-?\d{16,}$"  # whole numbers that real ones cannot tell apart
+_TOO_WIDE = r"^-?\d{16,}$"  # whole numbers that floats cannot represent exactly
 _TRUTH = r"^(?:true|false)$"
-_PACKED = ("x\x01", "x\x5e")  # words that polars takes for compressed data, and unpacks
+_PACKED = ("x\x01", "x\x5e")  # words that polars mistakes for compressed data and unpacks
 _PARQUET_ERRORS = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
@@ -42,12 +42,12 @@ def looks_like_parquet(source: Source) -> bool:
 
 
 def read_csv(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read a table with a header line; rows with too many cells are counted and left out.
+    """Read a table with a header line; rows with too many cells are counted and skipped.
 
-    Missing cells at the end of a row are null, an empty cell is null, and ``""`` an empty
-    string. Blank rows are no messages. Where rows may end before their text, a column
-    :data:`CELLS` tells by how many cells. A column beyond our six becomes numbers only if all
-    its cells are numbers whose writing loses nothing, so ``007`` stays as it is.
+    Missing cells at the end of a row are null, empty cells are null, and ``""`` is an empty
+    string. Blank rows are skipped. If rows may end before their text, a column
+    :data:`CELLS` holds their numbers of cells. Columns beyond our six become numbers only if all
+    cells are numbers and nothing is lost, so ``007`` stays as it is.
     """
     text, separator = _named_separator(_text(source, notes))
     separator = separator or _separator(text, source.suffix)
@@ -76,7 +76,7 @@ def read_parquet(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def _text(source: Source, notes: Notes) -> str:
-    """Decode the file, line by line if it is not all UTF-8, and see to old line ends."""
+    """Decode the file, line by line if it is not all UTF-8, and normalize old line endings."""
     data = source.read_bytes()
     try:
         text = decode(data) if data.startswith(_MARKS) else data.decode("utf-8")
@@ -87,7 +87,7 @@ def _text(source: Source, notes: Notes) -> str:
 
 
 def _named_separator(text: str) -> tuple[str, str]:
-    """Take off the line ``sep=;`` that spreadsheets put first."""
+    """Remove the first line ``sep=;`` that spreadsheets write."""
     first, _, rest = text.partition("\n")
     word = first.strip('"\r')
     is_named = len(word) == 5 and word.lower().startswith("sep=")
@@ -95,7 +95,7 @@ def _named_separator(text: str) -> tuple[str, str]:
 
 
 def _separator(text: str, suffix: str) -> str:
-    """Find the separator in the header line; the suffix decides where it is silent."""
+    """Find the separator in the header line; if it has none, the suffix decides."""
     header = re.sub(r'"[^"\n]*"', "", text.lstrip("\r\n").partition("\n")[0])
     counts = {mark: header.count(mark) for mark in _SEPARATORS}
     best = max(counts, key=lambda mark: counts[mark])
@@ -104,7 +104,7 @@ def _separator(text: str, suffix: str) -> str:
 
 
 def _compiled(body: str, separator: str, width: int) -> pl.DataFrame | None:
-    """Read rows by polars, all cells as strings; None if quotes or lengths are wrong."""
+    """Read rows with polars, all cells as strings; None if quotes or lengths are wrong."""
     names = [str(i) for i in range(width)]
     if not body.strip("\r\n"):
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
@@ -122,14 +122,14 @@ def _compiled(body: str, separator: str, width: int) -> pl.DataFrame | None:
 
 
 def _has_stray_quote(body: str, separator: str) -> bool:
-    """Whether a quote neither opens nor closes a cell, nor is one of two."""
+    """Whether some quote neither opens nor closes a cell and is not doubled."""
     around = f'["\\r\\n{re.escape(separator)}]'
     stray = rf'"(?<!\A")(?<!{around}")(?!{around}|\Z)'
     return body.count('"') % 2 == 1 or re.search(stray, body) is not None
 
 
 def _may_be_short(table: pl.DataFrame, header: list[str]) -> bool:
-    """Whether some row has neither a text nor anything behind it."""
+    """Whether some row has neither a text nor anything after it."""
     names = _distinct(header)
     text = text_column(names)
     behind = table.columns[names.index(text) if text else -1 :]
@@ -149,7 +149,7 @@ def _finish(table: pl.DataFrame, header: list[str]) -> pl.DataFrame:
 
 
 def _distinct(header: list[str]) -> list[str]:
-    """Make names distinct: of two columns ``text``, the later one becomes ``text_2``."""
+    """Make names unique: of two columns ``text``, the later becomes ``text_2``."""
     names: dict[str, None] = {}
     for name in header:
         number, free = 2, name
@@ -160,12 +160,12 @@ def _distinct(header: list[str]) -> list[str]:
 
 
 def _row_numbers() -> pl.Expr:
-    """Say where a message stands: by row, since texts with line ends fill several lines."""
+    """Return places of messages: by row, since texts with line breaks span several lines."""
     return pl.format("row {}", pl.int_range(1, pl.len() + 1)).alias(PLACE)
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Make numbers or truth values of a column of which every cell says so."""
+    """Convert a column to numbers or booleans if all of its cells allow it."""
     cells = column.drop_nulls()
     if not _all(cells, f"{_WHOLE}|{_REAL}|{_FIXED}|{_TRUTH}"):
         return column
@@ -181,7 +181,7 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def _all(cells: pl.Series, pattern: str) -> bool:
-    """Whether there are cells and all match; most columns of words fail on the first few."""
+    """Whether there are cells and all match; most text columns fail on the first few."""
     return all(len(some) and some.str.contains(pattern).all() for some in (cells.head(20), cells))
 
 

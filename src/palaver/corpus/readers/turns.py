@@ -1,4 +1,4 @@
-"""Timed segments of a transcript, joined into turns: the same rule for all transcripts."""
+"""Timed segments of a transcript, joined into turns by the same rule for all formats."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from palaver.corpus.readers.base import Rows
 
-#: Consecutive segments of one speaker are one message if the gap is below this, in seconds.
+#: Consecutive segments of a speaker form one message if the gap is below this many seconds.
 MAX_GAP = 1.0
 
 
 class Segment(NamedTuple):
-    """A stretch of speech; times in seconds from the start of the recording."""
+    """A stretch of speech; times are in seconds from the start of the recording."""
 
     start: float | None
     end: float | None
@@ -23,7 +23,7 @@ class Segment(NamedTuple):
 
 
 def seconds(value: Any) -> float | None:
-    """Return a number of seconds, also from a string; None for anything else."""
+    """Return a number or numeric string as seconds; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -49,9 +49,9 @@ def add_turns(rows: Rows, conversation: str, segments: Iterable[Segment]) -> Non
 
 
 def joined(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Join consecutive segments of one speaker with a gap below :data:`MAX_GAP`.
+    """Join consecutive segments of a speaker with gaps below :data:`MAX_GAP`.
 
-    Segments without a speaker stay apart: who knows whether they are one person's.
+    Segments without a speaker stay separate, as they may come from different people.
     """
     waiting: list[Segment] = []
     for segment in segments:

@@ -24,7 +24,7 @@ _SRT_START = re.compile(rf"\s*\d+[ \t]*\n\s*{_CLOCK}\s*-->")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]{0,200})?[ \t]+([^<>]{0,200})>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|</>|\{\\[^{}]*\}")
 _KARAOKE = re.compile(r"<\d[\d:.]*>")
-# a name of one to four words in front of a colon; also "[SPEAKER_00]:", ">> JOHN:", "- John:"
+# a name of one to four words before a colon; also "[SPEAKER_00]:", ">> JOHN:", "- John:"
 _PREFIX = re.compile(
     r"(?:>>\s*|-\s*)?"
     r"(?:\[([^\[\]]{1,60})\]|([^\W\d_a-z][\w.'’()-]*(?:[ ][\w.'’()&-]+){0,3}))"
@@ -40,7 +40,7 @@ class _Cue(NamedTuple):
 
 
 def looks_like(source: Source) -> bool:
-    """Whether the file starts as WebVTT or SubRip does, or a folder has such files."""
+    """Whether the file starts like WebVTT or SubRip, or a folder contains such files."""
     if source.is_tree:
         return any(name.lower().endswith(_SUFFIXES) for name in source.names)
     head = source.head_text.lstrip("\ufeff \t\r\n")
@@ -64,7 +64,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 def _cues(text: str, name: str, notes: Notes) -> Iterator[_Cue]:
     """Yield the cues; header, NOTE, STYLE and REGION blocks have no timing line."""
     lines = text.split("\n")
-    # a blank line ends a WebVTT cue; in SubRip only the next cue surely does
+    # a blank line ends a WebVTT cue; in SubRip only the next cue reliably does
     is_vtt = text.lstrip().startswith("WEBVTT")
     cue: _Cue | None = None
     for number, line in enumerate(lines):
@@ -91,7 +91,7 @@ def _cues(text: str, name: str, notes: Notes) -> Iterator[_Cue]:
 
 
 def _is_number(lines: list[str], number: int) -> bool:
-    """Whether a line only numbers the cue that follows it."""
+    """Whether a line is only the number of the next cue."""
     digits = lines[number].strip().isdigit()
     return digits and number + 1 < len(lines) and "-->" in lines[number + 1]
 
@@ -103,7 +103,7 @@ def _seconds(clock: tuple[str | None, ...]) -> float:
 
 
 def _unrolled(cues: Iterator[_Cue], notes: Notes) -> Iterator[_Cue]:
-    """Drop lines that repeat the line before, as captions do that roll up word by word."""
+    """Drop lines that repeat the previous line, as rolling captions do."""
     last = ""
     for cue in cues:
         fresh = []
@@ -121,8 +121,8 @@ def _unrolled(cues: Iterator[_Cue], notes: Notes) -> Iterator[_Cue]:
 def _names(text: str) -> set[str]:
     """Return the prefixes that name speakers.
 
-    A lecture may say "Question: why?" once, so that where few lines have a prefix only
-    those count that come back.
+    A lecture may contain "Question: why?" once, so if few lines have a prefix, only
+    repeated ones count.
     """
     lines = [line for line in text.split("\n") if line.strip()]
     found = Counter(named[0] for named in map(_prefix, map(_plain, lines)) if named)
@@ -131,7 +131,7 @@ def _names(text: str) -> set[str]:
 
 
 def _prefix(line: str) -> tuple[str, str] | None:
-    """Split a line into a name and what is said."""
+    """Split a line into a name and the words."""
     found = _PREFIX.match(line)
     return (found[1] or found[2], found[3]) if found else None
 
@@ -141,7 +141,7 @@ def _segments(cues: Iterator[_Cue], names: set[str] | None) -> Iterator[Segment]
     speaker, end = None, 0.0
     for cue in cues:
         if cue.start - end >= MAX_GAP:
-            speaker = None  # a caption without a name goes on only right behind the last one
+            speaker = None  # a caption without a name only continues one that directly precedes it
         said = _by_voice(cue) if names is None else _by_prefix(cue, names, speaker)
         for speaker, text in said:
             yield Segment(cue.start, cue.end, speaker, text, cue.place)
@@ -170,7 +170,7 @@ def _by_prefix(cue: _Cue, names: set[str], speaker: str | None) -> list[tuple[st
 
 
 def _plain(text: str) -> str:
-    """Return text without tags, with entities resolved and blanks collapsed."""
+    """Return text without tags, with entities resolved and whitespace collapsed."""
     return " ".join(html.unescape(_TAG.sub("", text)).split())
 
 

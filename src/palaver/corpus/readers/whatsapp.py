@@ -1,7 +1,7 @@
-"""WhatsApp chats exported as text, from Android and iOS, in any order of day, month and year.
+"""WhatsApp chats exported as text, from Android or iOS, with any order of day, month and year.
 
-A file is one conversation. The export has local times without a zone, which are kept as if
-they were UTC. Whether 3/4 is in March or April is decided by all dates of the file together.
+A file is one conversation. Exports have local times without a zone, which are treated as
+UTC. All dates of a file together decide whether 3/4 is in March or April.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _START = re.compile(
 )
 _NAME = re.compile(r"([^:]{1,100}?)\s?:(?:\s|$)")
 _QUOTES = '"“”„«»'
-#: What stands for a file that was not exported, after "<" on Android, after U+200E on iOS.
+#: Placeholders for files that were not exported, after "<" on Android and U+200E on iOS.
 _OMITTED = re.compile(
     r"media omitted|(?:image|video|audio|gif|sticker|document|video note|contact card) omitted"
     r"|medien (?:ausgeschlossen|weggelassen)"
@@ -69,7 +69,7 @@ _DELETED = re.compile(
 
 
 def looks_like(source: Source) -> bool:
-    """Whether one of the first lines starts with a date and time as WhatsApp writes them."""
+    """Whether one of the first lines starts with a date and time in WhatsApp's form."""
     if source.is_tree:
         return any(map(_is_chat, source.names))
     lines = source.head_text.lstrip("\ufeff").split("\n", 12)[:12]
@@ -77,7 +77,7 @@ def looks_like(source: Source) -> bool:
 
 
 def _is_chat(name: str) -> bool:
-    """Whether a file of a folder or archive is the chat, beside images and sounds."""
+    """Whether a file of a folder or archive is the chat, rather than an image or sound."""
     last = name.rpartition("/")[2].lower()
     return last == "_chat.txt" or (last.startswith("whatsapp") and last.endswith(".txt"))
 
@@ -99,7 +99,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
 
 
 def _read_chat(text: str, title: str, notes: Notes) -> pl.DataFrame:
-    """Read one chat: first all messages, then their times, for which all dates are needed."""
+    """Read a chat: first all messages, then their times, which depend on all dates."""
     rows = Rows(notes)
     line = 0
     for line, start, more in _messages(text, notes):
@@ -114,7 +114,7 @@ def _read_chat(text: str, title: str, notes: Notes) -> pl.DataFrame:
             continue
         rows.add(conversation=title, speaker=name, text=said, place=line, **_date(start))
     if not line and text.strip():
-        raise FormatError(f"{title}: no line starts with a date and time as WhatsApp writes them")
+        raise FormatError(f"{title}: no line starts with a date and time in WhatsApp's form")
     return _with_times(rows.table()) if len(rows) else rows.table()
 
 
@@ -138,13 +138,13 @@ def _messages(text: str, notes: Notes) -> Iterator[tuple[int, re.Match[str], lis
 
 
 def _said(text: str, place: str, notes: Notes) -> str | None:
-    """Return what a person said, empty for media, None for a notice of the system.
+    """Return what a person wrote; empty for media, None for a system notice.
 
-    iOS puts U+200E before all that WhatsApp itself has written, also under a name.
+    iOS puts U+200E before everything that WhatsApp itself wrote, even under a person's name.
     """
     text = _without_edit_mark(text.rstrip())
     first, _, rest = text.partition("\n")
-    beside = _beside_media(first)
+    beside = _around_media(first)
     if beside is not None:
         caption = f"{beside}\n{rest}".strip(_MARKS + " \n")
         if not caption:
@@ -153,13 +153,15 @@ def _said(text: str, place: str, notes: Notes) -> str | None:
     plain = first.strip(_MARKS + " ")
     if _DELETED.fullmatch(plain) and not rest:
         return ""
-    if first.startswith("\u200e") and not rest and ":" not in first:  # else a poll, a location
+    if (
+        first.startswith("\u200e") and not rest and ":" not in first
+    ):  # otherwise a poll or a location
         return None
     return text.strip(_MARKS + " \n")
 
 
 def _without_edit_mark(text: str) -> str:
-    """Cut the words that WhatsApp puts behind an edited text."""
+    """Remove the words that WhatsApp appends to an edited text."""
     start = text.rfind("<")
     if start > 0 and text.endswith(">"):
         start -= text[start - 1] == "\u200e"
@@ -168,8 +170,8 @@ def _without_edit_mark(text: str) -> str:
     return text
 
 
-def _beside_media(line: str) -> str | None:
-    """Return what stands beside a file in a line, None if the line names no file."""
+def _around_media(line: str) -> str | None:
+    """Return the rest of a line that names a file; None if it names none."""
     before, mark, inserted = line.strip().rpartition("\u200e")
     is_named = bool(mark) and inserted.startswith("<") and inserted.endswith(">")
     if is_named or _OMITTED.fullmatch(inserted.strip("<> ")):
@@ -178,7 +180,7 @@ def _beside_media(line: str) -> str | None:
 
 
 def _date(start: re.Match[str]) -> dict[str, int | str | bool]:
-    """Take the numbers of a date and the clock out of a match."""
+    """Extract the numbers of the date and time from a match."""
     hour = int(start["hour"])
     half = start["before"] or start["after"]
     if half is not None and hour <= 12:
@@ -193,10 +195,10 @@ def _date(start: re.Match[str]) -> dict[str, int | str | bool]:
 
 
 def _with_times(table: pl.DataFrame) -> pl.DataFrame:
-    """Decide on the order of day, month and year, and write times as ISO 8601.
+    """Determine the order of day, month and year, and write times as ISO 8601.
 
-    A number above 12 is no month. Without any, messages run forward in time in the right
-    order. A chat of a few days can leave it open: then with "AM" or "PM" the month is first.
+    A number above 12 is not a month. If there is none, times increase only in the right
+    order. A chat of a few days can leave it open; then the month is first with "AM" or "PM".
     """
     orders = {name: _iso(*name) for name in ("ymd", "dmy", "mdy")}
     facts = table.select(
@@ -220,7 +222,7 @@ def _with_times(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _iso(*order: str) -> pl.Expr:
-    """Return an expression of ISO times, for which of three numbers is y, m and d."""
+    """Return an expression for ISO times, given which of the three numbers is y, m and d."""
     parts = dict(zip(order, map(pl.col, ("first", "second", "third")), strict=True))
     year = pl.when(parts["y"] < 100).then(parts["y"] + 2000).otherwise(parts["y"])
     texts = [part.cast(pl.String).str.zfill(2) for part in (parts["m"], parts["d"])]

@@ -1,4 +1,4 @@
-"""Transcripts of speech recognisers: WhisperX, Whisper, and pyannote-style lists of segments."""
+"""Transcripts by speech recognizers: WhisperX, Whisper, and pyannote-style lists of segments."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OPENING = re.compile(r'\A\s*\[|"segments"\s*:\s*\[')
 _OBJECT = re.compile(r"\s*\{")
 _FIRST_SEGMENT = re.compile(r'\s*\[\s*\{[^\]]*?"(?:start|end)"\s*:')
 _START, _END = re.compile(r'"start"\s*:'), re.compile(r'"end"\s*:')
-# Whisper puts the whole text first; a long one fills the head
+# Whisper puts the full text first, and a long one fills the head
 _LONG_TEXT = re.compile(r'\s*\{\s*"text"\s*:\s*"')
 
 
 def looks_like(source: Source) -> bool:
-    """Whether a JSON file, or the first of a folder of them, has timed segments."""
+    """Whether a JSON file, or the first one in a folder, has timed segments."""
     if source.is_tree:
         names = source.names
         if not names or not all(name.lower().endswith(".json") for name in names):
@@ -63,7 +63,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
         notes.merge(found)
         if member is None and not rows and "truncated" in found.counts:
             raise FormatError(
-                f"{source}: no list of segments with start, end and text; "
+                f"{source}: contains no list of segments with start, end and text; "
                 "WhisperX and Whisper write one with --output_format json"
             )
     return rows.table()
@@ -85,7 +85,7 @@ def _segments(source: Source, member: str | None, name: str, notes: Notes) -> It
 
 
 def _speaker(segment: dict[str, Any]) -> str | None:
-    """Return the speaker of a segment, else that of its first word that has one."""
+    """Return the speaker of a segment, or else of its first word that has one."""
     for part in (segment, *as_list(segment.get("words"))):
         if isinstance(part, dict) and (speaker := as_word(part.get("speaker"))):
             return speaker

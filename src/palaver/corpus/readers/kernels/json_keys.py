@@ -1,4 +1,4 @@
-"""The keys of JSON lines, looked at without parsing the values."""
+"""Checks the keys of JSON lines without parsing the values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = ord("{"), ord("}"), ord("["), ord("]")
 
 @njit(cache=True, nogil=True)
 def _string_end(block, start):  # type: ignore[no-untyped-def]
-    """Return the place of the quote that ends a string, or the end; (place, has escapes)."""
+    """Return the position of the quote that ends a string, or the end, and if it has escapes."""
     i, escaped = start, False
     while i < block.size:
         byte = block[i]
@@ -43,10 +43,10 @@ def _is_name(block, start, stop, names, first, last):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-def]
-    """Whether each line is an object of given keys, each at most once, with texts where said.
+    """Whether each line is an object with the given keys, each at most once, and texts as said.
 
-    Keys of objects within values are not looked at, nor are values beyond their first byte,
-    so a True means what it says for valid JSON only. One pass, one comparison a key if keys
+    Neither keys inside values nor values beyond their first byte are examined, so the answer
+    True holds for valid JSON only. One pass, with one comparison per key if keys
     come in order.
 
     Parameters
