@@ -173,7 +173,7 @@ def found_states(
     vectors: Any = glove(options.data) if recipe.vectors == "glove" else recipe.vectors
     pool = learn_pooling(
         encoded, word_vectors_of(encoded, vectors), weighting=recipe.weighting,
-        pooling=recipe.pooling, unit=recipe.unit, whiten=recipe.whiten,
+        pooling=recipe.pooling, normalize=recipe.unit, whiten=recipe.whiten,
     )  # fmt: skip
     parts = [encoded, *(encode(other, encoded.vocabulary) for other in others)]
     arrays = [(pool(part), np.diff(part.conversation_offsets)) for part in parts]

@@ -81,9 +81,9 @@ def test_vocabularies(counts):
     words = [f"w{i}" for i in range(24)]
     model = pv.MarkovM3(**QUICK).fit(counts, vocabulary=words)
     assert set(model.top_words(2)["word"]) <= set(words)
-    with pytest.raises(ParameterError, match="3 words, the matrix 24 columns"):
+    with pytest.raises(ParameterError, match="3 words, but the matrix 24 columns"):
         documents_of(counts, ["a", "b", "c"])
-    with pytest.raises(ParameterError, match="24 words, the matrix 23 columns"):
+    with pytest.raises(ParameterError, match="24 words, but the matrix 23 columns"):
         model.transform(counts[:, 1:])
 
 

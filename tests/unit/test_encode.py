@@ -77,7 +77,7 @@ def test_word_selection():
     assert encode(corpus_of(*texts), max_share=2 / 3).vocabulary.words == ["b", "c"]
     assert encode(corpus_of(*texts), max_size=1).vocabulary.words == ["a"]
     assert encode(corpus_of(*texts), stop_words={"a"}).vocabulary.words == ["b", "c"]
-    with pytest.raises(CorpusError, match="no word is left"):
+    with pytest.raises(CorpusError, match="words is left"):
         encode(corpus_of(*texts), min_count=100)
     with pytest.raises(ParameterError, match="min_count must be"):
         encode(corpus_of(*texts), min_count=0)

@@ -1,4 +1,4 @@
-"""ENCODE: texts become flat arrays of word numbers; the last place with strings."""
+"""ENCODE: texts become flat arrays of word numbers; nothing after this handles strings."""
 
 from palaver.encode.shards import Shard, VectorShard, cut, cut_sentences, cut_vectors
 from palaver.encode.tokens import Encoded, encode

@@ -1,4 +1,4 @@
-"""What else a message can be conditioned on: numbers, further parents, limits of sentences."""
+"""What else a message can be conditioned on: numbers, further parents, sentence boundaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHER_PARENTS = "other_parents"
 
 
 def numbers_of(corpus: Corpus) -> dict[str, NDArray[np.float64]]:
-    """Return columns of numbers or truth values, and the time in seconds; NaN where missing."""
+    """Return columns of numbers or booleans, and the time in seconds; NaN where missing."""
     table = corpus.table
     found = {}
     for name in ["time", *corpus.labels]:
@@ -31,8 +31,8 @@ def numbers_of(corpus: Corpus) -> dict[str, NDArray[np.float64]]:
 def other_parents_of(corpus: Corpus) -> NDArray[np.int32]:
     """Return pairs (message, further parent) of rows from the column ``other_parents``.
 
-    Names that no earlier message of the conversation bears are left out, and so is the message
-    that ``reply_to`` names already.
+    Ids that belong to no earlier message of the conversation are skipped, and so is the message
+    that ``reply_to`` already names.
     """
     table = corpus.table
     if table.schema.get(OTHER_PARENTS) != pl.List(pl.String):
@@ -55,9 +55,9 @@ def other_parents_of(corpus: Corpus) -> NDArray[np.int32]:
 
 
 def sentence_lengths(corpus: Corpus) -> list[list[int]]:
-    """Return how many words each sentence of each message has.
+    """Return the number of words in each sentence of each message.
 
-    Sentences are those of the column ``sentences`` if there is one, else of
+    Sentences come from the column ``sentences`` if there is one, or else from
     :func:`split_sentences`.
     """
     table = corpus.table

@@ -1,7 +1,7 @@
-"""Word vectors from the corpus itself, for those who have none: PPMI and a truncated SVD.
+"""Word vectors learned from the corpus itself: PPMI and a truncated SVD.
 
 Levy & Goldberg (2014): the positive pointwise mutual information of words that occur near each
-other, with the context distribution raised to the power 0.75, in its leading dimensions.
+other, with the context distribution raised to the power 0.75, reduced to its leading dimensions.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ def learn_word_vectors(encoded: Encoded, n_dimensions: int = 100, window: int = 
     ----------
     encoded : Encoded
     n_dimensions : int
-        At most; a vocabulary of n words gives at most n.
+        Upper limit; a vocabulary of n words gives at most n dimensions.
     window : int
-        Words of one message that stand at most so far apart count as near, the nearer the
-        more: weight one over the distance.
+        Words of a message count as near if they are at most this far apart, with a weight of
+        one over the distance.
 
     Returns
     -------
     WordVectors
-        The same for the same corpus, whatever the number of threads.
+        Deterministic for a given corpus, whatever the number of threads.
     """
     information = positive_information(near_counts(encoded, window))
     n_words = information.shape[0]
@@ -52,7 +52,7 @@ def learn_word_vectors(encoded: Encoded, n_dimensions: int = 100, window: int = 
 
 
 def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn columns, of which only the line they lie on is known, so that their peak is positive."""
+    """Flip columns whose sign is arbitrary so that their largest entry is positive."""
     if not axes.size:
         return axes
     peaks = np.abs(axes).argmax(axis=0)
@@ -60,7 +60,7 @@ def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def near_counts(encoded: Encoded, window: int) -> sparse.csr_array:
-    """Return how much each two words occur near each other, symmetric, (W, W)."""
+    """Return how often each pair of words occurs near each other, symmetric, (W, W)."""
     n_words = len(encoded.vocabulary)
     lengths = np.diff(encoded.message_offsets)
     messages = np.repeat(np.arange(len(lengths)), lengths)
@@ -82,7 +82,7 @@ def positive_information(counts: sparse.csr_array) -> sparse.csr_array:
     smooth /= max(smooth.sum(), np.finfo(float).tiny)
     information = np.log(pairs.data / (rows[pairs.row] * smooth[pairs.col]))
     kept = information > 0
-    # symmetric again, for the smoothing is on one side only
+    # symmetric again, because only one side is smoothed
     half = sparse.coo_array(
         (information[kept] / 2, (pairs.row[kept], pairs.col[kept])), counts.shape
     ).tocsr()

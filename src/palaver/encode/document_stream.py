@@ -1,4 +1,4 @@
-"""Mini-batches of documents from memory, from mapped folders, from bags of words as they stream."""
+"""Mini-batches of documents from memory, mapped folders, or bag-of-words files read as streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import FormatError, ParameterError
 from palaver.store.remote import local_folder
 
-_BLOCK = 4 << 20  # bytes of a file that are parsed at a time
+_BLOCK = 4 << 20  # bytes of a file to parse at a time
 _SCHEMA = {"document": pl.Int64, "word": pl.Int64, "count": pl.Float64}
 
 
@@ -33,17 +33,17 @@ class DocumentSource(Protocol):
     ----------
     vocabulary : Vocabulary
     n_documents : int or None
-        None where nobody knows.
+        None if unknown.
     """
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Its words."""
+        """The words."""
         ...
 
     @property
     def n_documents(self) -> int | None:
-        """How many there are."""
+        """Number of documents, or None if unknown."""
         ...
 
     def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
@@ -54,9 +54,9 @@ class DocumentSource(Protocol):
 def document_source(
     source: Any, vocabulary: Vocabulary | Sequence[str] | None = None, unit: str = "message"
 ) -> DocumentSource:
-    """Say how documents are to be had from a path, data in memory, or an iterable of data.
+    """Return a source of documents for a path, data in memory, or an iterable of data.
 
-    A URL is that of a folder which ``Documents.write`` or ``Encoded.write`` made.
+    A URL must be that of a folder written by ``Documents.write`` or ``Encoded.write``.
     """
     if isinstance(source, str | Path):
         return _of_path(local_folder(source), vocabulary, unit)
@@ -66,7 +66,7 @@ def document_source(
     if isinstance(source, Iterable):
         return Iterated(source, vocabulary, unit)
     raise ParameterError(
-        "a stream is a path, a matrix of counts, a Corpus or an iterable of such, got "
+        "a stream must be a path, a matrix of counts, a Corpus or an iterable of these, got "
         f"{type(source).__name__}"
     )
 
@@ -74,7 +74,7 @@ def document_source(
 def _of_path(
     path: Path, vocabulary: Vocabulary | Sequence[str] | None, unit: str
 ) -> DocumentSource:
-    """Open a stored folder or a bag of words; read any other file as conversations."""
+    """Open a stored folder or a bag-of-words file; read any other file as conversations."""
     if store.is_stored(path):
         if store.load(path, mapped=True).kind == "encoded corpus":
             return InMemory.of(documents_of(Encoded.open(path), unit=unit))
@@ -87,7 +87,7 @@ def _of_path(
 
 @dataclass(frozen=True)
 class InMemory:
-    """Documents in memory or mapped from disk, in a new random order each pass."""
+    """Documents in memory or mapped from disk, in a new random order on each pass."""
 
     documents: Documents
     vocabulary: Vocabulary
@@ -95,7 +95,7 @@ class InMemory:
 
     @classmethod
     def of(cls, documents: Documents) -> InMemory:
-        """Make a source of documents."""
+        """Create a source from documents."""
         return cls(documents, documents.vocabulary, documents.n_documents)
 
     def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
@@ -108,7 +108,7 @@ class InMemory:
 
 
 class Iterated:
-    """What an iterable yields, each a mini-batch as it is."""
+    """The items of an iterable, each of which is one mini-batch."""
 
     def __init__(
         self, items: Iterable[Any], vocabulary: Vocabulary | Sequence[str] | None, unit: str
@@ -123,16 +123,16 @@ class Iterated:
         self.n_documents: int | None = None
 
     def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
-        """Yield what comes; ``size`` says nothing here."""
+        """Yield the items; ``size`` is ignored."""
         if passes > 1 and iter(self._items) is self._items:
-            raise ParameterError("an iterator can be gone through once; give a list, or passes=1")
+            raise ParameterError("an iterator can be read only once; pass a list, or passes=1")
         for number in range(passes):
             items = chain([self._first], self._iterator) if number == 0 else iter(self._items)
             for item in items:
                 documents = documents_of(item, self.vocabulary, self._unit)
                 if len(documents.vocabulary) != len(self.vocabulary):
                     raise ParameterError(
-                        f"a batch has {len(documents.vocabulary):,} words, the first had "
+                        f"a batch has {len(documents.vocabulary):,} words, but the first had "
                         f"{len(self.vocabulary):,}"
                     )
                 yield documents
@@ -140,7 +140,7 @@ class Iterated:
 
 @dataclass(frozen=True)
 class BagOfWordsFile:
-    """A docword file in UCI form, read a few megabytes at a time, in the order of the file."""
+    """A docword file in UCI form, read in file order, a few megabytes at a time."""
 
     file: Source
     vocabulary: Vocabulary
@@ -148,19 +148,19 @@ class BagOfWordsFile:
 
     @classmethod
     def of(cls, file: Source) -> BagOfWordsFile:
-        """Read the header and the words beside the file."""
+        """Read the header and the words next to the file."""
         n_documents, n_words, *_ = read_header(file.head, file)
         words = read_vocabulary(file, n_words).to_list()
         return cls(file, Vocabulary(words, np.zeros(n_words, np.int64)), n_documents)
 
     def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
-        """Yield mini-batches of documents with words, in the order of the file."""
+        """Yield mini-batches of non-empty documents, in file order."""
         for _ in range(passes):
             rest = pl.DataFrame(schema=_SCHEMA)
             for rows in self._rows():
                 rest = pl.concat((rest, rows))
                 number = rest["document"].rle_id().to_numpy()
-                n_whole = int(number[-1])  # the last document may go on in the next block
+                n_whole = int(number[-1])  # the last document may continue in the next block
                 for batch in range(n_whole // size):
                     first, last = np.searchsorted(number, [batch * size, (batch + 1) * size])
                     yield self._batch(rest[int(first) : int(last)])
@@ -182,7 +182,7 @@ class BagOfWordsFile:
             if numbers[0] < newest or (np.diff(numbers) < 0).any() or wrong.any():
                 raise FormatError(
                     f"{self.file}: lines must be sorted by document, with words in "
-                    f"1..{n_words:,} and positive counts; `palaver check` names the "
+                    f"1..{n_words:,} and positive counts; `palaver check` shows the "
                     "line"
                 )
             newest = int(numbers[-1])
@@ -193,8 +193,8 @@ class BagOfWordsFile:
             return pl.read_csv(io.BytesIO(block), separator=" ", has_header=False, schema=_SCHEMA)
         except (pl.exceptions.PolarsError, ValueError) as error:
             raise FormatError(
-                f"{self.file}: a line is not three numbers with single spaces between; "
-                "`palaver check` names it"
+                f"{self.file}: a line is not three numbers separated by single spaces; "
+                "`palaver check` shows it"
             ) from error
 
     def _batch(self, rows: pl.DataFrame) -> Documents:

@@ -1,4 +1,4 @@
-"""Documents: word types with counts, for models in which the order of words does not matter."""
+"""Documents: word types with counts, for models that ignore word order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palaver.encode.tokens import Encoded, encode
 from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
 
-#: Smaller shards cost more in merging than they give in balance.
+#: Smaller shards cost more in merging than they gain in balance.
 SMALLEST, MOST = 20_000, 32
 
 
@@ -32,7 +32,7 @@ class Documents:
         Document ``d`` has ``words[offsets[d]:offsets[d + 1]]``, each word once.
     words : array of int32, shape (n_counts,)
     counts : array of float64, shape (n_counts,)
-        How often each occurs; not necessarily whole, always positive.
+        How often each word occurs; always positive, not necessarily whole.
     vocabulary : Vocabulary
     fingerprint : str
     """
@@ -45,12 +45,12 @@ class Documents:
 
     @property
     def n_documents(self) -> int:
-        """Number of documents, empty ones included."""
+        """Number of documents, including empty ones."""
         return len(self.offsets) - 1
 
     @property
     def n_messages(self) -> int:
-        """Number of documents, as all data of models are asked for it."""
+        """Number of documents; all data of models have this property."""
         return self.n_documents
 
     @property
@@ -60,7 +60,7 @@ class Documents:
 
     @property
     def lengths(self) -> NDArray[np.float64]:
-        """Sum of the counts of each document."""
+        """Sum of each document's counts."""
         sums = np.concatenate(([0.0], np.cumsum(self.counts)))
         return np.where(np.diff(self.offsets) > 0, sums[self.offsets[1:]] - sums[self.offsets[:-1]],
                         0.0)  # fmt: skip
@@ -96,7 +96,7 @@ class Documents:
         return csr_matrix((self.counts, self.words, self.offsets), shape=shape)
 
     def write(self, folder: str | Path) -> None:
-        """Write the arrays to a folder, from which :meth:`open` maps them."""
+        """Write the arrays to a folder, for :meth:`open` to map."""
         arrays: dict[str, NDArray[Any]] = {
             "offsets": self.offsets,
             "words": self.words,
@@ -108,7 +108,7 @@ class Documents:
 
     @classmethod
     def open(cls, folder: str | Path, *, mapped: bool = True) -> Documents:
-        """Open written documents; arrays are mapped from disk, not read into memory."""
+        """Open stored documents; arrays are mapped from disk, not read into memory."""
         stored = store.load(folder, "documents", mapped=mapped)
         arrays = stored.arrays
         return cls(
@@ -128,11 +128,11 @@ def documents_of(
     Parameters
     ----------
     data : Documents, scipy sparse matrix, array, Corpus or Encoded
-        A matrix has a row a document and a column a word.
+        A matrix has one row per document and one column per word.
     vocabulary : Vocabulary or sequence of str, optional
         Names of the columns; for a corpus, the words to keep.
     unit : {"message", "conversation"}
-        What a document of a corpus is.
+        What counts as a document of a corpus.
     """
     if isinstance(data, Documents):
         return data
@@ -169,7 +169,7 @@ def _of_encoded(encoded: Encoded, unit: str) -> Documents:
 
 
 def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Documents:
-    """Check a matrix of counts and take its rows."""
+    """Check a matrix of counts and turn its rows into documents."""
     from scipy.sparse import csr_matrix
 
     if getattr(matrix, "ndim", 2) != 2:
@@ -185,7 +185,7 @@ def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Do
         first = int(np.argmax(wrong))
         row = int(np.searchsorted(rows.indptr, first, side="right")) - 1
         raise CorpusError(
-            f"counts must be finite and not negative; document {row}, word {rows.indices[first]} "
+            f"counts must be finite and non-negative; document {row}, word {rows.indices[first]} "
             f"has {rows.data[first]:g}"
         )
     n_words = rows.shape[1]
@@ -193,7 +193,7 @@ def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Do
         vocabulary = [str(number) for number in range(n_words)]
     if len(vocabulary) != n_words:
         raise ParameterError(
-            f"the vocabulary has {len(vocabulary):,} words, the matrix {n_words:,} columns"
+            f"the vocabulary has {len(vocabulary):,} words, but the matrix {n_words:,} columns"
         )
     if not isinstance(vocabulary, Vocabulary):
         sums = np.asarray(rows.sum(axis=0)).ravel()
@@ -212,7 +212,7 @@ def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Do
 
 @dataclass(frozen=True, eq=False)
 class DocumentShard:
-    """Contiguous documents with words numbered among themselves.
+    """Contiguous documents with words renumbered within the shard.
 
     Attributes
     ----------
@@ -236,12 +236,12 @@ class DocumentShard:
 
     @property
     def n_tokens(self) -> int:
-        """Number of counts, as a measure of the work."""
+        """Number of counts, a measure of the work."""
         return len(self.words)
 
 
 def cut_documents(documents: Documents, smallest: int | None = None) -> list[DocumentShard]:
-    """Cut documents into at most 32 shards of at least ``smallest`` counts, else 20,000."""
+    """Cut documents into at most 32 shards of at least ``smallest`` (default 20,000) counts."""
     n_counts = len(documents.words)
     n_shards = int(np.clip(n_counts // (smallest or SMALLEST), 1, MOST))
     shards = []

@@ -1,8 +1,8 @@
-"""Splitting prose of forums, mail and news into sentences (English punctuation, and 。！？).
+"""Splitting forum, mail and news prose into sentences (English punctuation, and 。！？).
 
-A sentence ends at ``.``, ``!`` or ``?`` before white space, unless what follows says otherwise:
-abbreviations, initials, numbers and addresses go on. Blank lines and list items always end one;
-blocks of code between fences are one piece each.
+A sentence ends at ``.``, ``!`` or ``?`` before whitespace, unless the context says otherwise:
+abbreviations, initials, numbers and addresses do not end it. Blank lines and list items always
+end a sentence; each fenced block of code is one piece.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\S+", text))
 
 
-#: Never the end of a sentence: something always follows.
+#: Never end a sentence: something always follows.
 _BEFORE_MORE = _words(
     "mr mrs ms dr prof st messrs gen sen rep gov lt col capt cmdr sgt maj rev hon pres supt "
     "vs cf eg ie e.g i.e viz ca approx fig figs eq eqs sec ch vol vols pp p no nos art al ed eds "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat "
     "esp incl excl resp"
 )
-#: The end of a sentence only where a capital follows.
+#: End a sentence only if a capital letter follows.
 _MAYBE_LAST = _words("etc inc ltd co corp jr sr bros dept univ assn ave blvd rd a.m p.m b.c a.d")
 #: Words that begin a sentence after initials: "in the U.S. The" but not "the U.S. Army".
 _OPENERS = _words(
     "the a an this that these those there it its he she they we i you in on at but and or so if "
     "when while after before as for to from with however then now what why how who where"
 )
-#: Followed by a number they are abbreviations, else words.
+#: Abbreviations if a number follows, otherwise words.
 _BEFORE_NUMBER = _words("no nos art p pp sec fig mar jun sat ch")
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
@@ -45,7 +45,7 @@ _HAS_WORD = re.compile(r"\w")
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, in order, white space within them made single.
+    """Return the sentences of a text, in order, with whitespace collapsed.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _prose(piece: str) -> Iterator[str]:
     """Yield the sentences of a paragraph."""
     lead = len(piece) - len(piece.lstrip())
     marker = _ITEM.match(piece, lead)
-    first = marker.end() if marker else 0  # the point of "1." ends nothing
+    first = marker.end() if marker else 0  # the full stop of "1." ends nothing
     is_lower = piece == piece.lower()
     start = 0
     for end in _END.finditer(piece, first):
@@ -97,7 +97,7 @@ def _prose(piece: str) -> Iterator[str]:
 
 
 def _is_end(before: str, end: re.Match[str], after: str, is_lower: bool) -> bool:
-    """Whether a mark ends the sentence that stands before it."""
+    """Whether a punctuation mark ends the sentence before it."""
     next_word = _NEXT_WORD.match(after)
     following = next_word.group(1) if next_word else ""
     if not following:
@@ -122,5 +122,5 @@ def _is_end(before: str, end: re.Match[str], after: str, is_lower: bool) -> bool
 
 
 def _is_initials(kind: str) -> bool:
-    """Whether a word is letters with points between, such as "u.s.a" or "ph.d"."""
+    """Whether a word consists of letters separated by full stops, such as "u.s.a" or "ph.d"."""
     return len(kind) > 1 and all(len(part) <= 2 for part in kind.split(".")) and "." in kind

@@ -1,4 +1,4 @@
-"""Shards: groups of whole conversations, cut by the data alone."""
+"""Shards: groups of whole conversations, determined by the data alone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from palaver.encode.tokens import Encoded
 from palaver.encode.utterances import Utterances
 
-#: Smaller shards cost more in merging than they give in balance; larger ones keep a cluster idle.
+#: Smaller shards cost more in merging than they gain in balance; larger ones leave workers idle.
 SMALLEST, MOST, LARGEST = 100_000, 32, 4_000_000
 SMALLEST_UTTERANCES = 4_000
-#: Sentences are many and short, so that shards of them can be even.
+#: Sentences are many and short, so shards of them can be even.
 SMALLEST_SENTENCES = 40_000
 
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Contiguous conversations as flat arrays, numbered from zero; views where possible.
+    """Contiguous conversations as flat arrays, renumbered from zero; views where possible.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Shard:
     parents : array of int32, shape (n_messages,)
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     first_token, first_message, first_conversation : int
-        Where the shard starts in the corpus; the last one names the random streams.
+        Where the shard starts in the corpus; the last of them names the random streams.
     """
 
     tokens: NDArray[np.int32]
@@ -60,15 +60,15 @@ def cut(
 ) -> list[Shard]:
     """Cut a corpus into shards of at least 100,000 tokens: up to 32, more above 4 M tokens each.
 
-    Beyond four, their number is a multiple of four: two or four threads have even parts.
+    Beyond four, their number is a multiple of four, so that two or four threads get equal parts.
 
     Parameters
     ----------
     encoded : Encoded
     whole : bool
-        Return one shard only, for collapsed samplers.
+        Return a single shard, for collapsed samplers.
     smallest, most : int, optional
-        Another least number of tokens; another most number of shards, or any number.
+        Other limits for the tokens per shard and the number of shards (None: no limit).
     """
     n_shards = max(encoded.n_tokens // (smallest or SMALLEST), 1)
     if most is not None:
@@ -79,19 +79,19 @@ def cut(
 
 
 def even_parts(ends: NDArray[np.int64], n_parts: int) -> list[tuple[int, int]]:
-    """Cut a row of units into parts of about the same size, each of whole units.
+    """Cut a sequence of units into parts of about equal size without splitting units.
 
     Parameters
     ----------
     ends : array of int64, shape (n_units + 1,)
-        Size of all units before each, and of all.
+        Total size of all units before each, followed by that of all units.
     n_parts : int
-        At most; large units make them fewer.
+        Upper limit; large units may lead to fewer parts.
 
     Returns
     -------
     list of (first, last)
-        Units ``first`` to ``last - 1`` of each part; one empty part if there are no units.
+        Each part has the units ``first`` to ``last - 1``; one empty part if there are no units.
     """
     n_units = len(ends) - 1
     targets = np.arange(n_parts + 1) * ends[-1] / n_parts
@@ -105,15 +105,15 @@ def even_parts(ends: NDArray[np.int64], n_parts: int) -> list[tuple[int, int]]:
 def cut_sentences(
     encoded: Encoded, *, smallest: int | None = None, most: int | None = MOST
 ) -> list[Shard]:
-    """Cut messages that do not depend on each other into shards of even size.
+    """Cut messages that are independent of each other into shards of about equal size.
 
     Parameters
     ----------
     encoded : Encoded
     smallest : int, optional
-        Least number of tokens of a shard, 40,000 if not given.
+        Fewest tokens per shard; 40,000 by default.
     most : int or None
-        Most shards.
+        Largest number of shards.
     """
     single = replace(
         encoded,
@@ -154,7 +154,7 @@ class VectorShard:
     vectors : array of float64, shape (n_messages, M)
     offsets : array of int64, shape (n_sequences + 1,)
     first_message, first_sequence : int
-        Where the shard starts in the data; the last one names the random streams.
+        Where the shard starts in the data; the last of them names the random streams.
     """
 
     vectors: NDArray[np.float64]
@@ -175,17 +175,17 @@ def cut_vectors(
     whole: bool = False,
     single: bool = False,
 ) -> list[VectorShard]:
-    """Cut utterances into at most 32 shards of at least 4,000, and centre them.
+    """Cut utterances into at most 32 shards of at least 4,000 each, and centre them.
 
     Parameters
     ----------
     utterances : Utterances
     centre : array of float64, shape (M,)
-        Taken from every vector.
+        Subtracted from every vector.
     whole : bool
-        Return one shard only, for collapsed samplers.
+        Return a single shard, for collapsed samplers.
     single : bool
-        Make every utterance a sequence of its own, for mixtures.
+        Treat every utterance as a sequence of its own, for mixtures.
     """
     offsets = utterances.conversation_offsets
     if single:

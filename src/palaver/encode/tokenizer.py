@@ -1,7 +1,7 @@
 """Splitting texts into words, as in the M4 paper (section 5.1).
 
-Lower case; a run of punctuation is one token, since ``?!`` and ``...`` tell acts apart;
-web and mail addresses become one type each; emoji are words; scripts without spaces are
+Words are in lower case. A run of punctuation is one token, because ``?!`` and ``...`` distinguish
+acts. Web and mail addresses become one type each; emoji are words; scripts without spaces are
 split into characters.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-#: A function from a text to its words.
+#: A function that splits a text into words.
 Tokenizer = Callable[[str], Iterable[str]]
 
 URL, MAIL, PHONE = "<url>", "<email>", "<phone>"
@@ -21,7 +21,7 @@ _LETTER = rf"[\p{{L}}\p{{M}}\p{{N}}_--[{_UNSPACED}]]"
 _PICTURE = r"\p{Extended_Pictographic}"
 _PATTERN = "|".join(
     (
-        f"{URL}|{MAIL}|{PHONE}",  # what anonymized texts hold
+        f"{URL}|{MAIL}|{PHONE}",  # placeholders in anonymized texts
         r"(?:https?://|www\.)[^\s<>\"]+",
         r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
         rf"[{_UNSPACED}]\p{{M}}*",
@@ -33,15 +33,15 @@ _PATTERN = "|".join(
 
 
 def split_words(texts: pl.Series) -> pl.Series:
-    """Split a column of texts into lists of words, compiled.
+    """Split a column of texts into lists of words, in compiled code.
 
-    Addresses are still themselves here; :func:`word_type` folds them, once a type.
+    Addresses are still intact here; :func:`word_type` folds them, once per type.
     """
     return texts.str.to_lowercase().str.extract_all(_PATTERN)
 
 
 def word_type(word: str) -> str:
-    """Return the type that a word counts as: all web addresses are one, all mail ones too."""
+    """Return the type of a word: all web addresses share one, and so do all mail addresses."""
     if word.startswith(("http://", "https://", "www.")):
         return URL
     if "@" in word[1:-1] and word[0] not in "@<":

@@ -1,4 +1,4 @@
-"""Flat arrays: word numbers, limits of messages and conversations, parents, speakers, labels."""
+"""A corpus as flat arrays: word numbers, message and conversation offsets, parents, labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palaver.encode.conditions import numbers_of, other_parents_of, sentence_len
 from palaver.encode.tokenizer import Tokenizer, split_words, word_type
 from palaver.encode.vocabulary import Vocabulary, select_words
 
-_CHUNK_BYTES = 2 << 20  # texts split at a time: bounds the memory of words as strings
+_CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
 _MAX_LABEL_VALUES = 1000
 
 
@@ -28,7 +28,7 @@ class Coded:
     Attributes
     ----------
     codes : array of int32, shape (n_messages,)
-        -1 where there is no name.
+        -1 where the name is missing.
     names : list of str
         In order of first appearance.
     """
@@ -44,26 +44,26 @@ class Encoded:
     Attributes
     ----------
     tokens : array of int32, shape (n_tokens,)
-        Word numbers of all messages, one after the other.
+        Word numbers of all messages, concatenated.
     message_offsets : array of int64, shape (n_messages + 1,)
         Message ``b`` has ``tokens[message_offsets[b]:message_offsets[b + 1]]``.
     parents : array of int32, shape (n_messages,)
-        Message that each one answers, -1 for a start; always an earlier one.
+        Message that each one replies to, -1 for a start; always an earlier message.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     speakers : Coded
     labels : dict of str to Coded
-        Every column of names with at most 1,000 different ones.
+        All columns of at most 1,000 different names.
     vocabulary : Vocabulary
     n_dropped : int
-        Tokens whose words are not in the vocabulary.
+        Number of tokens whose words are not in the vocabulary.
     fingerprint : str
-        That of the corpus.
+        Fingerprint of the corpus.
     numbers : dict of str to array of float64, shape (n_messages,)
-        Every column of numbers, and "time" in seconds; not-a-number where there is none.
+        All columns of numbers, and "time" in seconds; NaN where missing.
     other_parents : array of int32, shape (n_pairs, 2)
-        Messages and what they answer beside their parent, from a column of that name.
+        Messages and what they reply to besides their parent, from the column ``other_parents``.
     sentence_offsets : array of int64, shape (n_sentences + 1,)
-        Tokens of each sentence that has any, if asked for; else empty.
+        Bounds of the non-empty sentences among the tokens; empty unless requested.
     """
 
     tokens: NDArray[np.int32]
@@ -81,12 +81,12 @@ class Encoded:
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens that were kept."""
+        """Number of kept tokens."""
         return len(self.tokens)
 
     @property
     def known_words(self) -> NDArray[np.int64]:
-        """How many words of the vocabulary each message has, (n_messages,)."""
+        """Number of known words in each message, (n_messages,)."""
         before = np.concatenate(([0], np.cumsum(np.asarray(self.tokens) >= 0)))
         return np.asarray(np.diff(before[self.message_offsets]))
 
@@ -107,7 +107,7 @@ class Encoded:
         )
 
     def write(self, folder: str | Path) -> None:
-        """Write the arrays to a folder, from which :meth:`open` maps them."""
+        """Write the arrays to a folder, for :meth:`open` to map."""
         arrays: dict[str, NDArray[Any]] = {
             "tokens": self.tokens,
             "message_offsets": self.message_offsets,
@@ -132,7 +132,7 @@ class Encoded:
 
     @classmethod
     def open(cls, folder: str | Path, *, mapped: bool = True) -> Encoded:
-        """Open a written corpus; arrays are mapped from disk, not read into memory."""
+        """Open a stored corpus; arrays are mapped from disk, not read into memory."""
         stored = store.load(folder, "encoded corpus", mapped=mapped)
         arrays, content = stored.arrays, stored.content
         labels = {
@@ -172,16 +172,16 @@ def encode(
     Parameters
     ----------
     corpus : Corpus
-        A column ``tokens`` with lists of words is used as it is, instead of the texts.
+        If it has a column ``tokens`` of lists of words, that is used instead of the texts.
     vocabulary : Vocabulary, optional
-        A trained one: other words are dropped and counted. Without it, one is made.
+        An existing one; words that are not in it are dropped and counted. Created by default.
     tokenizer : callable, optional
-        From a text to its words; default as in the M4 paper
+        Splits a text into words; by default, as in the M4 paper
         (:mod:`palaver.encode.tokenizer`).
     min_count, max_share, max_size, stop_words
-        Which words a new vocabulary keeps; see :func:`select_words`.
+        Which words to keep in a new vocabulary; see :func:`select_words`.
     sentences : bool
-        Find the limits of sentences too, for models whose sentences have a class each.
+        Find sentence boundaries as well, for models that give each sentence a class.
     keep_unknown : bool
         Keep tokens whose words are not in the vocabulary, as number -1, instead of dropping them.
     """
@@ -218,7 +218,7 @@ def encode(
 
 
 class _Words:
-    """Numbers for words in order of first appearance, over chunks of a corpus."""
+    """Numbers words in order of first appearance, across the chunks of a corpus."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -228,7 +228,7 @@ class _Words:
         return list(self._numbers)
 
     def number(self, lists: pl.Series, *, fold: bool) -> NDArray[np.int32]:
-        """Return the numbers of all words of a chunk, flat."""
+        """Return the numbers of all words of a chunk, as a flat array."""
         words = lists.explode().drop_nulls().cast(pl.Categorical(pl.Categories.random()))
         if not len(words):
             return np.zeros(0, np.int32)
@@ -274,7 +274,7 @@ def _messages(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
 def _count(
     chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]], n_types: int, *, with_spread: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count how often, and if asked in how many messages, each type occurs."""
+    """Count how often each type occurs and, if requested, in how many messages."""
     counts, spread = np.zeros(n_types, np.int64), np.zeros(n_types, np.int64)
     for numbers, lengths in chunks:
         counts += np.bincount(numbers, minlength=n_types)
@@ -291,10 +291,10 @@ def _renumber(
     limits: NDArray[np.int64] | None,
     keep_unknown: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Give words their vocabulary numbers and drop the others; chunks are emptied on the way.
+    """Give words their vocabulary numbers and drop all others; chunks are emptied on the way.
 
-    ``limits`` are numbers of words among all; the last array returned is how many of the words
-    before each are kept, every number once.
+    ``limits`` are positions among all words; the last array returned holds the number of kept
+    words before each, without duplicates.
     """
     numbers_of = np.array([vocabulary.index.get(word, -1) for word in types], np.int32)
     known = (numbers_of >= 0) | keep_unknown
@@ -318,10 +318,10 @@ def _renumber(
 def _sentence_limits(
     corpus: Corpus, chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 ) -> NDArray[np.int64]:
-    """Return where sentences begin and end among all words.
+    """Return the bounds of sentences among all words.
 
-    A message that has other words by itself than by sentences, which happens with code,
-    addresses and other tokenizers, counts as one.
+    If splitting a message by sentences changes its words, which happens with code,
+    addresses and custom tokenizers, the message counts as one sentence.
     """
     whole = np.concatenate([np.zeros(0, np.int64), *(lengths for _, lengths in chunks)])
     parts = [
@@ -332,7 +332,7 @@ def _sentence_limits(
 
 
 def coded(column: pl.Series) -> Coded:
-    """Turn the names of a column into numbers, in order of first appearance."""
+    """Turn the names in a column into numbers, in order of first appearance."""
     names = column.drop_nulls().unique(maintain_order=True)
     codes = column.replace_strict(
         names, pl.int_range(len(names), dtype=pl.Int32, eager=True), default=-1,
@@ -342,7 +342,7 @@ def coded(column: pl.Series) -> Coded:
 
 
 def _labels(corpus: Corpus) -> dict[str, Coded]:
-    """Turn every column of names into numbers that has few enough of them to be labels."""
+    """Encode every column with few enough different names to be labels."""
     labels = {}
     for name in corpus.labels:
         column = corpus.table[name]

@@ -1,4 +1,4 @@
-"""Utterances as vectors: weighted word vectors, pooled and whitened; or any encoder's output."""
+"""Utterances as vectors: weighted word vectors, pooled and whitened, or any encoder's output."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from palaver.encode.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
 from palaver.params import check, either, flag, nothing, one_of, whole
 
-#: A function from texts to an array with one row a text: any sentence encoder.
+#: A sentence encoder: a function from texts to an array with one row per text.
 SentenceEncoder = Callable[[Sequence[str]], ArrayLike]
-#: What utterances can be made from.
+#: What utterance vectors can be made from.
 VectorSource = str | Path | WordVectors | SentenceEncoder | NDArray[np.float64]
 
 _LIMITS = {
     "weighting": one_of("idf", "root-idf", "even"),
     "pooling": one_of("mean", "sum"),
     "whiten": either(whole(1), nothing()),
-    "unit": flag(),
+    "normalize": flag(),
 }
-_LARGEST = 1e100  # beyond it squares leave the range of numbers
+_LARGEST = 1e100  # squares of larger numbers overflow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,17 +42,17 @@ class Utterances:
     Attributes
     ----------
     vectors : array of float64, shape (n_messages, M)
-        Of the messages that have one: those without a known word are left out.
+        Vectors of the messages that have one; those without a known word are left out.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     words : sparse array, shape (n_messages, n_words)
-        How often each word occurs in each utterance; no columns where words are not known.
+        How often each word occurs in each utterance; no columns if words are unknown.
     vocabulary : Vocabulary
     fingerprint : str
-        Of the vectors and the conversations.
+        Depends on the vectors and the conversations.
     coverage : float
         Share of the tokens whose words have vectors.
-    heard : array of bool, shape (n,), optional
-        Which of all messages have a vector; all if not given.
+    has_vector : array of bool, shape (n,), optional
+        Which of all messages have a vector; by default, all.
     """
 
     vectors: NDArray[np.float64]
@@ -60,35 +60,35 @@ class Utterances:
     words: sparse.csr_array
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary([], np.zeros(0, np.int64)))
     coverage: float = float("nan")
-    heard: NDArray[np.bool_] | None = None
+    has_vector: NDArray[np.bool_] | None = None
 
     @property
     def n_messages(self) -> int:
         """Number of utterances."""
         return len(self.vectors)
 
-    def only(self, heard: NDArray[np.bool_]) -> Utterances:
-        """Leave out messages without a vector: what is before and after them is adjacent then."""
-        if heard.all():
+    def only(self, has_vector: NDArray[np.bool_]) -> Utterances:
+        """Drop messages without a vector; their neighbours become adjacent."""
+        if has_vector.all():
             return self
-        before = np.concatenate(([0], np.cumsum(heard, dtype=np.int64)))
+        before = np.concatenate(([0], np.cumsum(has_vector, dtype=np.int64)))
         return replace(
-            self, vectors=self.vectors[heard], words=self.words[np.flatnonzero(heard)],
-            conversation_offsets=before[self.conversation_offsets], heard=heard,
+            self, vectors=self.vectors[has_vector], words=self.words[np.flatnonzero(has_vector)],
+            conversation_offsets=before[self.conversation_offsets], has_vector=has_vector,
         )  # fmt: skip
 
-    def spread(self, values: NDArray[Any], silent: ArrayLike) -> NDArray[Any]:
-        """Return one row for each of all messages, ``silent`` where there is no vector."""
-        if self.heard is None:
+    def spread(self, values: NDArray[Any], fill: ArrayLike) -> NDArray[Any]:
+        """Return one row for every message, with ``fill`` for those without a vector."""
+        if self.has_vector is None:
             return values
-        rows = np.empty((len(self.heard), *values.shape[1:]), values.dtype)
-        rows[:] = silent
-        rows[self.heard] = values
+        rows = np.empty((len(self.has_vector), *values.shape[1:]), values.dtype)
+        rows[:] = fill
+        rows[self.has_vector] = values
         return rows
 
     @property
     def fingerprint(self) -> str:
-        """Name of the data: equal for equal vectors in equal conversations."""
+        """A short hash, equal for equal vectors in equal conversations."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr(self.vectors.shape).encode())
         for array in (self.vectors, self.conversation_offsets):
@@ -97,20 +97,20 @@ class Utterances:
 
     @classmethod
     def of_arrays(cls, X: ArrayLike, lengths: ArrayLike | None = None) -> Utterances:
-        """Check vectors and the lengths of the conversations they come in.
+        """Check vectors and the lengths of their conversations.
 
         Parameters
         ----------
         X : array, shape (n, M)
         lengths : array of int, optional
-            Utterances of each conversation, in order; one conversation if not given.
+            Number of utterances in each conversation, in order; by default, one conversation.
         """
         vectors = checked_vectors(X)
         if lengths is None:
             lengths = [len(vectors)] if len(vectors) else []
         sizes = np.asarray(lengths)
         if sizes.ndim != 1 or (len(sizes) and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
-            raise ParameterError("lengths must be whole numbers, one a conversation, none negative")
+            raise ParameterError("lengths must be non-negative whole numbers, one per conversation")
         if int(sizes.sum()) != len(vectors):
             raise ParameterError(
                 f"lengths sum to {int(sizes.sum()):,}, but there are {len(vectors):,} vectors"
@@ -120,7 +120,7 @@ class Utterances:
 
 
 def checked_vectors(X: ArrayLike) -> NDArray[np.float64]:
-    """Return vectors as a table of numbers; refuse what cannot be modelled, with the row."""
+    """Return vectors as a table of numbers; an error names the first row that cannot be used."""
     vectors = np.ascontiguousarray(np.asarray(X), dtype=np.float64)
     if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
         raise ParameterError(f"vectors must be a table (n, M), got shape {vectors.shape}")
@@ -137,16 +137,16 @@ def checked_vectors(X: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class WordPooling:
-    """How word vectors become utterance vectors: learned once, used on new conversations.
+    """Turns word vectors into utterance vectors; learned once, applied to new conversations.
 
     Attributes
     ----------
     word_vectors : array of float64, shape (n_words, M)
-        Projected already; zero for words without a vector.
+        Already projected; zero for words without a vector.
     word_weights : array of float64, shape (n_words,)
         Zero for words without a vector.
     centre : array of float64, shape (M,)
-        Taken from every utterance vector.
+        Subtracted from every utterance vector.
     pooling : {"mean", "sum"}
     """
 
@@ -155,8 +155,8 @@ class WordPooling:
     centre: NDArray[np.float64]
     pooling: str
 
-    def hears(self, encoded: Encoded) -> NDArray[np.bool_]:
-        """Return which messages have a word that counts, (n_messages,)."""
+    def has_known_words(self, encoded: Encoded) -> NDArray[np.bool_]:
+        """Return which messages have a word with positive weight, (n_messages,)."""
         return np.asarray(word_counts(encoded) @ (self.word_weights > 0) > 0)
 
     def __call__(self, encoded: Encoded) -> NDArray[np.float64]:
@@ -169,7 +169,7 @@ def word_counts(encoded: Encoded) -> sparse.csr_array:
     """Return how often each word occurs in each message, (n_messages, n_words)."""
     ones = np.ones(encoded.n_tokens)
     shape = (encoded.n_messages, len(encoded.vocabulary))
-    # copies, for duplicates are summed in place
+    # copies, because duplicates are summed in place
     tokens, offsets = np.array(encoded.tokens), np.array(encoded.message_offsets)
     counts = sparse.csr_array((ones, tokens, offsets), shape)
     counts.sum_duplicates()
@@ -182,7 +182,7 @@ def _pool(
     word_weights: NDArray[np.float64],
     pooling: str,
 ) -> NDArray[np.float64]:
-    """Return the weighted sum or mean of each message's word vectors; zero without any."""
+    """Return the weighted sum or mean of each message's word vectors; zero if it has none."""
     pooled: NDArray[np.float64] = counts @ (word_vectors * word_weights[:, None])
     if pooling == "mean":
         totals = counts @ word_weights
@@ -196,15 +196,15 @@ def learn_pooling(
     *,
     weighting: str = "idf",
     pooling: str = "mean",
-    unit: bool = True,
+    normalize: bool = True,
     whiten: int | None = None,
 ) -> WordPooling:
     """Learn weights, centre and projection from a corpus; see :func:`utterance_vectors`."""
     check("utterance_vectors", _LIMITS,
           {"weighting": weighting, "pooling": pooling, "whiten": whiten,
-           "unit": unit})  # fmt: skip
+           "normalize": normalize})  # fmt: skip
     word_vectors, known = vectors.look_up(encoded.vocabulary.words)
-    if unit:
+    if normalize:
         lengths = np.linalg.norm(word_vectors, axis=1, keepdims=True)
         word_vectors /= np.where(lengths > 0, lengths, 1.0)
     counts = word_counts(encoded)
@@ -213,7 +213,7 @@ def learn_pooling(
         spread = np.bincount(counts.indices, minlength=counts.shape[1])
         rarity = np.log(max(encoded.n_messages, 1) / np.maximum(spread, 1))
         weights *= np.sqrt(rarity) if weighting == "root-idf" else rarity
-        if not weights.any():  # every word in every message
+        if not weights.any():  # every message contains every word
             weights = known.astype(float)
     if whiten is None:
         return WordPooling(word_vectors, weights, np.zeros(word_vectors.shape[1]), pooling)
@@ -227,7 +227,7 @@ def whitening(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the centre (M,) and the projection (M, d) to d uncorrelated dimensions.
 
-    The principal components that vary, each to variance one; d is at most ``n_dimensions``.
+    Principal components with positive variance, scaled to variance one; d <= ``n_dimensions``.
     """
     with threadpool_limits(1):
         centre = vectors.mean(axis=0)
@@ -241,7 +241,7 @@ def whitening(
 
 
 def word_vectors_of(encoded: Encoded, vectors: str | Path | WordVectors) -> WordVectors:
-    """Return word vectors by what names them: ``"corpus"``, a file, or themselves."""
+    """Return word vectors: learned if ``"corpus"``, read from a file, or as given."""
     if isinstance(vectors, WordVectors):
         return vectors
     if vectors == "corpus":
@@ -252,10 +252,10 @@ def word_vectors_of(encoded: Encoded, vectors: str | Path | WordVectors) -> Word
 def sentence_vectors(
     corpus: Corpus | None, vectors: object, n_messages: int
 ) -> NDArray[np.float64]:
-    """Return one vector a message from an array or a sentence encoder."""
+    """Return one vector per message from an array or a sentence encoder."""
     if callable(vectors):
         if corpus is None:
-            raise ParameterError("a sentence encoder needs the texts: give a Corpus, not Encoded")
+            raise ParameterError("a sentence encoder needs texts: pass a Corpus, not Encoded")
         vectors = vectors(corpus.table["text"].fill_null("").to_list())
     found = checked_vectors(vectors)  # type: ignore[arg-type]
     if len(found) != n_messages:
@@ -264,7 +264,7 @@ def sentence_vectors(
 
 
 def with_text(corpus: Corpus) -> NDArray[np.bool_]:
-    """Return which messages have a text of more than spaces, (n_messages,)."""
+    """Return which messages have a text that is not blank, (n_messages,)."""
     return (corpus.table["text"].fill_null("").str.strip_chars() != "").to_numpy()
 
 
@@ -274,10 +274,10 @@ def utterance_vectors(
     weighting: str = "idf",
     *,
     pooling: str = "mean",
-    unit: bool = True,
+    normalize: bool = True,
     whiten: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return a vector for each message of a corpus, and the lengths of its conversations.
+    """Return a vector per message of a corpus, and the lengths of its conversations.
 
     Parameters
     ----------
@@ -285,15 +285,15 @@ def utterance_vectors(
     vectors : "corpus", path, WordVectors, callable or array
         Word vectors learned from the corpus itself; a file of word vectors
         (:meth:`WordVectors.read`); word vectors; a function from a list of texts to an array
-        with one row a text, such as a sentence encoder; or that array.
+        with one row per text, such as a sentence encoder; or that array.
     weighting : {"idf", "root-idf", "even"}
-        Weight of a word: the log of messages over messages that hold it, its root, or one.
+        Weight of a word: the log of messages over messages that contain it, its root, or one.
     pooling : {"mean", "sum"}
-        Of the weighted word vectors of a message; a message without known words has zero.
-    unit : bool
+        How to combine a message's weighted word vectors; zero if it has no known words.
+    normalize : bool
         Scale every word vector to length one first.
     whiten : int, optional
-        Project to so many principal components of variance one.
+        Project to this many principal components, scaled to variance one.
 
     Returns
     -------
@@ -316,6 +316,6 @@ def utterance_vectors(
     encoded = corpus if isinstance(corpus, Encoded) else encode(corpus)
     pool = learn_pooling(
         encoded, word_vectors_of(encoded, vectors), weighting=weighting, pooling=pooling,
-        unit=unit, whiten=whiten,
+        normalize=normalize, whiten=whiten,
     )  # fmt: skip
     return pool(encoded), lengths

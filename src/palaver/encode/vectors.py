@@ -1,4 +1,4 @@
-"""Word vectors: read from the usual files, looked up with contractions split, coverage counted."""
+"""Word vectors: reading common file formats, looking up words and contractions, coverage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palaver.encode.tokens import Encoded
 from palaver.errors import FormatError
 
-#: What a clitic is short for, where a vocabulary has no clitics.
+#: What clitics are short for, for vocabularies without clitics.
 _CLITICS = {
     "n't": "not", "'s": "is", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will",
     "'d": "would",
@@ -47,7 +47,7 @@ class WordVectors:
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.words) != len(self.vectors):
             raise FormatError(
-                f"WordVectors: {len(self.words):,} words need a table of as many rows, "
+                f"WordVectors: {len(self.words):,} words need a table with as many rows, "
                 f"got shape {self.vectors.shape}"
             )
         bad = np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))
@@ -67,7 +67,7 @@ class WordVectors:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Row of each word; the first counts where a file repeats one."""
+        """Row of each word; if a file repeats a word, the first counts."""
         rows: dict[str, int] = {}
         for row, word in enumerate(self.words):
             rows.setdefault(word, row)
@@ -81,16 +81,16 @@ class WordVectors:
         ----------
         path : path
             GloVe text (``word v1 v2 ...``), word2vec text or fastText ``.vec`` (the same after
-            a line with two counts), any of them in gzip; word2vec binary (``.bin``); or a
-            folder or ``.npz`` file with an array ``vectors`` and its words, one a line, in
-            ``vocab.txt`` or ``vocab.txt.gz`` beside it. ``extra.npz`` and ``extra-vocab.txt``
-            beside these are read too.
+            a line with two counts), optionally gzipped; word2vec binary (``.bin``); or a
+            folder or ``.npz`` file with an array ``vectors`` and its words, one per line, in
+            ``vocab.txt`` or ``vocab.txt.gz`` next to it. ``extra.npz`` and ``extra-vocab.txt``
+            in the same folder are read as well.
         keep : collection of str, optional
-            Read these words only (and the parts that contractions need).
+            Read only these words (and the parts of contractions).
         """
         path = Path(path)
         if not path.exists():
-            raise FormatError(f"{path}: there is no such file of word vectors")
+            raise FormatError(f"{path}: no such file of word vectors")
         wanted = None if keep is None else _with_parts(keep)
         if path.is_dir() or path.suffix == ".npz":
             words, vectors = _read_arrays(path)
@@ -99,16 +99,16 @@ class WordVectors:
         else:
             words, vectors = _read_text(path, wanted)
         if not len(words):
-            raise FormatError(f"{path}: holds no word vectors" if wanted is None else
-                              f"{path}: holds none of the {len(wanted):,} words")  # fmt: skip
+            raise FormatError(f"{path}: contains no word vectors" if wanted is None else
+                              f"{path}: contains none of the {len(wanted):,} words")  # fmt: skip
         return cls(words, vectors)
 
     def look_up(self, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the vectors of words and which are known.
+        """Return the vectors of words, and which words are known.
 
-        A word that is missing is tried in lower case, then split at its apostrophe
-        (``don't``: ``do`` and ``n't`` or ``not``): it gets the mean of the parts' vectors. An
-        unknown word has the zero vector.
+        A missing word is tried in lower case, then split at its apostrophe
+        (``don't``: ``do`` and ``n't`` or ``not``), in which case it gets the mean of the parts. An
+        unknown word gets the zero vector.
 
         Returns
         -------
@@ -135,9 +135,9 @@ class WordVectors:
         return []
 
     def coverage(self, encoded: Encoded) -> float:
-        """Return the share of a corpus' tokens whose words have vectors.
+        """Return the share of a corpus's tokens whose words have vectors.
 
-        Words that the vocabulary of the corpus dropped count as missing; encode with
+        Words that are not in the vocabulary of the corpus count as missing; encode with
         ``min_count=1`` to count all.
         """
         _, known = self.look_up(encoded.vocabulary.words)
@@ -145,7 +145,7 @@ class WordVectors:
         return float(known[encoded.tokens].sum() / total) if total else 1.0
 
     def missing(self, encoded: Encoded, n: int = 20) -> pl.DataFrame:
-        """Return the most frequent words of a corpus without a vector: word, count."""
+        """Return the most frequent words of a corpus that have no vector, with their counts."""
         _, known = self.look_up(encoded.vocabulary.words)
         counts = np.bincount(encoded.tokens, minlength=len(known))
         order = [i for i in np.argsort(-counts, kind="stable").tolist() if not known[i]][:n]
@@ -154,7 +154,7 @@ class WordVectors:
 
 
 def _splits(word: str) -> Iterator[list[str]]:
-    """Yield the ways to split a contraction, the likeliest first."""
+    """Yield the ways to split a contraction, most likely first."""
     if word.endswith("n't"):
         stem, clitic = word[:-3], "n't"
     elif "'" in word[1:]:
@@ -167,12 +167,12 @@ def _splits(word: str) -> Iterator[list[str]]:
         for whole in stems:
             if short and whole:
                 yield [whole, short]
-    if clitic == "'s":  # a possessive means its noun
+    if clitic == "'s":  # a possessive stands for its noun
         yield [stem]
 
 
 def _with_parts(words: Collection[str]) -> set[str]:
-    """Return the words and everything that a lookup of them may ask for."""
+    """Return the words and everything that looking them up may need."""
     wanted = set(words)
     for word in words:
         plain = word.lower().replace("’", "'")
@@ -193,11 +193,11 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             try:
                 yield stream  # type: ignore[misc]
             except (EOFError, gzip.BadGzipFile) as error:
-                raise FormatError(f"{path}: the gzip file is cut short or broken") from error
+                raise FormatError(f"{path}: the gzip file is truncated or broken") from error
 
 
 def _read_arrays(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    """Read a table of vectors and its words; then the extra ones, if there are any."""
+    """Read a table of vectors and its words, and then the extra ones, if any."""
     folder, main = (path, path / "vectors.npz") if path.is_dir() else (path.parent, path)
     words, tables = [], []
     for file, stem in ((main, "vocab"), (folder / "extra.npz", "extra-vocab")):
@@ -206,7 +206,7 @@ def _read_arrays(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         names = [folder / f"{stem}.txt.gz", folder / f"{stem}.txt"]
         listed = next((name for name in names if name.exists()), None)
         if listed is None or not file.exists():
-            raise FormatError(f"{folder}: needs {file.name} and its words in {names[0].name}")
+            raise FormatError(f"{folder}: needs {file.name}, and its words in {names[0].name}")
         with np.load(file, allow_pickle=False) as arrays:
             if "vectors" not in arrays:
                 raise FormatError(f"{file}: has no array 'vectors'")
@@ -218,12 +218,12 @@ def _read_arrays(path: Path) -> tuple[list[str], NDArray[np.float32]]:
             raise FormatError(f"{listed}: has {len(found):,} words for {len(tables[-1]):,} vectors")
         words += found
     if len({table.shape[1] for table in tables}) > 1:
-        raise FormatError(f"{folder}: extra.npz has another number of dimensions")
+        raise FormatError(f"{folder}: extra.npz has a different number of dimensions")
     return words, np.concatenate(tables)
 
 
 def _read_text(path: Path, wanted: set[str] | None) -> tuple[list[str], NDArray[np.float32]]:
-    """Read ``word v1 v2 ...``; the numbers are the last fields, for words may hold spaces."""
+    """Read ``word v1 v2 ...``; the numbers are the last fields, as words may contain spaces."""
     words: list[str] = []
     numbers: list[bytes] = []
     tables: list[NDArray[np.float32]] = []

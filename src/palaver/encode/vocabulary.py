@@ -1,4 +1,4 @@
-"""The vocabulary: which words are kept, and their numbers."""
+"""The vocabulary: which words to keep, and their numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMITS = {
     "max_size": either(whole(1), nothing()),
 }
 
-#: Rare words say little about acts and cost memory; small corpora cannot spare them.
+#: Rare words say little about acts and cost memory, but small corpora cannot do without them.
 _AUTO_MIN_COUNT = ((20_000, 1), (200_000, 2))
 
 
@@ -31,7 +31,7 @@ class Vocabulary:
     ----------
     words : list of str
     counts : array of int64, shape (n_words,)
-        How often each word was seen when the vocabulary was made.
+        How often each word occurred when the vocabulary was created.
     """
 
     words: list[str]
@@ -60,21 +60,21 @@ def select_words(
     max_size: int | None = None,
     stop_words: Collection[str] = (),
 ) -> Vocabulary:
-    """Choose the words to keep.
+    """Select the words to keep.
 
     Parameters
     ----------
     words, counts, message_counts : sequences, shape (n_types,)
-        Each type, how often it occurs, and in how many messages.
+        The types, how often each occurs, and in how many messages.
     n_messages : int
     min_count : int or "auto"
-        Drop words seen less often. "auto" is 1 below 20,000 tokens, 2 below 200,000, else 5.
+        Drop words that occur less often. "auto" is 1 below 20,000 tokens, 2 below 200,000, else 5.
     max_share : float
         Drop words that occur in more than this share of the messages.
     max_size : int, optional
         Keep at most this many of the most frequent words.
     stop_words : collection of str
-        Words to drop; none by default, for function words tell acts apart.
+        Words to drop; none by default, because function words distinguish acts.
     """
     check(
         "encode",
@@ -92,7 +92,7 @@ def select_words(
     chosen = sorted(kept, key=lambda i: (-counts[i], words[i]))[:max_size]
     if len(words) and not chosen:
         raise CorpusError(
-            f"no word is left of {len(words):,}: lower min_count ({lowest}) or raise "
+            f"none of {len(words):,} words is left: lower min_count ({lowest}) or raise "
             f"max_share ({max_share:g})"
         )
     return Vocabulary([words[i] for i in chosen], counts[chosen].astype(np.int64))

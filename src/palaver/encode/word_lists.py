@@ -1,4 +1,4 @@
-"""Sentences as flat arrays: from a corpus, from lists of words, from numbers and lengths."""
+"""Sentences as flat arrays, from a corpus, lists of words, or word numbers with lengths."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from palaver.errors import CorpusError, ParameterError
 def encode_sentences(
     sentences: Any, lengths: ArrayLike | None = None, vocabulary: Vocabulary | None = None
 ) -> Encoded:
-    """Turn sentences into flat arrays that keep every token; unknown words have the number -1.
+    """Turn sentences into flat arrays that keep every token; unknown words get the number -1.
 
     Parameters
     ----------
     sentences : Corpus, Encoded, sequence of sequences of str, or array of int
-        A corpus' messages are its sentences. Numbers of words go with ``lengths``.
+        The sentences of a corpus are its messages. Word numbers need ``lengths``.
     lengths : array of int, optional
-        Of the sentences, if they are given as numbers; one sentence if not given.
+        Lengths of sentences given as numbers; by default, one sentence.
     vocabulary : Vocabulary, optional
-        A trained one; without it all words are kept, however rare.
+        An existing one; by default, all words are kept, however rare.
     """
     if isinstance(sentences, Encoded):
         return sentences
     if isinstance(sentences, Corpus):
         return encode(sentences, vocabulary, min_count=1, keep_unknown=True)
     if isinstance(sentences, str):
-        raise ParameterError(f"sentences are lists of words, got the text {sentences[:40]!r}")
+        raise ParameterError(f"sentences must be lists of words, got the text {sentences[:40]!r}")
     if lengths is not None or isinstance(sentences, np.ndarray):
         return _of_numbers(np.asarray(sentences), lengths, vocabulary)
     return _of_lists(sentences, vocabulary)
 
 
 def _of_lists(lists: Sequence[Sequence[str]], vocabulary: Vocabulary | None) -> Encoded:
-    """Give the words of lists their numbers."""
+    """Encode lists of words."""
     for number, words in enumerate(lists):
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             raise ParameterError(
@@ -60,7 +60,7 @@ def _of_lists(lists: Sequence[Sequence[str]], vocabulary: Vocabulary | None) -> 
 def _of_numbers(
     ids: NDArray[Any], lengths: ArrayLike | None, vocabulary: Vocabulary | None
 ) -> Encoded:
-    """Take word numbers as they are; a new vocabulary names them by their digits."""
+    """Use word numbers as they are; a new vocabulary names them by their digits."""
     if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
         raise ParameterError(
             f"word numbers must be one flat array of whole numbers, got shape {ids.shape} of "
@@ -79,7 +79,7 @@ def _of_numbers(
 
 
 def _joined(tokens: NDArray[np.int32], lengths: Any, vocabulary: Vocabulary) -> Encoded:
-    """Return sentences that do not answer each other, each a conversation of its own."""
+    """Return sentences without replies, each as a conversation of its own."""
     n = len(lengths)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
     digest = hashlib.blake2b(tokens.tobytes() + offsets.tobytes(), digest_size=16)

@@ -80,7 +80,7 @@ class VectorAnswers(Model):
             found, words = self._source(encoded), word_counts(encoded)
             offsets = np.asarray(encoded.conversation_offsets)
             data = Utterances(found, offsets, words, encoded.vocabulary)
-            return data.only(self._source.hears(encoded))
+            return data.only(self._source.has_known_words(encoded))
         if callable(self._source) and isinstance(X, Corpus):
             found = sentence_vectors(X, self._source, X.n_messages)
             data = Utterances.of_arrays(found, np.diff(X.conversation_offsets))
@@ -120,7 +120,7 @@ class VectorAnswers(Model):
     def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
         """Return which messages have a vector, (n_messages,)."""
         data = self._new(corpus, None)
-        return np.ones(data.n_messages, bool) if data.heard is None else data.heard
+        return np.ones(data.n_messages, bool) if data.has_vector is None else data.has_vector
 
     def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Return the log-likelihood of all utterances, states summed out."""

@@ -177,11 +177,11 @@ class VectorModel(VectorAnswers):
         known = word_vectors_of(encoded, source)
         pooling = learn_pooling(
             encoded, known, weighting=params["weighting"], pooling=params["pooling"],
-            unit=params["unit"], whiten=params["whiten"],
+            normalize=params["unit"], whiten=params["whiten"],
         )  # fmt: skip
         coverage = known.coverage(encoded)
         data = Utterances(pooling(encoded), offsets, words, vocabulary, coverage)
-        return data.only(pooling.hears(encoded)), pooling
+        return data.only(pooling.has_known_words(encoded)), pooling
 
     def check_data(self, encoded: Any) -> None:
         """Refuse data from which nothing can be learned."""
@@ -190,7 +190,11 @@ class VectorModel(VectorAnswers):
         elif not encoded.n_messages:
             raise CorpusError(
                 f"{type(self).__name__}: there are no vectors"
-                + (", for no word of the messages has one" if encoded.heard is not None else "")
+                + (
+                    ", for no word of the messages has one"
+                    if encoded.has_vector is not None
+                    else ""
+                )
             )
 
     def _reads(self, data: Utterances) -> dict[str, Sequence[Any]]:
