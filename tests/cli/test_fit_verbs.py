@@ -1,4 +1,4 @@
-"""``fit``, ``topics``, ``annotate`` and ``demo``."""
+"""``fit``, ``classes``, ``annotate`` and ``demo``."""
 
 import json
 import os
@@ -15,9 +15,9 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli.classes import show
 from palaver.cli.options import n_threads
 from palaver.cli.output import console
-from palaver.cli.topics import show
 from palaver.encode import encode
 from palaver.models import MODELS, model_class
 
@@ -28,7 +28,7 @@ def threads(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_fit_topics_annotate(name, threads, tmp_path):
+def test_fit_classes_annotate(name, threads, tmp_path):
     run = tmp_path / "run"
     kind = model_class(name)
     prior = "omega" if "omega" in kind.limits else "alpha"
@@ -43,12 +43,12 @@ def test_fit_topics_annotate(name, threads, tmp_path):
         encode(pv.read(threads))
     )
     np.testing.assert_array_equal(model.class_words_, straight.class_words_)
-    shown = call("topics", run, "--words", 5)
+    shown = call("classes", run, "--words", 5)
     assert "% of " in shown
     assert "states found" not in " ".join(shown.split()), "the number was given"
-    topics = json.loads(call("topics", run, "--json"))
-    assert {row["class"] for row in topics} == {0, 1, 2, 3}
-    assert [row["letter"] for row in topics] == ["A", "B", "C", "D"]
+    rows = json.loads(call("classes", run, "--json"))
+    assert {row["class"] for row in rows} == {0, 1, 2, 3}
+    assert [row["letter"] for row in rows] == ["A", "B", "C", "D"]
     out = tmp_path / "tagged.parquet"
     assert "messages with their classes" in call("annotate", run, threads, out)
     assert pv.read(out).table["class"].is_between(0, 3).all()
@@ -112,7 +112,7 @@ def test_mistakes_are_explained(threads, tmp_path):
     assert "holds no run" in fails("fit", "--resume", tmp_path)
     call("fit", "lda", threads, "--classes", 2, "--sweeps", 4, "--out", run)
     assert "already holds a run" in fails("fit", "lda", threads, "--out", run)
-    assert "not a folder written by Palaver" in fails("topics", tmp_path)
+    assert "not a folder written by Palaver" in fails("classes", tmp_path)
     assert "there is no parameter 'speed'" in fails(
         "fit", "lda", threads, "--out", tmp_path / "x", "--set", "speed=9"
     )
@@ -131,7 +131,7 @@ def test_ctrl_c_says_how_to_go_on_and_an_unfinished_run_says_so(tmp_path):
     message = child.communicate()[1]
     assert child.returncode == 130
     assert f"resume to go on: palaver fit --resume {run}" in message
-    message = fails("topics", run)
+    message = fails("classes", run)
     assert "the run is not finished" in message
     least = re.search(rf"settle .* with `palaver fit --resume {run} --sweeps (\d+)`", message)[1]
     call("fit", "--resume", run, "--sweeps", least)
@@ -185,8 +185,8 @@ def test_topics_are_a_number_of_their_own(threads, tmp_path):
     assert "give one of --classes and" in " ".join(both.split())
     none = fails("fit", "block-hmm", threads, "--topics", 3, *options, tmp_path / "x")
     assert "block-hmm has no topics; give --classes alone" in " ".join(none.split())
-    call("topics", tmp_path / "m4", "--words", 30)
-    assert json.loads(call("topics", tmp_path / "m4", "--words", 30, "--json"))[0]["words"][29:]
+    call("classes", tmp_path / "m4", "--words", 30)
+    assert json.loads(call("classes", tmp_path / "m4", "--words", 30, "--json"))[0]["words"][29:]
 
 
 def test_few_messages_more_classes_and_sweeps_that_are_done(threads, tmp_path):
@@ -240,7 +240,7 @@ def test_documents_from_a_bag_of_words_to_the_page(tmp_path):
     bag = Path(__file__).parents[1] / "fixtures" / "bagofwords" / "docword.farm.txt"
     run = tmp_path / "run"
     call("fit", "markov-m3", bag, "--topics", "2", "--sweeps", "3", "--out", run)
-    call("topics", run)
+    call("classes", run)
     call("annotate", run, bag, tmp_path / "tagged.jsonl")
     call("report", run, "--out", tmp_path / "page.html")
     call("fit", "--resume", run, "--sweeps", "5")

@@ -62,8 +62,8 @@ def test_page_says_how_the_run_was_fitted(threads, tmp_path):
 
 
 def check_that_other_verbs_know_the_name(run, name, folder):
-    assert name in call("topics", run)
-    named = {row["class"]: row.get("name") for row in json.loads(call("topics", run, "--json"))}
+    assert name in call("classes", run)
+    named = {row["class"]: row.get("name") for row in json.loads(call("classes", run, "--json"))}
     assert named == {0: None, 1: name, 2: None}
     assert name in call("shares", run, "--by", "topic", "--sweeps", 5)
     source = json.loads((run / "settings" / "manifest.json").read_text())["content"]["source"]
@@ -75,7 +75,7 @@ def check_that_other_verbs_know_the_name(run, name, folder):
     assert "asks &amp; waits" in page.read_text()
     kept = json.loads((run / "names.json").read_text())
     (run / "names.json").write_text(json.dumps({**kept, "run": "before it went on"}))
-    assert name not in call("topics", run)
+    assert name not in call("classes", run)
     (run / "names.json").unlink()
 
 

@@ -45,9 +45,9 @@ def test_train_and_tag(files, tmp_path):
     shown = call("train-tagger", train, "--states", 1, "--out", tmp_path / "two")
     assert "telling words" in shown
     assert f"palaver tag {tmp_path / 'two'} {train} --out tagged.jsonl\n" in shown
-    topics = call("topics", run, "--words", 5)
-    assert "% of messages" in topics
-    assert all(f"│ {tag} " in topics for tag in tagger.tags_)
+    listed = call("classes", run, "--words", 5)
+    assert "% of messages" in listed
+    assert all(f"│ {tag} " in listed for tag in tagger.tags_)
     judged = call("evaluate", run, test)
     assert max(map(len, judged.splitlines())) <= 80
     assert all(line[-1] in "│┃┓┩┘" for line in judged.splitlines() if line[:1] in list("│┃┏┡└"))

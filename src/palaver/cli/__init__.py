@@ -11,6 +11,7 @@ import typer
 from palaver.cli import (
     annotate,
     check,
+    classes,
     compare,
     convert,
     demo,
@@ -22,7 +23,6 @@ from palaver.cli import (
     shares,
     summarize,
     tag,
-    topics,
     train_tagger,
     transitions,
 )
@@ -43,7 +43,7 @@ for verb in (
     check,
     convert,
     fit,
-    topics,
+    classes,
     transitions,
     shares,
     evaluate,

@@ -269,8 +269,8 @@ def parse_setting(pair: str) -> tuple[str, Any]:
 
 def report(model: Model, folder: Path, json: bool, *, next_steps: bool = True) -> None:
     """Print what a fit found and what to do next."""
+    from palaver.cli.classes import as_rows, show
     from palaver.cli.output import print_json
-    from palaver.cli.topics import as_rows, show
 
     summary = model.summary()
     if json:
@@ -297,7 +297,7 @@ def _show_next(model: Model, folder: Path) -> None:
     file = runs.settings_of(folder).get("source", "FILE")
     steps = [
         command("report", folder),
-        command("topics", folder, "--words", 20),
+        command("classes", folder, "--words", 20),
         command("annotate", folder, "tagged.jsonl"),
     ]
     if getattr(model, "unit", None) == "word":

@@ -52,7 +52,7 @@ def run(
 ) -> None:
     """Write one self-contained page about RUN: what people do, how, when, with examples.
 
-    Names are kept in the run: later pages, `palaver topics`, `shares` and `annotate` use them.
+    Names are kept in the run: later pages, `palaver classes`, `shares` and `annotate` use them.
 
     Example: `palaver report run/ --out report.html --names names.json`
     """
@@ -93,7 +93,7 @@ def run(
     if not same:
         console.print("These texts are not those that the run was fitted on.", style="yellow")
     if kept:
-        console.print("The run keeps the names: topics, shares and annotate show them, too.")
+        console.print("The run keeps the names: classes, shares and annotate show them, too.")
     console.print(f"Open in a browser: {path}", soft_wrap=True)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from palaver.cli.classes import with_letters, with_names
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, TableOut
-from palaver.cli.topics import with_letters, with_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def run(
 ) -> None:
     """Show the share of each class in groups of messages, and where it stands out.
 
-    Every message counts as one, however long; `palaver topics` counts words. ▲ and ▼ mark
+    Every message counts as one, however long; `palaver classes` counts words. ▲ and ▼ mark
     shares whose 95 % interval lies above or below the share in all messages.
 
     Example: `palaver shares run/ threads.jsonl --by speaker`

@@ -148,7 +148,7 @@ def _show(table: pl.DataFrame, top: int, least: float) -> None:
 
 def _called(summary: ModelSummary, names: Mapping[int, str]) -> dict[str, str]:
     """Return letter and name of each class, or its first telling words, by number."""
-    from palaver.cli.topics import with_letters
+    from palaver.cli.classes import with_letters
 
     own = dict(enumerate(summary.names or summary.facts.get("class_names", []))) | dict(names)
     called = {"start": "(start)"}

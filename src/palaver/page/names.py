@@ -90,7 +90,7 @@ def _number(key: int | str, where: str, summary: ModelSummary) -> int:
     if str(key) not in numbers:
         last = len(summary.class_shares) - 1
         raise InputError(
-            f"{where}: there is no class {key!r}; classes are 0 to {last} as in `palaver topics`, "
+            f"{where}: there is no class {key!r}; classes are 0 to {last} as in `palaver classes`, "
             f"or A to {letters(last)} as on the page"
         )
     return numbers[str(key)]

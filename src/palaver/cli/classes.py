@@ -1,4 +1,4 @@
-"""``palaver topics``: the classes of a run and their words."""
+"""``palaver classes``: the classes of a run and their words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from palaver.models import Model, ModelSummary
 
-NAME = "topics"
+NAME = "classes"
 _LARGE = 0.01  # share of a state that is more than a few words
 
 
@@ -31,7 +31,7 @@ def run(
 
     Letters are those of the page (`palaver report`), numbers those of `palaver annotate`.
 
-    Example: `palaver topics run/ --words 15`
+    Example: `palaver classes run/ --words 15`
     """
     from palaver.cli.output import print_json
     from palaver.cli.runs import names_of
