@@ -7,6 +7,7 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli import options
 from palaver.cli.runs import corpus_of
 
 
@@ -57,7 +58,7 @@ def test_annotate_without_a_file_takes_that_of_the_run(talk, tmp_path):
     call("annotate", run, talk / "talk.csv", tmp_path / "asked.jsonl")
     call("annotate", run, tmp_path / "unasked.jsonl")
     assert (tmp_path / "asked.jsonl").read_bytes() == (tmp_path / "unasked.jsonl").read_bytes()
-    assert "is there already" in fails("annotate", run, tmp_path / "asked.jsonl")
+    assert "already exists" in fails("annotate", run, tmp_path / "asked.jsonl")
     assert "must end in" in fails("annotate", run, tmp_path / "x.unknown")
     assert "got 1 more" in " ".join(fails("annotate", run, "a", "b", "c").split())
 
@@ -75,3 +76,26 @@ def test_names_of_a_taggers_tags_are_annotated(tmp_path):
     assert table.filter(pl.col("class_name").is_null())["tag"].n_unique() == len(
         set(table["tag"]) - set(tags[:1])
     )
+
+
+def test_a_folder_that_is_taken_while_a_file_is_read_is_left_alone(tmp_path, monkeypatch):
+    """The folder is checked before the work, and again before anything is written."""
+    data = pv.sample(5).write(tmp_path / "talk.jsonl")
+    run, read = tmp_path / "run", options.read_corpus
+
+    def slowly(*arguments, **options):
+        run.mkdir()
+        (run / "other.txt").write_text("mine")
+        return read(*arguments, **options)
+
+    monkeypatch.setattr("palaver.cli.options.read_corpus", slowly)
+    assert "is not empty" in fails("fit", "lda", data, "--out", run)
+    assert [path.name for path in run.iterdir()] == ["other.txt"]
+
+
+def test_a_folder_that_is_taken_is_refused_before_the_file_is_read(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    for verb in (("fit", "lda"), ("train-tagger",)):
+        missing = tmp_path / "nothing.jsonl"
+        assert "is not empty" in fails(*verb, missing, "--out", tmp_path / "mine")

@@ -1,4 +1,4 @@
-"""``palaver check``: what is in a file, and what is wrong with it."""
+"""``palaver check``: what a file contains, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "check"
 
-#: Formats whose columns have names of their own.
+#: Formats in which columns have names.
 _TABLES = ("csv", "jsonl", "parquet")
 _N_SHOWN = 3
 
@@ -27,10 +27,10 @@ def run(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Count what is in FILE, show its first messages, the shape of its replies and problems.
+    """Show what FILE contains: counts, reply structure, first messages, and any problems.
 
-    In tables, *columns* says which of the file's columns were taken for ours. Exits with 1 if
-    anything could not be read, or if there is no message at all.
+    For tables, *columns* shows which of the file's columns Palaver uses for what. The exit code
+    is 1 if anything could not be read or if there are no messages.
 
     Example: `palaver check threads.jsonl --column text=body`
     """
@@ -46,10 +46,10 @@ def run(
     else:
         show(corpus, facts)
         if not corpus.n_messages:
-            console.print("\nThe file holds no messages.", style="bold red")
+            console.print("\nThe file contains no messages.", style="bold red")
         elif lost:
             console.print(
-                f"\n{counted(lost, 'thing')} in this file could not be read.", style="bold red"
+                f"\n{counted(lost, 'item')} in this file could not be read.", style="bold red"
             )
     if lost or not corpus.n_messages:
         raise typer.Exit(1)
@@ -78,12 +78,13 @@ def show(corpus: Corpus, facts: dict[str, Any]) -> None:
     _show_messages(corpus)
     if facts["notes"]:
         console.print()
-        print_table(_notes(facts["notes"]), "What reading found")
+        print_table(_notes(facts["notes"]), "Found while reading")
     if facts["roles"]:
         column, people = facts["roles"]["column"], facts["roles"]["people"]
         console.print(
             f"\n{facts['speakers']} speakers in {facts['conversations']:,} conversations are "
-            f"probably roles. Did you mean --column speaker={column} ({people:,} people)?",
+            f"probably roles, not people. Did you mean --column speaker={column} "
+            f"({people:,} people)?",
             style="yellow",
         )
     if corpus.notes.advice:
@@ -94,17 +95,17 @@ def show(corpus: Corpus, facts: dict[str, Any]) -> None:
 
 
 def no_replies(corpus: Corpus) -> str:
-    """Say that nobody answers anybody in a corpus, and what may be done about it."""
-    said = "Nobody is said to answer anybody here."
+    """Say that a corpus has no replies, and what to do about it."""
+    said = "This file does not record who replies to whom"
     if corpus.n_conversations == corpus.n_messages:
         return (
-            f"{said} Every message is a conversation of its own: if a column says which messages "
-            "belong together, name it with --column conversation=...; if one says what is "
-            "answered, with --column reply_to=..."
+            f"{said}, and every message is its own conversation. If a column says which messages "
+            "belong together, add --column conversation=NAME; if a column says which message each "
+            "one answers, add --column reply_to=NAME."
         )
     return (
-        f"{said} `palaver reconstruct` finds out who does. If messages follow each other as in "
-        "talk: with --chain, `palaver convert` and `palaver fit` let each answer the one before."
+        f"{said}. `palaver reconstruct` can infer it. If each message answers the previous one, "
+        "as in spoken dialogue, add --chain to `palaver convert` or `palaver fit`."
     )
 
 
@@ -116,7 +117,7 @@ def _show_messages(corpus: Corpus) -> None:
 
     first = corpus.table.select("speaker", "text").filter(pl.col("text") != "").head(_N_SHOWN)
     if first.height:
-        console.print("\nThe first messages:", style="dim")
+        console.print("\nFirst messages:", style="dim")
     for speaker, text in first.iter_rows():
         line = f"{speaker}: {text}" if speaker else text
         console.print(f"  {excerpt(line, console.width - 4)}", no_wrap=True)
@@ -131,7 +132,7 @@ def _notes(notes: list[dict[str, Any]]) -> pl.DataFrame:
             "count": note["count"],
             "severity": note["severity"],
             "what": note["what"],
-            "first places": ", ".join(note["places"][:3]) or "–",
+            "first seen": ", ".join(note["places"][:3]) or "–",
         }
         for note in notes
     ]

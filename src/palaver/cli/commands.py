@@ -1,4 +1,4 @@
-"""Commands as they can be typed again, for pages that say how they were made."""
+"""Commands to type again, for pages that say how they were made."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 from palaver.cli.options import command
 from palaver.cli.runs import SAMPLE, settings_of
 
-#: Parameters that have an option of their own.
+#: Parameters that have their own option.
 _OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "topics": "topics", "sampler": "sampler",
             "max_seconds": "max-seconds"}  # fmt: skip
 
 
 def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False) -> str | None:
-    """Return the command that made a run, from what the run has stored; None if it has nothing.
+    """Return the command that made a run, from the run's settings; None if it has none.
 
     Parameters
     ----------
     folder : path
-        Of the run.
+        The run.
     params : dict
-        Of the fitted model; only those that are not as by default are told.
+        Parameters of the fitted model; defaults are left out.
     anonymize : bool
-        Leave out what the file was called. Folders are left out always.
+        Leave out the name of the file. Its folder is always left out.
     """
     settings = settings_of(folder)
     if not settings:
@@ -42,7 +42,7 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
 
 
 def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[str]:
-    """Return options for the parameters that are not as by default, and the seed."""
+    """Return options for the parameters that differ from their defaults, and the seed."""
     from palaver.models.registry import model_class, tagger_class
 
     kind = tagger_class(model) if is_tagger else model_class(model)
@@ -62,12 +62,13 @@ def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[
 
 
 def _reading(settings: dict[str, Any]) -> list[str]:
-    """Return options for how the file was read and its words chosen."""
+    """Return options that say how the file was read and its words chosen."""
     reading = settings["reading"]
     told = ["--format", reading["format"]] if reading.get("format") else []
     for pair in reading.get("column") or []:
         told += ["--column", pair]
     told += ["--chain"] if reading.get("chain") else []
+    told += ["--labels", reading["labels"]] if reading.get("labels") else []
     for name, value in settings.get("words", {}).items():
         told += [f"--{name.replace('_', '-')}", str(value)]
     return told

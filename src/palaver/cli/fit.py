@@ -1,15 +1,16 @@
-"""``palaver fit``: learn a model from a file; resume a run."""
+"""``palaver fit``: fit a model to a file, or continue a run."""
 
 from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from palaver.cli.options import (
+    RUNNING,
     Address,
     Chain,
     Column,
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from palaver.encode import Encoded
     from palaver.errors import StoreError
     from palaver.models import Model
+    from palaver.parallel import Executor
 
 NAME = "fit"
-#: Messages below which `palaver fit` warns.
+#: `palaver fit` warns of fewer messages than this.
 FEW_MESSAGES = 300
 
 
@@ -46,48 +48,59 @@ def run(
     file: Annotated[
         Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the run, new or empty; needed without --resume.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder to create (new or empty).")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Folder of a run to go on with, instead of a new one.")
+        Path | None, typer.Option(help="Run folder to continue, instead of a new run.")
     ] = None,
     classes: Annotated[
         int | None,
         typer.Option(
-            help="Number of classes; each model has its own default, m4: 15. gaussian-hmm, "
-            "gaussian-mixture: of states, of which the default joins 42 to 12 acts "
-            "(--set n_acts=12)."
+            help="Number of classes; defaults differ (m4: 15). gaussian-hmm, gaussian-mixture: "
+            "hidden states (default: 42, merged into 12 acts; --set n_acts=12)."
         ),
     ] = None,
     topics: Annotated[
         int | None,
         typer.Option(
-            help="m4: topics of conversations beside the classes, which are left to be acts; "
-            "lda, online-lda, markov-m3: the same as --classes."
+            help="m4: topics, which absorb subject words so that classes capture acts. lda, "
+            "online-lda, markov-m3: same as --classes."
         ),
     ] = None,
-    sweeps: Annotated[
-        int | None, typer.Option(help="Sweeps in all; each model has its own default, m4: 1000.")
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with known classes; they guide the model."),
     ] = None,
-    chains: Annotated[int | None, typer.Option(help="Chains side by side.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(help="Total sweeps; defaults differ (m4: 1000)."),
+    ] = None,
+    chains: Annotated[
+        int | None, typer.Option(help="Number of searches from different starts.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     jobs: Jobs = None,
     sampler: Annotated[
-        str | None, typer.Option(help="auto, collapsed, parallel, blocked ...")
+        str | None, typer.Option(help="auto, collapsed, parallel, blocked, ...")
     ] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", rich_help_panel=RUNNING)
+    ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other parameter, e.g. alpha=0.1; may be repeated."),
+        typer.Option(
+            "--set", help="Any other parameter of the model, e.g. burn_in=100. Repeatable."
+        ),
     ] = None,
     min_count: Annotated[
-        int | None, typer.Option(help="Drop words seen less often; chosen by size otherwise.")
+        int | None,
+        typer.Option(help="Drop words seen less often (default: depends on corpus size)."),
     ] = None,
     max_share: Annotated[
-        float, typer.Option(help="Drop words in more than this share of messages.")
+        float, typer.Option(help="Drop words found in more than this fraction of messages.")
     ] = 1.0,
-    checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 60.0,
+    checkpoint_seconds: Annotated[
+        float, typer.Option(help="Seconds between checkpoints.", rich_help_panel=RUNNING)
+    ] = 60.0,
     chain: Chain = False,
     executor: ExecutorName = "threads",
     workers: Workers = None,
@@ -96,10 +109,10 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Fit MODEL to FILE and keep everything in a folder.
+    """Fit MODEL to FILE and save everything in a folder.
 
-    Ctrl-C stops after the current sweep and keeps it; so does a kill, up to the last
-    checkpoint. `--resume` goes on, also with more sweeps than a finished run had.
+    Ctrl-C stops after the current sweep and saves it; if the process is killed, the last
+    checkpoint remains. `--resume` continues from there, or adds sweeps to a finished run.
 
     Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --out run/`
 
@@ -107,9 +120,10 @@ def run(
 
     Example: `palaver fit --resume run/ --sweeps 2000`
 
+    Example: `palaver fit infinite-hmm train.conll --labels pos --out run/`
+
     Example: `palaver fit lda big.jsonl --executor ray --workers 8 --address auto --out run/`
     """
-    from palaver.cli import runs
     from palaver.errors import StoreError
     from palaver.fit import Interrupted
 
@@ -119,58 +133,95 @@ def run(
     changes = {name: value for name, value in changes.items() if value is not None}
     changes |= dict(parse_setting(pair) for pair in set_ or [])
     if resume is not None:
-        if model or file or out:
-            raise typer.BadParameter("--resume takes the model and its data from the folder")
-        folder = resume
-        kind = runs.kind_of(folder)
-        fitted, encoded = runs.reopen(folder, {**changes, **sizes(kind, classes, topics)})
-        _tell_done(folder, fitted)
+        if model or file or out or labels:
+            raise typer.BadParameter(
+                "--resume takes everything from the run; omit MODEL, FILE, --out and --labels"
+            )
+        folder, start = resume, _resumed(resume, changes, classes, topics)
     else:
         if not model or not file or not out:
             raise typer.BadParameter("give MODEL, FILE and --out, or --resume FOLDER")
-        folder = out
-        fitted = new_model(model, changes, classes, topics)
-        reading = {"format": format, "column": column, "chain": chain}
-        encoded = _new_run(folder, fitted, file, reading, min_count, max_share)
+        reading = {"format": format, "column": column, "chain": chain, "labels": labels}
+        fresh = new_model(model, changes, classes, topics)
+        folder, start = out, _new_run(out, fresh, file, reading, min_count, max_share)
     try:
         with executor_of(executor, workers, address, folder) as where:
-            fitted.fit(
-                encoded, folder=folder, checkpoint_seconds=checkpoint_seconds, executor=where
-            )
+            start.fit(folder, checkpoint_seconds, where, is_new=resume is None)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
         raise typer.Exit(130) from error
     except StoreError as error:
-        folder = rescue(fitted, folder, error)
-    report(fitted, folder, json)
+        folder = rescue(start.model, folder, error)
+    report(start.model, folder, json)
+
+
+class _Start(NamedTuple):
+    """What a fit starts from: a model, its data and known classes, if there are any."""
+
+    model: Model
+    data: Encoded
+    labels: list[Any] | None
+
+    def fit(
+        self, folder: Path, checkpoint_seconds: float, executor: Executor | None, *, is_new: bool
+    ) -> None:
+        """Fit the model; a new run that it refuses leaves nothing behind."""
+        from palaver.cli import runs
+        from palaver.errors import InputError
+
+        known = {} if self.labels is None else {"labels": self.labels}
+        try:
+            self.model.fit(
+                self.data,
+                **known,
+                folder=folder,
+                checkpoint_seconds=checkpoint_seconds,
+                executor=executor,
+            )
+        except InputError:
+            if is_new:
+                runs.withdraw(folder)
+            raise
 
 
 def new_model(name: str, changes: dict[str, Any], classes: int | None, topics: int | None) -> Model:
-    """Return a model that is not yet fitted, its parameters checked."""
+    """Return a model that is not yet fitted, with its parameters checked."""
     from palaver.models import model_class
 
     kind = model_class(name)
     model = kind().set_params(**changes, **sizes(kind, classes, topics))
-    model.check_params()
+    model.check_params()  # before a large file is read
     return model
 
 
 def sizes(kind: type[Model], classes: int | None, topics: int | None) -> dict[str, int]:
     """Return the parameters that --classes and --topics stand for.
 
-    Models of topics call their classes so; M4 has topics beside its classes.
+    In topic models the classes are the topics; M4 has both.
     """
     if topics is None:
         return kind.sized(classes)
     if "topics" in kind.limits:
         return {**kind.sized(classes), "topics": topics}
     if not kind.finds_topics:
-        raise typer.BadParameter(f"{kind.name} has no topics; give --classes alone")
+        raise typer.BadParameter(f"{kind.name} has no topics; use --classes")
     if classes is not None:
         raise typer.BadParameter(
-            f"the classes of {kind.name} are its topics; give one of --classes and --topics"
+            f"the classes of {kind.name} are its topics; give --classes or --topics, not both"
         )
     return kind.sized(topics)
+
+
+def _resumed(
+    folder: Path, changes: dict[str, Any], classes: int | None, topics: int | None
+) -> _Start:
+    """Return what a run that is continued starts from."""
+    from palaver.cli import runs
+
+    start = _Start(*runs.reopen(folder))
+    start.model.set_params(**changes, **sizes(type(start.model), classes, topics))
+    _tell_done(folder, start.model)
+    return start
 
 
 def _new_run(
@@ -180,16 +231,23 @@ def _new_run(
     reading: dict[str, Any],
     min_count: int | None,
     max_share: float,
-) -> Encoded:
-    """Read a file, say what is odd about it, and begin a run with what a model needs of it."""
+) -> _Start:
+    """Check and read what a run needs, then create its folder.
+
+    Whatever can be refused is refused before the file is read, or else before anything is written.
+    """
     from palaver.cli import runs
+    from palaver.cli.labels import check_takes_labels, label_column
     from palaver.cli.options import read_corpus
     from palaver.cli.output import tell_repairs, working
     from palaver.encode import encode
 
     runs.check_new(folder)
+    if reading["labels"] is not None:
+        check_takes_labels(type(model))
     corpus = read_corpus(file, reading["format"], reading["column"], chain=reading["chain"])
     tell_repairs(corpus, file)
+    labels = None if reading["labels"] is None else label_column(corpus, reading["labels"])
     with working("counting words"):
         encoded = encode(
             corpus,
@@ -202,22 +260,26 @@ def _new_run(
     warn_of_few_messages(model, corpus)
     words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
     words = {name: value for name, value in words.items() if value is not None}
-    return runs.begin(folder, model, encoded, str(file.absolute()), reading, words)
+    source = str(file.absolute())
+    data = runs.begin(folder, model, encoded, source, reading, words, labels)
+    return _Start(model, data, None if labels is None else labels.to_list())
 
 
 def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:
-    """Say that a model of replies has none to learn from, and what to do about it."""
+    """Warn that a model of replies has none to learn from, and say what to do about it."""
     if not hasattr(model, "reconstruct") or corpus.n_messages < 2 or (corpus.parents >= 0).any():
         return
     from palaver.cli.check import no_replies
     from palaver.cli.output import errors
 
     advice = "" if corpus.notes.advice else f" {no_replies(corpus)}"
-    errors.print(f"{model.name} cannot learn here what follows what.{advice}", style="yellow")
+    errors.print(
+        f"{model.name} cannot learn what follows what from this file.{advice}", style="yellow"
+    )
 
 
 def warn_of_few_messages(model: Model, corpus: Corpus) -> None:
-    """Say that there is little to learn from, or that there are more classes than messages."""
+    """Warn of few messages, or of more classes than messages."""
     from palaver.cli.output import counted, errors
 
     n_classes = model.get_params().get(model.size_parameter)
@@ -226,33 +288,35 @@ def warn_of_few_messages(model: Model, corpus: Corpus) -> None:
         return
     messages = counted(corpus.n_messages, "message")
     if many:
-        said = f"{n_classes:,} classes are more than there are messages ({messages})"
+        said = f"There are more classes ({n_classes:,}) than messages ({corpus.n_messages:,})"
     else:
-        said = f"There is little to learn from in {messages}: other seeds may find other classes"
-    fewer = "" if n_classes is None else ", or fewer --classes"
-    errors.print(f"{said}. Give more texts{fewer}.", style="yellow")
+        said = f"There is little to learn from {messages}: other seeds may find other classes"
+    fewer = "" if n_classes is None else " or fewer --classes"
+    errors.print(f"{said}. Use more texts{fewer}.", style="yellow")
 
 
 def _tell_done(folder: Path, model: Model) -> None:
-    """Say so where a run has no sweeps to do that were asked for."""
+    """Say so if a run has already done more sweeps than were asked for."""
     from palaver.cli.output import errors
     from palaver.models.registry import sweeps_done
 
     done, asked = sweeps_done(folder), model.get_params()["n_sweeps"]
     if done > asked:
         errors.print(
-            f"The run has done {done:,} sweeps already, more than {asked:,}; they are kept.",
+            f"The run has already done {done:,} sweeps, more than {asked:,}; all are kept.",
             style="yellow",
         )
 
 
 def rescue(model: Model, folder: Path, error: StoreError) -> Path:
-    """Save a fitted model elsewhere when its folder cannot be written; return where."""
+    """Save a fitted model elsewhere if its folder cannot be written; return where."""
     if not hasattr(model, "chains_"):
         raise error
     place = Path(mkdtemp(prefix="palaver-rescued-"))
     model.save(place)
-    typer.echo(f"palaver: {folder}: cannot be written; the model is in {place} instead", err=True)
+    typer.echo(
+        f"palaver: {folder}: cannot be written; the model was saved in {place} instead", err=True
+    )
     return place
 
 
@@ -290,7 +354,7 @@ def report(model: Model, folder: Path, json: bool, *, next_steps: bool = True) -
 
 
 def _show_next(model: Model, folder: Path) -> None:
-    """Print what can be done with a run, as it can be typed."""
+    """Print commands to try next."""
     from palaver.cli import runs
     from palaver.cli.output import console
 
@@ -302,6 +366,6 @@ def _show_next(model: Model, folder: Path) -> None:
     ]
     if getattr(model, "unit", None) == "word":
         steps.append(command("tag", folder, file, "--out", "states.conll"))
-    console.print(f"\nThe run is in {folder}. Next:", soft_wrap=True)
+    console.print(f"\nThe run is saved in {folder}. Next:", soft_wrap=True)
     for step in steps:
         console.print(f"  {step}", soft_wrap=True)

@@ -1,28 +1,33 @@
-"""Run folders: settings and encoded data beside the checkpoint and the model.
+"""Run folders: settings, encoded data, checkpoint and model.
 
 ::
 
     run/manifest.json, arrays-*   the fitted model (palaver.load)
-    run/checkpoint/               the state of the chains, to go on from
+    run/checkpoint/               the state of the chains, to continue from
     run/data/                     the encoded corpus, so that a run needs nothing else
     run/settings/                 model, parameters and where the data came from
-    run/names.json                names of the classes, once `palaver report --names` got some
+    run/labels.parquet            known classes, if `palaver fit --labels` was used
+    run/names.json                names of the classes, if `palaver report --names` was used
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palaver import store
 from palaver.errors import InputError, StoreError
 
-#: Stands for the file of `palaver demo`.
+#: Source of a run of `palaver demo`.
 SAMPLE = "built-in sample"
 _NAMES = "names.json"
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from palaver.corpus.table import Corpus
     from palaver.encode import Encoded
     from palaver.models import Model, ModelSummary
@@ -35,55 +40,65 @@ def begin(
     source: str,
     reading: dict[str, Any] | None = None,
     words: dict[str, Any] | None = None,
+    labels: pl.Series | None = None,
 ) -> Encoded:
-    """Write what a run needs to be resumed by itself, how its file was read and words chosen.
+    """Write all that is needed to resume a run: data, labels, parameters, how its file was read.
 
-    Returns the data as they were written, mapped from disk: what is in memory can be let go.
+    Returns the data mapped from disk, so that the copy in memory can be freed.
     """
+    from palaver.cli.labels import write_labels
     from palaver.encode import Encoded
 
-    check_new(folder)
+    check_new(folder)  # again: reading takes minutes, and another run may have started here
     encoded.write(folder / "data")
+    if labels is not None:
+        write_labels(folder, labels)
     write_settings(folder, model, source, reading or {}, words=words or {})
     return Encoded.open(folder / "data")
 
 
+def withdraw(folder: Path) -> None:
+    """Remove what :func:`begin` wrote for a run that the model then refused to fit."""
+    if store.is_stored(folder / "checkpoint") or store.is_stored(folder):
+        return
+    for name in ("data", "settings", "checkpoint"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in ("labels.parquet", "lock"):
+        (folder / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def check_new(folder: Path) -> None:
-    """Refuse a place for a new run where something is already."""
+    """Refuse a folder for a new run that already contains something."""
     if store.is_stored(folder / "settings"):
         raise StoreError(
-            f"{folder}: already holds a run; go on with `palaver fit --resume {folder}`, "
+            f"{folder}: already holds a run; continue it with `palaver fit --resume {folder}`, "
             "or choose another --out"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StoreError(f"{folder}: is not empty; choose a new folder as --out")
+        raise StoreError(f"{folder}: is not empty; choose a new folder for --out")
 
 
 def write_settings(
     folder: Path, model: Model, source: str, reading: dict[str, Any], **more: Any
 ) -> None:
-    """Write what was fitted and with which parameters, to which file, and how it was read."""
+    """Write which model is fitted with which parameters to which file, and how it was read."""
     settings = {"model": model.name, "params": model.get_params(), "source": source}
     store.save(folder / "settings", "run settings", {**settings, "reading": reading, **more}, {})
 
 
-def kind_of(folder: Path) -> type[Model]:
-    """Return which model a run is of."""
+def reopen(folder: Path) -> tuple[Model, Encoded, list[Any] | None]:
+    """Return the model of a run as it was before the fit, its data and its known classes."""
+    from palaver.cli.labels import read_labels
+    from palaver.encode import Encoded
     from palaver.models import model_class
 
     settings = settings_of(folder)
     if not settings:
-        raise StoreError(f"{folder}: holds no run of `palaver fit`")
-    return model_class(settings["model"])
-
-
-def reopen(folder: Path, changes: dict[str, Any]) -> tuple[Model, Encoded]:
-    """Return the model, not yet fitted, and the data of a run."""
-    from palaver.encode import Encoded
-
-    kind = kind_of(folder)
-    params = {**settings_of(folder)["params"], **changes}
-    return kind(**params), Encoded.open(folder / "data")
+        raise StoreError(f"{folder}: holds no run written by `palaver fit`")
+    model = model_class(settings["model"])(**settings["params"])
+    return model, Encoded.open(folder / "data"), read_labels(folder)
 
 
 def corpus_of(
@@ -93,11 +108,11 @@ def corpus_of(
     column: list[str] | None = None,
     chain: bool = False,
 ) -> Corpus:
-    """Read ``file``, or the file that a run was fitted on, in the way that was read then.
+    """Read ``file``, or the file that a run was fitted on, with the run's own reading options.
 
-    What is given goes before what the run remembers. Other files are read with its columns as
-    far as they have them, with its format if their names end alike, and with its --chain: else
-    a model of talk would take every message of theirs for a start.
+    Options that are given override those of the run. Other files are read with the run's columns
+    as far as they have them, with its format if the file extension is the same, and with its
+    --chain: otherwise a model of talk would take each of their messages for a start.
     """
     from palaver.cli.options import read_corpus
     from palaver.corpus.sample import sample
@@ -122,34 +137,34 @@ def corpus_of(
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Return what was fitted to what, and how it was read; {} for a model that is no run."""
+    """Return the settings of a run; {} for a folder that holds a model but no run."""
     if not store.is_stored(folder / "settings"):
         return {}
     return dict(store.load(folder / "settings", "run settings").content)
 
 
 def source_of(folder: Path) -> Path:
-    """Return the file that a run was fitted on; the run of the sample has none."""
+    """Return the file that a run was fitted on; a run on the sample has none."""
     settings = settings_of(folder)
     if not settings:
-        raise StoreError(f"{folder}: does not know its data; give a FILE")
+        raise StoreError(f"{folder}: does not say which file it was fitted on; give a FILE")
     file = Path(settings["source"])
     if not file.exists():
-        raise StoreError(f"{folder}: was fitted on {file}, which is gone; give a FILE")
+        raise StoreError(f"{folder}: was fitted on {file}, which no longer exists; give a FILE")
     return file
 
 
 def _without(remembered: list[str], given: list[str]) -> list[str]:
-    """Return the columns OURS=THEIRS that say nothing about what was given."""
+    """Return the remembered columns OURS=THEIRS that the given ones do not override."""
     taken = {part.strip() for pair in given for part in pair.split("=", 1)}
     return [pair for pair in remembered
             if not taken & {part.strip() for part in pair.split("=", 1)}]  # fmt: skip
 
 
 def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
-    """Return the names that the classes of a run were given, by number; {} if none were.
+    """Return the names given to the classes of a run, by number; {} if there are none.
 
-    A run that went on since then may have other classes: its names are left out, with a word.
+    A run that was resumed since may have other classes: its names are ignored, with a message.
     """
     kept = folder / _NAMES
     if not kept.exists():
@@ -160,12 +175,12 @@ def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
     try:
         return read_names(kept, summary)
     except InputError as error:
-        errors.print(f"Names are left out: {error}", style="yellow", soft_wrap=True)
+        errors.print(f"Class names ignored: {error}", style="yellow", soft_wrap=True)
         return {}
 
 
 def keep_names(folder: Path, given: Path, summary: ModelSummary) -> bool:
-    """Keep names in the folder of a run for the other verbs; False where that is not allowed."""
+    """Save names in a run's folder for the other verbs; False if it cannot be written."""
     from palaver.page.names import read_names, run_id
 
     names = read_names(given, summary)

@@ -1,4 +1,4 @@
-"""``palaver train-tagger``: learn labels that people gave to messages."""
+"""``palaver train-tagger``: learn to tag messages from labelled ones."""
 
 from __future__ import annotations
 
@@ -31,20 +31,22 @@ NAME = "train-tagger"
 
 def run(
     file: File,
-    out: Annotated[Path, typer.Option(help="Folder of the run; new or empty.", show_default=False)],
-    label: Annotated[str, typer.Option(help="Column with the tags.")] = "act",
-    tagger: Annotated[str, typer.Option(help="Kind of tagger.")] = "hidden-backoff",
+    out: Annotated[
+        Path, typer.Option(help="Run folder to create (new or empty).", show_default=False)
+    ],
+    label: Annotated[str, typer.Option(help="Column with the labels to learn.")] = "act",
+    tagger: Annotated[str, typer.Option(help="Type of tagger.")] = "hidden-backoff",
     states: Annotated[
-        str | None, typer.Option(help="Hidden states of every tag: a number, or auto.")
+        str | None, typer.Option(help="Hidden states per tag: a number, or auto.")
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(help="Labelled conversations to judge the tagger on.")
+        Path | None, typer.Option(help="Labelled conversations to evaluate the tagger on.")
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other parameter, e.g. order=3; may be repeated."),
+        typer.Option("--set", help="Any other parameter, e.g. order=3. Repeatable."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     jobs: Jobs = None,
     executor: ExecutorName = "threads",
     workers: Workers = None,
@@ -53,14 +55,16 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Train a tagger on the labelled messages of FILE and keep it in a folder.
+    """Train a tagger on the labelled messages of FILE and save it in a folder.
 
-    After Ctrl-C or a kill, the same command goes on where it stopped.
+    If training is interrupted (Ctrl-C, kill), run the same command again to continue.
 
     Example: `palaver train-tagger meetings.jsonl --label act --out run/`
 
     Example: `palaver train-tagger train.jsonl --label act --states 2 --test test.jsonl --out run/`
     """
+    from palaver import store
+    from palaver.cli import runs
     from palaver.cli.options import read_corpus
     from palaver.errors import ParameterError
     from palaver.fit import Interrupted
@@ -73,19 +77,21 @@ def run(
     changes |= dict(parse_setting(pair) for pair in set_ or [])
     model = tagger_class(tagger)().set_params(**changes)
     model.check_params()
+    _check_folder(out)
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
         if label not in judged.table.columns:
-            raise ParameterError(f"{test}: has no column {label!r} of labels to judge by")
+            raise ParameterError(f"{test}: has no column {label!r} of labels to evaluate on")
         _warn_of_known(corpus, judged)
     reading = {"format": format, "column": column, "chain": False}
-    _begin(out, model, str(file.absolute()), reading, label)
+    if not store.is_stored(out / "settings"):  # else interrupted; the checkpoint checks the rest
+        runs.write_settings(out, model, str(file.absolute()), reading, label=label)
     try:
         with executor_of(executor, workers, address, out) as where:
             model.fit(corpus, labels=label, folder=out, executor=where)
     except Interrupted as error:
-        typer.echo(f"palaver: {error}: give the same command again", err=True)
+        typer.echo(f"palaver: {error}: run the same command again", err=True)
         raise typer.Exit(130) from error
     if judged is not None:
         model.judge(judged)
@@ -94,7 +100,7 @@ def run(
 
 
 def _warn_of_known(train: Corpus, test: Corpus) -> None:
-    """Say how many of the test conversations are training conversations, word for word."""
+    """Warn of test conversations that are, word for word, also training conversations."""
     import polars as pl
 
     from palaver.cli.output import errors
@@ -106,24 +112,22 @@ def _warn_of_known(train: Corpus, test: Corpus) -> None:
     known = texts[1].join(texts[0], on=["conversation", "text"], how="semi").height
     if known:
         errors.print(
-            f"{known:,} of {test.n_conversations:,} test conversations are in the training file, "
-            "too: what the tagger gets right there it may know by heart.",
+            f"{known:,} of {test.n_conversations:,} test conversations are also in the training "
+            "file, where the tagger has seen the labels: the scores will be too good.",
             style="yellow",
         )
 
 
-def _begin(folder: Path, model: Tagger, source: str, reading: dict[str, Any], label: str) -> None:
-    """Write where the data came from; refuse a folder that holds something else."""
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that contains anything but an interrupted run, before a file is read."""
     from palaver import store
     from palaver.cli import runs
     from palaver.errors import StoreError
 
     if store.is_stored(folder):
         raise StoreError(f"{folder}: already holds a model; choose another --out")
-    if store.is_stored(folder / "settings"):
-        return  # an interrupted run; other parameters or data are refused by its checkpoint
-    runs.check_new(folder)
-    runs.write_settings(folder, model, source, reading, label=label)
+    if not store.is_stored(folder / "settings"):
+        runs.check_new(folder)
 
 
 def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
@@ -158,7 +162,7 @@ def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
             {
                 "tag": [model.tags_[number] for number in order],
                 "% of messages": [f"{100 * row['share']:.1f}" for row in words],
-                "telling words": [row["words"] for row in words],
+                "characteristic words": [row["words"] for row in words],
             }
         ),
         right=["% of messages"],
@@ -166,6 +170,6 @@ def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
     if model.confusion_ is not None:
         console.print("\n" + in_words(model.confusion_))
         show_scores(model.confusion_)
-    console.print(f"\nThe tagger is in {folder}. Next:", soft_wrap=True)
+    console.print(f"\nThe tagger is saved in {folder}. Next:", soft_wrap=True)
     console.print(f"  {command('tag', folder, file, '--out', 'tagged.jsonl')}", soft_wrap=True)
     console.print(f"  {command('report', folder)}", soft_wrap=True)
