@@ -62,7 +62,7 @@ def test_shares_of_narrow_terminals_and_mistakes(threads, run, tmp_path, monkeyp
     call("fit", "lda", moved, "--classes", 2, "--sweeps", 4, "--out", tmp_path / "other",
          "--column", "text=body")  # fmt: skip
     moved.unlink()
-    assert "which is gone; give a FILE" in fails("shares", tmp_path / "other")
+    assert "moved.csv, which no longer exists; give a FILE" in fails("shares", tmp_path / "other")
 
 
 def test_evaluate(threads, run, monkeypatch):
@@ -76,7 +76,7 @@ def test_evaluate(threads, run, monkeypatch):
     assert "homogeneity " in output
     assert "↓ lower is better" in output
     assert "many to one" in output or "purity" in output
-    assert "than random ones" in " ".join(output.split()[-20:])
+    assert "than random classes do" in " ".join(output.split()[-20:])
     report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
     assert report["messages"] == pv.sample(40).n_messages
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
@@ -97,7 +97,7 @@ def test_evaluate_says_what_is_left_out(threads, run, tmp_path):
     assert report["messages"] == table.height - 5
     assert sum(row["messages"] for row in report["classes"]) == table.height - 5
     said = " ".join(call("evaluate", run, path).split())
-    assert f"of {table.height - 5} messages; left out: 3 messages without a word that" in said
+    assert f"on {table.height - 5} messages; left out: 3 messages without a word" in said
     assert "and 2 messages without a label" in said
 
 
@@ -106,7 +106,7 @@ def test_compare(threads, tmp_path, monkeypatch):
     settings = ("--column", "text=body", "--sweeps", 8, "--chains", 1, "--classes", "2,3")
     output = call("compare", threads, "--models", "m4,lda", *settings, "--out", tmp_path / "x.csv")
     assert "10 held-out conversations" in output
-    assert "VI in bits against the column act" in output
+    assert "column act" in output
     written = pl.read_csv(tmp_path / "x.csv")
     assert written["model"].to_list()[:4] == ["m4", "m4", "lda", "lda"]
     report = json.loads(call("compare", threads, "--models", "lda", *settings, "--json"))
@@ -116,7 +116,7 @@ def test_compare(threads, tmp_path, monkeypatch):
     assert "replies %" in output
     assert "replies %" not in chained, "these are not the file's"
     assert "previous" not in chained
-    assert "takes numbers with commas" in fails("compare", threads, "--classes", "many")
+    assert "--classes takes numbers" in fails("compare", threads, "--classes", "many")
     assert "there is no model 'm5'" in fails("compare", threads, "--models", "m5", *settings)
     assert "x.csv or x.parquet" in fails("compare", threads, "--out", tmp_path / "x.xls")
 
@@ -160,9 +160,9 @@ def test_unknown_parameters_are_answered_with_those_there_are(threads, tmp_path)
 @pytest.mark.parametrize(
     ("lows", "said"),
     [
-        ((0.3, 0.2), "beyond noise (V-measure)"),
-        ((0.3, 0.0), "by words only"),
-        ((0.0, 0.0), "no more"),
+        ((0.3, 0.2), "better than random classes do."),
+        ((0.3, 0.0), "only at the level of words"),
+        ((0.0, 0.0), "no better"),
     ],
 )
 def test_evaluate_ends_with_a_sentence_about_chance(lows, said):
@@ -182,4 +182,4 @@ def test_a_stopped_comparison_says_how_to_go_on(threads, tmp_path, monkeypatch):
     monkeypatch.setattr("palaver.trials.compare", stop)
     settings = ("--column", "text=body", "--keep", tmp_path / "tried")
     output = call("compare", threads, *settings, code=130)
-    assert "the same command goes on" in " ".join(output.split())
+    assert "run the same command again" in " ".join(output.split())

@@ -47,7 +47,7 @@ def test_a_full_disk_does_not_end_a_run(threads, small_disk):
     assert "Traceback" not in full.stderr
     assert "no checkpoint of sweep 21" in full.stderr
     assert "the disk is full; make room" in full.stderr
-    rescued = Path(re.search(r"the model is in (\S+) instead", full.stderr)[1])
+    rescued = Path(re.search(r"the model was saved in (\S+) instead", full.stderr)[1])
     assert pv.load(rescued).n_sweeps_ == 40
     assert pv.load(run).n_sweeps_ == 20, "what was there before is untouched"
     (small_disk / "filling").unlink()

@@ -7,11 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+import typer
 from rich.console import Console
 from rich.progress import Progress
 from support.planted import plant
+from support.verbs import fails
+from typer.testing import CliRunner
 
-from palaver.cli import output
+from palaver.cli import app, output
 from palaver.errors import ParameterError, StoreError
 from palaver.fit.fold import is_heard, listening, map_heard_shards
 from palaver.fit.progress import columns, fold_progress
@@ -130,3 +133,18 @@ def test_an_excerpt_is_one_line_and_says_that_more_follows():
     assert output.excerpt("Hello,\n\n  how are\tyou?") == "Hello, how are you?"
     assert output.excerpt("word " * 40, 20) == "word word word word…"
     assert output.excerpt("a" + " " * 500 + "b", 20) == "a…"
+
+
+@pytest.mark.parametrize("name", [command.name for command in app.registered_commands])
+def test_help_fits_a_narrow_terminal(name):
+    """No name of an option is cut, and no word of a text."""
+    shown = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "60"}).output
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "…" not in shown
+    verb = typer.main.get_command(app).commands[name]
+    for parameter in verb.params:
+        assert all(option in shown for option in parameter.opts if option.startswith("--"))
+
+
+def test_threads_are_at_least_one():
+    assert "--jobs must be at least 1" in fails("fit", "lda", "x.jsonl", "--out", "x", "--jobs", 0)

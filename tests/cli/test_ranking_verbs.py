@@ -37,14 +37,14 @@ def test_summarize_the_longest_conversations(threads):
     corpus = pv.read(threads)
     lengths = corpus.table["conversation"].value_counts(sort=True)["count"].to_list()
     shown = call("summarize", threads, "--longest", 2, "--sentences", 2)
-    assert f": {lengths[0]} messages of " in shown
+    assert f": {lengths[0]} messages by " in shown
     assert len(shown.split("\n\n")) == 3
     found = json.loads(call("summarize", threads, "--longest", 2, "--sentences", 2, "--json"))
     row = found[0]["summary"][0]
     assert f"{row['speaker']}: {row['text']}" in shown
     assert [len({row["conversation"] for row in part["summary"]}) for part in found] == [1, 1]
     message = fails("summarize", threads, "--longest", 2, "--conversation", "t001")
-    assert "give one of --conversation and --longest" in message
+    assert "--conversation or --longest" in message
 
 
 def test_summarize_a_plain_text(tmp_path):

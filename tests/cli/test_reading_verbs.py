@@ -99,7 +99,9 @@ def test_lost_replies_are_told_with_the_column_that_has_the_ids(tmp_path):
     shown = " ".join(call("check", path).split())
     assert "ids were found in no column. Try" in shown
     assert "(--column id=nr)" in shown
-    assert "2 repairs, 0 losses; see: palaver check" in call("convert", path, tmp_path / "x.jsonl")
+    assert "2 repairs, 0 losses; for details: palaver check" in call(
+        "convert", path, tmp_path / "x.jsonl"
+    )
     assert "--column id=nr" not in call("check", path, "--column", "id=nr")
     path.write_text(FORUM.replace(",100,", ",7,").replace(",101,", ",8,"))
     assert "If one of 'nr', 'mood' has them" in pv.read(path).notes.advice[0]

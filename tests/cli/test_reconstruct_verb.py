@@ -22,8 +22,8 @@ def test_without_training(files, tmp_path):
     rebuilt, given = pv.read(out), pv.read(files[1])
     assert rebuilt.n_messages == given.n_messages
     assert rebuilt.labels[-3:] == ["reply_probability", "runner_up", "runner_up_probability"]
-    assert "have the parent that the file itself gives them" in " ".join(shown.split())
-    assert "The least sure replies" in shown
+    assert "% of the messages have the same parent as in the file" in " ".join(shown.split())
+    assert "Least certain replies" in shown
     assert str(out) in shown.replace("\n", "")
 
 
@@ -71,7 +71,7 @@ def test_replies_of_the_file_are_kept_if_asked(files, tmp_path):
     output = call("reconstruct", files[1], "--keep", "--out", tmp_path / "x.jsonl")
     rebuilt = pv.read(tmp_path / "x.jsonl")
     given = corpus.table.filter(pl.col("reply_to").is_not_null()).select("id", "reply_to")
-    assert f"{given.height:,} replies of them are the file's own" in output.replace("\n", " ")
+    assert f"Kept from the file: {given.height:,} replies" in output
     kept = given.join(rebuilt.table.select("id", found="reply_to"), on="id")
     assert (kept["reply_to"] == kept["found"]).all()
 
@@ -94,7 +94,7 @@ def test_bare_is_the_method_of_the_paper(files, tmp_path):
         ([], "--out"),
         (["--out", "x.jsonl", "--bare"], "--model RUN"),
         (["--out", "x.jsonl", "--model", "run"], "--train FILE"),
-        (["--out", "x.jsonl", "--use", "a", "--train", "b"], "--use goes without"),
+        (["--out", "x.jsonl", "--use", "a", "--train", "b"], "--use cannot be combined"),
         (["--out", "x.jsonl", "--train", "b", "--save", __file__], "is a file"),
     ],
 )
@@ -105,7 +105,7 @@ def test_wrong_options_say_what_to_give(files, arguments, said):
 
 @pytest.mark.parametrize(
     ("out", "said"),
-    [("x.unknown", "must end in .jsonl"), ("test.jsonl", "is the file that is read"),
+    [("x.unknown", "must end in .jsonl"), ("test.jsonl", "is also the input"),
      ("train.jsonl/x.jsonl", "is a file"), ("", "has other files in it")],
 )  # fmt: skip
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(files, out, said, monkeypatch):

@@ -98,7 +98,7 @@ def test_other_texts_held_out_texts_and_titles(run, tmp_path):
     call("report", run, other, "--out", out)
     assert "that it has never seen" in out.read_text()
     output = call("report", run, other, "--out", out, "--test", other, "--title", "Two <b>")
-    assert "not those that the run was fitted on" in output
+    assert "not the texts that the run was fitted on" in output
     page = out.read_text()
     assert "Two &lt;b&gt;" in page
     assert "that it has never seen" in page

@@ -52,8 +52,8 @@ def talk(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--set", "n_states=5", "--set", "n_acts=3"], ", 5 states joined to 3 acts,"),
-        (["--classes", "3"], ", 3 states, each an act of its own,"),
+        (["--set", "n_states=5", "--set", "n_acts=3"], ", 5 states merged into 3 acts,"),
+        (["--classes", "3"], ", 3 states, each its own act,"),
     ],
 )
 def test_states_and_acts_are_told_apart(talk, tmp_path, options, said):

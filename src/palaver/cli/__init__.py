@@ -1,4 +1,4 @@
-"""The command line: one verb a file; each imports what it needs only when it runs."""
+"""The command line: one verb per file; each imports what it needs only when it runs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from palaver.cli import (
     train_tagger,
     transitions,
 )
+from palaver.cli.options import with_short_values
 
 app = typer.Typer(
     name="palaver",
     help="Find out what people do in conversations.\n\n"
-    "Begin with `palaver demo`. With a file of yours: `palaver check FILE`, "
+    "Start with `palaver demo`. For a file of your own: `palaver check FILE`, "
     "then `palaver fit m4 FILE --out run/` and `palaver report run/`.",
     no_args_is_help=True,
     add_completion=False,
@@ -56,12 +57,12 @@ for verb in (
     train_tagger,
     tag,
 ):
-    app.command(name=verb.NAME)(verb.run)
+    app.command(name=verb.NAME)(with_short_values(verb.run))
 
 
 @app.callback(invoke_without_command=True)
 def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         from palaver import __version__

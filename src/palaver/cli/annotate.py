@@ -1,4 +1,4 @@
-"""``palaver annotate``: a file with the classes that a run gives its messages."""
+"""``palaver annotate``: write a file with the class of each message."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def run(
         list[Path],
         typer.Argument(
             metavar="[FILE] OUT",
-            help="Conversations, those of the run if not given; and where to write them: x.jsonl, "
-            "x.jsonl.gz, x.parquet, x.csv, or a folder for ConvoKit.",
+            help="Conversations (default: the file that the run was fitted on), and the output: "
+            "x.jsonl, x.jsonl.gz, x.parquet, x.csv, or a folder (ConvoKit).",
             show_default=False,
         ),
     ],
@@ -34,11 +34,12 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Write FILE to OUT with columns class, class_probability and share_0, share_1, ...
+    """Write FILE to OUT and add the class of each message.
 
-    If the classes have names (`palaver report --names`), there is a column class_name, too. A
-    tagger writes tag and tag_probability. FILE may hold other conversations than those that the
-    run was fitted on; it is read as they were (--column, --format, --chain) unless told otherwise.
+    The new columns are class, class_probability and share_0, share_1, ...; class_name if you have
+    named the classes (`palaver report --names`). A tagger adds tag and tag_probability instead.
+    FILE may hold new conversations; by default it is read with the --column, --format and --chain
+    that the run was fitted with.
 
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
 
@@ -64,7 +65,7 @@ def run(
 
 
 def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
-    """Return FILE, None for that of the run, and OUT; refuse before the work to lose a file."""
+    """Return FILE (None: the run's own) and OUT; refuse up front to overwrite an input."""
     from palaver.cli.options import check_out, command
     from palaver.errors import InputError
 
@@ -76,15 +77,15 @@ def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
         return given[0], out
     if out.exists():
         raise InputError(
-            f"{out}: is there already. If it is to be read, say where to write: "
-            f"{command('annotate', folder, out, 'OUT')}; else choose another name, or remove it"
+            f"{out}: already exists. If it is your input, add an output: "
+            f"{command('annotate', folder, out, 'OUT')}; otherwise choose another name or delete it"
         )
     check_out(out, out)
     return None, out
 
 
 def _rounded(tagged: Corpus) -> Corpus:
-    """Round shares and probabilities to six decimals: 3.5e-121 is nothing but long."""
+    """Round shares and probabilities to six decimals: nobody needs 3.5e-121."""
     import polars as pl
 
     names = tagged.table.select(pl.col(r"^(share_\d+|class_probability|tag_probability)$")).columns
@@ -92,7 +93,7 @@ def _rounded(tagged: Corpus) -> Corpus:
 
 
 def _with_names(tagged: Corpus, names: Mapping[int, str], tags: list[str] | None) -> Corpus:
-    """Add the names that people gave to classes, or to a tagger's tags."""
+    """Add the names that the user gave to classes, or to a tagger's tags."""
     import polars as pl
 
     if not names:

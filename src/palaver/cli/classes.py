@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from palaver.models import Model, ModelSummary
 
 NAME = "classes"
-_LARGE = 0.01  # share of a state that is more than a few words
+_LARGE = 0.01  # share above which a state counts as large
 
 
 def run(
     folder: Run,
-    words: Annotated[int, typer.Option(min=1, max=100, help="Words a class.")] = 10,
+    words: Annotated[int, typer.Option(min=1, max=100, help="Words per class.")] = 10,
     json: Json = False,
 ) -> None:
-    """Show the classes of a run, the largest first, with their telling words.
+    """List the classes of a run, largest first, with their characteristic words.
 
-    Letters are those of the page (`palaver report`), numbers those of `palaver annotate`.
+    Letters are those on the page (`palaver report`), numbers those in exported tables.
 
     Example: `palaver classes run/ --words 15`
     """
@@ -46,7 +46,7 @@ def run(
 
 
 def _with_words(model: Model, n_words: int) -> ModelSummary:
-    """Return the summary of a model, with more words than it usually has where asked for."""
+    """Return the summary of a model, with more words than usual if asked for."""
     summary = model.summary()
     if n_words <= 20:
         return summary
@@ -77,7 +77,7 @@ def show(
     n_words: int = 10,
     names: Mapping[int, str] | None = None,
 ) -> None:
-    """Print one line about the fit, whether it has settled, and the table of classes."""
+    """Print a line about the fit, whether it has converged, and the table of classes."""
     import polars as pl
 
     from palaver.cli.output import console, print_table
@@ -87,25 +87,25 @@ def show(
     known = {**dict(enumerate(summary.facts.get("class_names", []))), **(names or {})}
     unit = f"% of {summary.units}"
     classes = with_names(with_letters(summary.classes(n_words)), known)
-    if summary.names is not None:  # numbers say nothing where tags have names
+    if summary.names is not None:  # tags have names, so their numbers are not needed
         tags = pl.Series("tag", summary.names, pl.String).gather(classes["class"])
         classes = classes.with_columns(tags.alias("class")).rename({"class": "tag"})
     print_table(classes.rename({"share": unit}).with_columns(_percent(unit)), right=[unit])
     if "topics" in summary.tables:
         share = summary.facts["topic_share"]
-        console.print(f"\nTopics of conversations, {share:.0%} of the words:")
+        console.print(f"\nTopics, {share:.0%} of the words:")
         cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
         topics = summary.tables["topics"].with_columns(cut).rename({"share": "% of these"})
         print_table(topics.with_columns(_percent("% of these")), right=["% of these"])
 
 
 def _about(summary: ModelSummary) -> str:
-    """Say in one line what was fitted, how long and to how many words."""
+    """Say in one line what was fitted, for how long and to how many words."""
     from palaver.cli.output import counted
 
     facts = summary.facts
     line = f"{summary.name}: {counted(facts['sweeps'], 'sweep')} ({facts['sampler']}), "
-    line += f"{facts['words']:,} different words, seed {facts['seed']}"
+    line += f"{facts['words']:,} distinct words, seed {facts['seed']}"
     line += _states(summary)
     if summary.params.get("background"):
         line += f", {summary.background_share:.0%} of the words are background"
@@ -117,27 +117,27 @@ def _about(summary: ModelSummary) -> str:
 
 
 def _states(summary: ModelSummary) -> str:
-    """Say how many states there are, where they were found or are not the acts."""
+    """Say how many states there are, if they were found or differ from the acts."""
     from palaver.cli.output import counted
 
     facts, shares = summary.facts, summary.class_shares
     n_states = facts.get("states", len(shares))
     line = ""
-    if summary.params.get("n_states", 0) is None:  # nobody said how many there are
+    if summary.params.get("n_states", 0) is None:  # the user gave no number
         line += f", {counted(n_states, 'state')} found"
         if "acts" not in facts:
             line += f", {int((shares > _LARGE).sum())} with more than {_LARGE:.0%}"
     if "acts" in facts:
         given = summary.params.get("n_states", 0) is not None
         states = f" {counted(n_states, 'state')}" if given else ""
-        line += f",{states} joined to {counted(facts['acts'], 'act')}"
+        line += f",{states} merged into {counted(facts['acts'], 'act')}"
     elif "n_acts" in summary.params and summary.params["n_states"] is not None:
-        line += f", {counted(n_states, 'state')}, each an act of its own"
+        line += f", {counted(n_states, 'state')}, each its own act"
     return line
 
 
 def _show_convergence(summary: ModelSummary, folder: Path) -> None:
-    """Say whether the searches had come to an end and agree, and what to do if not."""
+    """Say whether the searches have settled and agree, and what to do if not."""
     from palaver.cli.options import command
     from palaver.cli.output import console
     from palaver.fit.trace import AGREED, STILL_CLIMBING
@@ -147,24 +147,24 @@ def _show_convergence(summary: ModelSummary, folder: Path) -> None:
     late, r_hat = (summary.convergence.get(name, 0.0) for name in ("late_gain", "r_hat"))
     if late > STILL_CLIMBING:
         console.print(
-            f"The search had not settled: {late:.0%} of what it gained came in the last quarter "
-            "of its sweeps, so these classes are not the last word. Go on:",
+            f"The search had not settled: {late:.0%} of its progress came in the last quarter of "
+            "the sweeps, so better classes are likely. To continue:",
             style="yellow",
         )
         console.print(f"  {more}", style="yellow", soft_wrap=True)
     if r_hat > AGREED and n_chains > 1:
         console.print(
             f"{n_chains} searches from different starts found somewhat different classes (R-hat "
-            f"above {AGREED}), as is usual: what is shown is the best of them and one good way to "
-            "divide the talk, not the only one. If another run must find the same, give it more "
-            "--sweeps or fewer --classes.",
+            f"above {AGREED}), which is common: the best one is shown, but it is not the only good "
+            "way to divide the talk. For classes that other runs find again, try more --sweeps or "
+            "fewer --classes.",
             style="dim",
         )
     elif r_hat > AGREED and not late > STILL_CLIMBING:
         console.print(
-            f"The two halves of the search differ (R-hat {r_hat:.2f}; up to {AGREED} they agree): "
-            "it may find better classes yet. --chains 4 shows whether other starts find the same. "
-            "Go on:",
+            f"The two halves of the search differ (R-hat {r_hat:.2f}; they agree up to {AGREED}): "
+            "more sweeps may find better classes, and --chains 4 would show whether other starts "
+            "find the same ones. To continue:",
             style="dim",
         )
         console.print(f"  {more}", style="dim", soft_wrap=True)
@@ -177,7 +177,7 @@ def _percent(name: str) -> pl.Expr:
 
 
 def with_letters(classes: pl.DataFrame) -> pl.DataFrame:
-    """Put the letters of the page before the numbers of classes, which are sorted by size."""
+    """Put the letters of the page before the class numbers; rows are sorted by size."""
     import polars as pl
 
     from palaver.draw.palette import letters
@@ -187,7 +187,7 @@ def with_letters(classes: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_names(classes: pl.DataFrame, names: Mapping[int, str]) -> pl.DataFrame:
-    """Put the names of classes behind their numbers, if there are any."""
+    """Put the names of classes after their numbers, if there are any."""
     import polars as pl
 
     if not names:

@@ -23,21 +23,28 @@ _NAMES = {"perplexity": "perplexity", "perplexity_paper": "paper's", "replies": 
 
 def run(
     file: File,
-    models: Annotated[str, typer.Option(help="Names of models, with commas.")] = "m4,block-hmm,lda",
-    classes: Annotated[str, typer.Option(help="Numbers of classes, with commas.")] = "5,10,15",
+    models: Annotated[str, typer.Option(help="Models, separated by commas.")] = "m4,block-hmm,lda",
+    classes: Annotated[
+        str,
+        typer.Option(metavar="N,N", help="Numbers of classes to try, separated by commas."),
+    ] = "5,10,15",
     gold: Annotated[
         str | None,
-        typer.Option(help="Column of labels; act if there is one.", show_default=False),
+        typer.Option(
+            help="Column with labels (default: act, if there is one).", show_default=False
+        ),
     ] = None,
-    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps of each fit.")] = 300,
-    chains: Annotated[int, typer.Option(min=1, help="Chains of each fit.")] = 2,
-    test: Annotated[float, typer.Option(help="Share of the conversations held out.")] = 0.25,
-    seed: Annotated[int, typer.Option(help="Seed of split, fits and resampling.")] = 0,
+    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps per fit.")] = 300,
+    chains: Annotated[int, typer.Option(min=1, help="Chains per fit.")] = 2,
+    test: Annotated[float, typer.Option(help="Fraction of the conversations to hold out.")] = 0.25,
+    seed: Annotated[
+        int, typer.Option(help="Random seed for the split, the fits and the resampling.")
+    ] = 0,
     jobs: Jobs = None,
     keep: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for results as they come: the same command goes on where it was stopped.",
+            help="Folder that keeps finished fits; if interrupted, run the same command again.",
             show_default=False,
         ),
     ] = None,
@@ -47,12 +54,12 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Fit several models to three quarters of the conversations, and judge them on the rest.
+    """Fit several models and compare them on held-out conversations.
 
-    Perplexity of unseen words (without looking ahead, and by the protocol of the M4 paper,
-    which looks ahead) and VI are better if lower; the share of replies found, coherence and
-    stability if higher. * marks the best of a column; those marked ≈ differ from it by no more
-    than noise.
+    Lower is better for VI and for the perplexity of unseen words, which is measured in two ways:
+    without looking ahead, and by the M4 paper's protocol, which looks ahead. Higher is better for
+    the share of replies found, coherence and stability. In each column * marks the best value,
+    and ≈ marks those that differ from it by no more than noise.
 
     Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10 --keep tried/`
     """
@@ -74,7 +81,9 @@ def run(
         )  # fmt: skip
     except KeyboardInterrupt as stop:
         if keep is not None:
-            errors.print(f"Stopped. What is done is in {keep}: the same command goes on.")
+            errors.print(
+                f"Stopped. Finished fits are in {keep}; run the same command again to continue."
+            )
         raise typer.Exit(130) from stop
     if out is not None:
         write_table(comparison.table, out)
@@ -101,28 +110,32 @@ def _numbers(classes: str) -> list[int]:
     try:
         return [int(number) for number in classes.split(",") if number.strip()]
     except ValueError:
-        raise typer.BadParameter(f"--classes takes numbers with commas, got {classes!r}") from None
+        raise typer.BadParameter(
+            f"--classes takes numbers separated by commas, got {classes!r}"
+        ) from None
 
 
 def show(comparison: Comparison) -> None:
-    """Print the table, in parts where the terminal is narrow, and how to read it."""
+    """Print the table, in several parts on a narrow terminal, and how to read it."""
     from palaver.cli.output import console, print_table
 
     for part in _parts(comparison.table, console.width):
         print_table(part, right=_NAMES.values(), markup=True)
     replies = "previous message" in comparison.table["model"]
-    below = ", and every reply to the previous or first message" if replies else ""
+    below = ", and replying always to the previous or the first message" if replies else ""
     console.print(
-        f"On {comparison.n_conversations:,} held-out conversations. * is best; ≈ differs from "
-        "it by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm). "
-        f"Below: unigram, random{below}."
+        f"On {comparison.n_conversations:,} held-out conversations. * best; ≈ differs from the "
+        "best by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm's "
+        f"correction). Baselines in the last rows: unigram, random{below}."
     )
     if comparison.gold is not None:
-        console.print(f"VI in bits against the column {comparison.gold}, lower is better.")
+        console.print(
+            f"VI: bits between the classes and column {comparison.gold}; lower is better."
+        )
 
 
 def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
-    """Return all measures that have values, in as many tables as it takes to fit a width."""
+    """Return all measures that have values, in as many tables as the width requires."""
     import polars as pl
     from rich.text import Text
 

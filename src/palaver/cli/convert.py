@@ -33,9 +33,9 @@ def run(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Convert FILE to OUT, whose name says the format; all of it, or a part.
+    """Convert FILE to the format that the name of OUT implies, in full or in part.
 
-    A reply to a message that is left out answers what that one answered.
+    If --where leaves a message out, replies to it become replies to its parent.
 
     Example: `palaver convert export.zip chat.jsonl --anonymize --where bot=false`
     """
@@ -64,19 +64,19 @@ def run(
         )
         return
     console.print(
-        f"{counted(corpus.n_messages, 'message')} of "
+        f"{counted(corpus.n_messages, 'message')} in "
         f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format}) -> {path}"
     )
     tell_repairs(corpus, file)
 
 
 def _part(corpus: Corpus, where: list[str]) -> Corpus:
-    """Return the messages that are asked for; tell what there is if there are none."""
+    """Return the matching messages; if there are none, say which values there are."""
     from palaver.corpus.filter import examples
     from palaver.errors import ParameterError
 
     part = corpus.filter(*where)
     if not len(part):
         told = "; ".join(dict.fromkeys(examples(text, corpus.table) for text in where))
-        raise ParameterError(f"no message meets --where {' --where '.join(where)}: {told}")
+        raise ParameterError(f"no message matches --where {' --where '.join(where)}: {told}")
     return part

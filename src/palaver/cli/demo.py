@@ -1,4 +1,4 @@
-"""``palaver demo``: the whole way on the built-in sample."""
+"""``palaver demo``: everything from start to finish on the built-in sample."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NAME = "demo"
 
 def run(
     out: Annotated[
-        Path, typer.Option(help="Folder to write to; that of an earlier demo is replaced.")
+        Path, typer.Option(help="Output folder; an earlier demo there is replaced.")
     ] = Path("palaver-demo"),
-    sweeps: Annotated[int, typer.Option(help="Sweeps of the fit.")] = 200,
+    sweeps: Annotated[int, typer.Option(help="Number of sweeps.")] = 200,
     json: Json = False,
 ) -> None:
     """Fit M4 to the built-in sample, a synthetic help forum, and write a page about it.
 
-    Eight classes, which become acts, and ten topics beside them, which take the words of the
-    matter: the settings of docs/tutorial.md.
+    It uses the settings of docs/tutorial.md: eight classes, which mostly turn out to be acts, and
+    ten topics, which absorb subject-matter words.
 
     Example: `palaver demo`
     """
@@ -47,7 +47,7 @@ def run(
     model = M4(n_classes=8, topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
     encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE)
     model.fit(encoded, folder=out)
-    with folding("reading the sample"):
+    with folding("classifying messages"):
         model.annotate(corpus).write(out / _TAGGED)
     with folding("writing the page"):
         page = write_page(
@@ -60,30 +60,32 @@ def run(
         )
     report(model, out, json, next_steps=False)
     if not json:
-        console.print(f"\nWhat people do there, to read in a browser: {page}", soft_wrap=True)
+        console.print(f"\nOpen in a browser: {page}", soft_wrap=True)
         console.print(f"Every message with its classes: {out / _TAGGED}", soft_wrap=True)
         console.print(f"Who does what: {command('shares', out)}", soft_wrap=True)
-        console.print("With a file of yours: palaver check FILE", soft_wrap=True)
+        console.print("For a file of your own: palaver check FILE", soft_wrap=True)
 
 
 _TAGGED, _PAGE = "tagged.jsonl", "report.html"
-#: Files that a demo leaves, or a verb that was tried on it; beside arrays.
+#: Files, other than arrays, that a demo writes, or a verb that was tried on it.
 _OURS = {_TAGGED, _PAGE, "names.json", "manifest.json", "manifest.previous.json", "lock"}
 
 
 def _clear(folder: Path) -> None:
-    """Remove an earlier demo; refuse a folder with anything else in it."""
+    """Remove an earlier demo; refuse a folder that contains anything else."""
     from palaver.errors import StoreError
 
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if folder.is_symlink() or not _is_demo(folder):
-        raise StoreError(f"{folder}: is not a folder of `palaver demo` alone; choose another --out")
+        raise StoreError(
+            f"{folder}: not written by `palaver demo`, or holds other files; choose another --out"
+        )
     shutil.rmtree(folder)
 
 
 def _is_demo(folder: Path) -> bool:
-    """Whether a folder holds the run of a demo and no file that is not of it."""
+    """Whether a folder contains the run of a demo and no other file."""
     from palaver.cli import runs
 
     if not folder.is_dir() or runs.settings_of(folder).get("source") != runs.SAMPLE:

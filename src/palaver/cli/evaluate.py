@@ -1,4 +1,4 @@
-"""``palaver evaluate``: a run against labels that people gave."""
+"""``palaver evaluate``: compare a run with labels that people gave."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from palaver.trials import Judgement
 
 NAME = "evaluate"
-#: Measures that are better if lower.
+#: Measures for which lower is better.
 LOWER = ("vi", "vi_normalised")
 
 
@@ -23,20 +23,20 @@ def run(
     folder: Run,
     file: FileOfRun = None,
     gold: Annotated[
-        str, typer.Option(help="Column with the label, or a list of labels, of a message.")
+        str, typer.Option(help="Column with the label, or list of labels, of each message.")
     ] = "act",
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for the intervals.")] = 0,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Compare the classes of a run with gold labels, beside random classes.
+    """Compare the classes of a run with gold labels; random classes serve as a baseline.
 
-    Of a tagger, the share of right tags is shown, too. `vi` (variation of information, in bits)
-    is better if lower, all others if higher. Intervals are over resampled conversations.
-    docs/evaluation.md says what each measure means.
+    Lower is better for `vi` (variation of information, in bits), higher for everything else. For
+    a tagger, the share of correct tags is shown as well. Intervals come from resampling
+    conversations. docs/evaluation.md explains the measures.
 
     Example: `palaver evaluate run/ --gold act`
 
@@ -50,7 +50,7 @@ def run(
 
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    with folding("finding classes"):
+    with folding("classifying messages"):
         judgement = judge(model, corpus, gold, n_sweeps=sweeps, seed=seed)
         confusion = model.confusion(corpus, gold) if isinstance(model, Tagger) else None
     if json:
@@ -76,16 +76,18 @@ def run(
 def show(
     judgement: Judgement, summary: ModelSummary, confusion: pl.DataFrame | None = None
 ) -> None:
-    """Print the measures side by side and what each class mostly is; ``confusion`` of a tagger."""
+    """Print the measures and the main label of each class; ``confusion`` is that of a tagger."""
     from palaver.cli.output import console, print_table
     from palaver.cli.tag import in_words
 
     console.print(in_short(judgement, summary.name))
     measures = _measures(judgement)
     print_table(measures, right=[name for name in measures.columns if "random" in name])
-    console.print("↓ lower is better; of all others higher. 95 % intervals over conversations.")
+    console.print(
+        "↓ lower is better; otherwise, higher is better. 95% intervals over conversations."
+    )
     console.print()
-    print_table(_classes(judgement, summary), right=["of it"])
+    print_table(_classes(judgement, summary), right=["share"])
     console.print(against_chance(judgement))
     if confusion is not None:
         console.print(in_words(confusion))
@@ -96,13 +98,13 @@ def in_short(judgement: Judgement, model: str) -> str:
     from palaver.cli.output import counted
 
     said = (
-        f"{model} against {counted(judgement.n_labels, 'label')} ({judgement.gold}) of "
+        f"{model} against {counted(judgement.n_labels, 'label')} ({judgement.gold}) on "
         f"{counted(judgement.n_messages, 'message')}"
     )
     left = [
         f"{counted(number, 'message')} without {what}"
         for number, what in (
-            (judgement.n_silent, "a word that the run knows"),
+            (judgement.n_silent, "a word the run knows"),
             (judgement.n_unlabelled, "a label"),
         )
         if number
@@ -133,10 +135,10 @@ def _measures(judgement: Judgement) -> pl.DataFrame:
 
 
 def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
-    """Return what each class mostly is, the largest first; tags go by their names."""
+    """Return the main label of each class, the largest first; tags are shown by name."""
     import polars as pl
 
-    share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + " %"
+    share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%"
     classes = summary.classes(6).select("class", "words")
     classes = classes.join(judgement.classes, on="class", how="left", maintain_order="left")
     called: pl.Expr | pl.Series = pl.col("class")
@@ -144,25 +146,25 @@ def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
         tags = pl.Series(summary.names, dtype=pl.String)
         called = pl.Series("tag", tags.gather(classes["class"]))
     return classes.select(
-        called, pl.col("messages").fill_null(0), pl.col("label").alias("mostly"),
-        share.alias("of it"), "words",
+        called, pl.col("messages").fill_null(0), pl.col("label").alias("main label"),
+        share.alias("share"), "words",
     )  # fmt: skip
 
 
 def against_chance(judgement: Judgement) -> str:
-    """Say in one sentence whether the classes know more of the labels than chance would.
+    """Say in one sentence whether the classes agree with the labels better than chance.
 
-    By the V-measure: it is near zero for classes drawn at random and for one class for all.
+    This goes by the V-measure, which is near zero for random classes and for a single class.
     """
     import polars as pl
 
     scores = judgement.scores.filter(pl.col("measure") == "v_measure")
     beyond = scores.filter(pl.col("low") > pl.col("random"))["level"].to_list()
     if len(beyond) == scores.height:
-        return "The classes say more about the labels than random ones, beyond noise (V-measure)."
+        return "By V-measure, the classes agree with the labels better than random classes do."
     if beyond:
         return (
-            f"The classes say more about the labels than random ones, beyond noise, by {beyond[0]} "
-            "only (V-measure)."
+            "By V-measure, the classes agree with the labels better than random classes do, but "
+            f"only at the level of {beyond[0]}."
         )
-    return "The classes say no more about the labels than random ones would (V-measure)."
+    return "By V-measure, the classes agree with the labels no better than random classes do."

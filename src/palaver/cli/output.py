@@ -1,4 +1,4 @@
-"""What verbs print: tables for people, JSON for programs, a sign of life for long work."""
+"""What verbs print: tables for people, JSON for programs, progress for long work."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def print_table(
     *,
     markup: bool = False,
 ) -> None:
-    """Print a table, numbers and ``right`` to the right; ``markup`` in cells only if asked for.
+    """Print a table with numbers and the columns ``right`` aligned right.
 
-    Long texts fold; where even single words would break, each row becomes a list.
+    Cells are plain text unless ``markup``. Long texts wrap; where even single words would break,
+    each row becomes a list.
     """
     make = Text.from_markup if markup else Text
     rows = [tuple(make(_words(cell)) for cell in row) for row in table.iter_rows()]
@@ -88,7 +89,7 @@ def _print_lists(names: list[str], rows: list[tuple[Text, ...]], title: str | No
 
 
 def check_table_file(path: Path | None) -> None:
-    """Refuse, before the work begins, a file that :func:`write_table` could not write."""
+    """Before the work starts, refuse a file that :func:`write_table` could not write."""
     from palaver.errors import ParameterError
 
     if path is None:
@@ -96,11 +97,11 @@ def check_table_file(path: Path | None) -> None:
     if path.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"--out takes x.csv or x.parquet, got {path.name}")
     if path.is_dir():
-        raise ParameterError(f"{path}: is a folder; choose another name as --out")
+        raise ParameterError(f"{path}: is a folder; choose another name for --out")
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table as its file's name says; it appears whole or not at all."""
+    """Write a table in the format that the file name implies, completely or not at all."""
     from palaver.store.atomic import replace_file
 
     with replace_file(path) as target:
@@ -109,7 +110,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show what is being done, on a terminal, while it takes its time."""
+    """Show on a terminal what is being done, for as long as it takes."""
     with errors.status(Text(f"{what} …")):
         yield
 
@@ -125,7 +126,7 @@ def folding(what: str, n_folds: int = 1) -> Iterator[None]:
 
 @contextmanager
 def sharing(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar with the time left; give what to call with shares that sum to one."""
+    """Show a bar with the time left; yield a function to call with shares that sum to one."""
     from palaver.fit.progress import share_bar
 
     with share_bar(what, errors, disable=not errors.is_terminal) as advance:
@@ -134,7 +135,7 @@ def sharing(what: str) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Callable[[int], None]]:
-    """Show a bar with speed and time left while a path is read; give what to call with bytes."""
+    """Show a bar with speed and time left; yield a function to call with the bytes read."""
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -163,7 +164,7 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
 
 
 def excerpt(text: str, length: int = 60) -> str:
-    """Return the beginning of a text on one line, with an ellipsis where it goes on."""
+    """Return the beginning of a text on one line, with an ellipsis if there is more."""
     line = " ".join(text[: 4 * length].split())
     if len(line) <= length and len(text) <= 4 * length:
         return line
@@ -171,19 +172,19 @@ def excerpt(text: str, length: int = 60) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun, in the plural where it must be."""
+    """Return a number with its noun in the singular or plural."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def tell_repairs(corpus: Corpus, file: Path) -> None:
-    """Say how much of a file was repaired or lost, and where to see it."""
+    """Say how much of a file was repaired or lost, and how to see the details."""
     from palaver.cli.options import command
 
     lost, repaired = (sum(corpus.notes.of(kind).values()) for kind in ("loss", "repair"))
     if lost or repaired:
         errors.print(
             f"{counted(repaired, 'repair')}, {counted(lost, 'loss', 'losses')}; "
-            f"see: {command('check', file)}",
+            f"for details: {command('check', file)}",
             style="yellow",
             soft_wrap=True,
         )
@@ -191,7 +192,7 @@ def tell_repairs(corpus: Corpus, file: Path) -> None:
 
 
 def tell_advice(corpus: Corpus, where: Console = errors) -> None:
-    """Say what to try where a file seems to be read in the wrong way."""
+    """Say what to try if the file seems to have been read in the wrong way."""
     for words in corpus.notes.advice:
         where.print(f"{words[0].upper()}{words[1:]}.", style="yellow")
 

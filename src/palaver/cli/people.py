@@ -1,4 +1,4 @@
-"""``palaver people``: prominent and diverse participants."""
+"""``palaver people``: central participants from different parts of the reply network."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ NAME = "people"
 
 def run(
     file: File,
-    top: Annotated[int, typer.Option(min=1, help="How many people.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="Number of people to list.")] = 20,
     weight: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Replies against numbers of messages.")
+        float, typer.Option(help="1 = replies only, 0 = message counts only.")
     ] = 0.95,
     direction: Annotated[
-        str, typer.Option(help="both; answered: who gets replies; answering: who gives them.")
+        str, typer.Option(help="Rank by replies received (answered), written (answering) or both.")
     ] = "both",
     everyone: Annotated[
-        bool, typer.Option("--all", help="Also bots, and people without any reply.")
+        bool, typer.Option("--all", help="Include bots and people without any reply.")
     ] = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Rank the people of FILE by who replies to whom: prominent, and from all corners.
+    """Find central people from different parts of the reply network of FILE.
 
-    *answered* is how many replies a person got, *answers* how many they wrote, *around* how many
-    people are nearer to this person than to any other in the list.
+    *answered* counts the replies that a person received, *answers* the replies they wrote, and
+    *nearby* the people who are closer to this person than to anyone else in the list.
 
     Example: `palaver people threads.jsonl --top 20`
 
@@ -48,16 +48,16 @@ def run(
         print_json(table.to_dicts())
     else:
         short = {"conversations": "threads", "replies_received": "answered",
-                 "replies_given": "answers"}  # fmt: skip
+                 "replies_given": "answers", "around": "nearby"}  # fmt: skip
         print_table(table.drop("prominence").rename(short))
         console.print(
-            "answered: replies got; answers: replies written; around: people nearer to this "
-            "one than to any other listed.",
+            "answered: replies received; answers: replies written; nearby: people closer to this "
+            "person than to anyone else listed.",
             style="dim",
         )
         silent, n_bots = (0, 0) if everyone else left_out(corpus)
         if silent or n_bots:
-            console.print(f"Left out: {_said(silent, n_bots)}; --all ranks them, too.", style="dim")
+            console.print(f"Left out: {_said(silent, n_bots)}; --all includes them.", style="dim")
 
 
 def _said(silent: int, n_bots: int) -> str:

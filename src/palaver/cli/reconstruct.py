@@ -1,4 +1,4 @@
-"""``palaver reconstruct``: who answers whom, where a file does not say."""
+"""``palaver reconstruct``: infer who replies to whom in a file that does not record it."""
 
 from __future__ import annotations
 
@@ -21,55 +21,58 @@ def run(
     out: Annotated[
         Path,
         typer.Option(
-            help="Write FILE with its rebuilt replies: x.jsonl, x.csv ...", show_default=False
+            help="Output with the inferred replies: x.jsonl, x.csv, ...", show_default=False
         ),
     ],
     train: Annotated[
         Path | None,
         typer.Option(
-            help="Conversations with known replies to learn from; --format and --column count for "
-            "them if the name ends as that of FILE."
+            help="Conversations with known replies to learn from. --format and --column also apply "
+            "here if the file extension is the same as FILE's."
         ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Run of M4 or the block HMM, whose classes count, too.")
+        Path | None, typer.Option(help="Run of m4 or block-hmm whose classes serve as evidence.")
     ] = None,
     bare: Annotated[
         bool,
         typer.Option(
             "--bare",
-            help="Classes of --model alone: the method of the M4 paper. 2,500 sweeps: minutes "
-            "for each 100,000 words.",
+            help="Use only the classes of --model, as in the M4 paper (2,500 sweeps: minutes per "
+            "100,000 words).",
         ),
     ] = False,
     channel: Annotated[
         bool,
-        typer.Option("--channel", help="FILE is a whole channel: find the conversations in it."),
+        typer.Option(
+            "--channel", help="FILE is a whole channel: also split it into conversations."
+        ),
     ] = False,
     keep: Annotated[
         bool,
         typer.Option(
-            "--keep", help="Keep the replies that FILE has; find those of the other messages."
+            "--keep", help="Keep the replies recorded in FILE; infer only the missing ones."
         ),
     ] = False,
     window: Annotated[
-        int, typer.Option(min=1, help="How many messages back a reply may reach.")
+        int, typer.Option(min=1, help="How many messages back a reply can reach.")
     ] = 100,
     save: Annotated[
-        Path | None, typer.Option(help="Folder to keep what was learned with --train.")
+        Path | None, typer.Option(help="Folder in which to save what --train learned.")
     ] = None,
     use: Annotated[
-        Path | None, typer.Option("--use", help="Folder that --save wrote, instead of --train.")
+        Path | None,
+        typer.Option("--use", help="Folder written by --save, to use instead of --train."),
     ] = None,
     format: Format = None,
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Say who answers whom in FILE: every message gets a parent or starts a conversation.
+    """Infer who replies to whom in FILE: each message gets a parent or starts a conversation.
 
-    Without --train, names, quotations, shared words and turns decide, and the file itself tells
-    whether people rather answer the first message or the one before. Replies that FILE has are
-    not used, and it is shown how many are found again; --keep keeps them.
+    Without --train, the evidence is names, quotations, shared words and the order of turns; FILE
+    itself shows whether people tend to answer the first message or the previous one. Replies that
+    FILE already records are not used, only compared with the result; --keep keeps them.
 
     Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
 
@@ -85,16 +88,18 @@ def run(
     if bare and model is None:
         raise typer.BadParameter("--bare needs --model RUN, a run of m4 or block-hmm")
     if bare and (train or use or channel or keep):
-        raise typer.BadParameter("--bare learns nothing and goes with --model only")
+        raise typer.BadParameter(
+            "--bare works with --model alone; omit --train, --use, --channel and --keep"
+        )
     if use is not None and (train is not None or model is not None):
-        raise typer.BadParameter("--use goes without --train and --model")
+        raise typer.BadParameter("--use cannot be combined with --train or --model")
     if model is not None and train is None and not bare:
         raise typer.BadParameter(
-            "--model needs --train FILE, to learn how much its classes tell, or --bare"
+            "--model needs --train FILE, to learn how much weight its classes deserve, or --bare"
         )
     check_out(out, file)
     if save is not None and save.is_file():
-        raise typer.BadParameter(f"--save {save}: is a file; name a folder")
+        raise typer.BadParameter(f"--save {save}: is a file; give a folder")
     corpus = read_corpus(file, format, column)
     if bare and model is not None:
         rebuilt = _bare(model, corpus)
@@ -104,7 +109,7 @@ def run(
         rebuilder = _rebuilder(train, model, use, channel, window, *how)
         if save is not None:
             rebuilder.save(save)
-        with sharing("rebuilding") as progress:
+        with sharing("inferring replies") as progress:
             rebuilt = rebuilder.rebuild(corpus, keep=keep, progress=progress)
     path = rebuilt.write(out)
     facts = _facts(corpus, rebuilt)
@@ -126,7 +131,7 @@ def _rebuilder(
     format: str | None,
     column: list[str] | None,
 ) -> ThreadRebuilder:
-    """Return what --train or --use asks for, else what needs no training."""
+    """Return the rebuilder of --train or --use, otherwise one that needs no training."""
     from palaver.cli.options import read_corpus
     from palaver.cli.output import sharing
     from palaver.models import load
@@ -169,7 +174,7 @@ def _bare(model: Path, corpus: Corpus) -> Corpus:
 
 
 def _facts(corpus: Corpus, rebuilt: Corpus) -> dict[str, Any]:
-    """Return what was found, and how much of it the file says, too, if it says anything."""
+    """Return what was inferred, and how much of it agrees with the file's own replies, if any."""
     import numpy as np
     import polars as pl
 
@@ -195,7 +200,7 @@ def _facts(corpus: Corpus, rebuilt: Corpus) -> dict[str, Any]:
 
 
 def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None) -> None:
-    """Print a summary line, examples of sure and unsure replies, and what to do next."""
+    """Print a summary, the least certain replies, and what to do next."""
     import polars as pl
 
     from palaver.cli.output import console, counted, excerpt, print_table
@@ -204,15 +209,14 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
     console.print(
         f"{counted(facts['replies'], 'reply', 'replies')} among "
         f"{counted(facts['messages'], 'message')} in "
-        f"{counted(facts['conversations'], 'conversation')}; {100 * previous:.0f} % answer the "
-        "message before."
+        f"{counted(facts['conversations'], 'conversation')}; {100 * previous:.0f}% are to the "
+        "previous message."
     )
     if "kept" in facts:
-        console.print(f"{counted(facts['kept'], 'reply', 'replies')} of them are the file's own.")
+        console.print(f"Kept from the file: {counted(facts['kept'], 'reply', 'replies')}.")
     if "as_in_file" in facts:
         console.print(
-            f"{100 * facts['as_in_file']:.1f} % of the messages have the parent that the file "
-            "itself gives them."
+            f"{100 * facts['as_in_file']:.1f}% of the messages have the same parent as in the file."
         )
     if "reply_probability" in rebuilt.table.columns:
         table = rebuilt.table.with_row_index("row").filter(pl.Series(rebuilt.parents >= 0))
@@ -223,10 +227,12 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
                 {
                     "probability": [f"{chance:.2f}" for chance in unsure["reply_probability"]],
                     "message": [excerpt(text) for text in unsure["text"]],
-                    "answers": [excerpt(text) for text in answered],
+                    "reply to": [excerpt(text) for text in answered],
                 }
             )
-            print_table(shown, title="The least sure replies")
+            print_table(shown, title="Least certain replies")
     if save is not None:
-        console.print(f"What was learned is in {save}: use it with --use {save}", soft_wrap=True)
+        console.print(
+            f"Saved what was learned in {save}; reuse it with --use {save}", soft_wrap=True
+        )
     console.print(f"{rebuilt.n_messages:,} messages with their replies -> {path}", soft_wrap=True)

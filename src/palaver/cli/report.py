@@ -1,4 +1,4 @@
-"""``palaver report``: one HTML file about a run, for people to read."""
+"""``palaver report``: a self-contained HTML page about a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "report"
 _MAX_MESSAGES = 20_000
-#: How often a page asks a thread model about all messages: shares, classes of words, foretelling.
+#: How often a page applies a thread model to all messages: shares, word classes, prediction.
 _FOLDS = 3
 
 
@@ -23,36 +23,38 @@ def run(
     folder: Run,
     file: FileOfRun = None,
     out: Annotated[
-        Path | None, typer.Option(help="The page; RUN/report.html if not given.")
+        Path | None, typer.Option(help="Page to write (default: RUN/report.html).")
     ] = None,
     names: Annotated[
         Path | None,
-        typer.Option(help="Names of the classes, as the page exports them; the run keeps them."),
+        typer.Option(help="Class names as exported from the page; saved with the run."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Page title.")] = None,
     test: Annotated[
-        Path | None, typer.Option(help="Unseen conversations, to say how well it predicts words.")
+        Path | None,
+        typer.Option(help="Unseen conversations on which to test how well words are predicted."),
     ] = None,
     anonymize: Anonymize = False,
     max_messages: Annotated[
-        int, typer.Option(min=1, help="Messages that the page's reader may carry.")
+        int, typer.Option(min=1, help="Most messages to include in the page's reader.")
     ] = _MAX_MESSAGES,
     rebuilt: Annotated[
         bool,
-        typer.Option("--rebuilt", help="Show replies as rebuilt beside those that are given."),
+        typer.Option("--rebuilt", help="Show inferred replies next to the recorded ones."),
     ] = False,
     rebuilder: Annotated[
         Path | None,
-        typer.Option(help="Rebuild with what `palaver reconstruct --save` kept in this folder."),
+        typer.Option(help="Infer replies with what `palaver reconstruct --save` saved here."),
     ] = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Write one self-contained page about RUN: what people do, how, when, with examples.
+    """Write a self-contained HTML page about RUN: what people do, when, and examples.
 
-    Names are kept in the run: later pages, `palaver classes`, `shares` and `annotate` use them.
+    Class names are saved with the run: later pages and `palaver classes`, `transitions`, `shares`
+    and `annotate` use them.
 
     Example: `palaver report run/ --out report.html --names names.json`
     """
@@ -77,7 +79,7 @@ def run(
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
         "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
-    what = "reading every message with the model, and writing the page (longer the first time)"
+    what = "classifying messages and writing the page (slower the first time)"
     with folding(what, _FOLDS) if isinstance(model, ThreadModel) else working(what):
         path = report(
             model, corpus, target, names=called, anonymize=anonymize, title=title,
@@ -91,14 +93,14 @@ def run(
         print_json({"out": str(path), "bytes": path.stat().st_size, "same_texts": same})
         return
     if not same:
-        console.print("These texts are not those that the run was fitted on.", style="yellow")
+        console.print("These are not the texts that the run was fitted on.", style="yellow")
     if kept:
-        console.print("The run keeps the names: classes, shares and annotate show them, too.")
+        console.print("Names saved with the run; other verbs show them from now on.")
     console.print(f"Open in a browser: {path}", soft_wrap=True)
 
 
 def _rebuilder(asked: bool, folder: Path | None) -> ThreadRebuilder | None:
-    """Return what rebuilds replies, if that was asked for."""
+    """Return the rebuilder of replies, if one was asked for."""
     if not asked and folder is None:
         return None
     from palaver.threads import ThreadRebuilder
@@ -114,7 +116,7 @@ def _command(
     *,
     short: bool,
 ) -> str:
-    """Return the command as it can be typed again; without folders where people were taken out."""
+    """Return the command to type again; ``short``, for anonymous pages, leaves out folders."""
     from palaver.cli.options import command
 
     arguments: list[str | Path] = ["report", folder, *([file] if file else [])]

@@ -1,4 +1,4 @@
-"""``palaver shares``: what speakers, months or any groups of messages do."""
+"""``palaver shares``: what each speaker, month or other group of messages does."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def run(
     file: FileOfRun = None,
     by: Annotated[
         str,
-        typer.Option(help="A column, or year, month, week, day, weekday, hour of the time (UTC)."),
+        typer.Option(help="A column, or year, month, week, day, weekday or hour (UTC)."),
     ] = "speaker",
-    top: Annotated[int, typer.Option(min=1, help="Groups to show, the largest.")] = 15,
-    unit: Annotated[
-        str, typer.Option(help="What is resampled for intervals: auto, conversation or message.")
+    top: Annotated[int, typer.Option(min=1, help="Number of groups to show, largest first.")] = 15,
+    resample: Annotated[
+        str, typer.Option(help="What to resample for intervals: auto, conversation or message.")
     ] = "auto",
     out: TableOut = None,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
@@ -38,10 +38,10 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Show the share of each class in groups of messages, and where it stands out.
+    """Show how large each class is in each group of messages, and where it stands out.
 
-    Every message counts as one, however long; `palaver classes` counts words. ▲ and ▼ mark
-    shares whose 95 % interval lies above or below the share in all messages.
+    Every message counts once, however long. ▲ and ▼ mark shares whose 95% interval lies above or
+    below the share in all messages.
 
     Example: `palaver shares run/ threads.jsonl --by speaker`
 
@@ -54,21 +54,21 @@ def run(
     check_table_file(out)
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    with folding("finding classes"):
-        table = model.shares(corpus, by, top=top, resample=unit, n_sweeps=sweeps)
+    with folding("classifying messages"):
+        table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
     if out is not None:
         write_table(table, out)
     if json:
         print_json(table.to_dicts())
     elif not table.height:
-        console.print("No message has a word that the run knows.")
+        console.print("No message contains a word that the run knows.")
     else:
         summary = model.summary()
         show(table, summary, by, runs.names_of(folder, summary), _n_messages(table, corpus, by))
 
 
 def _n_messages(table: pl.DataFrame, corpus: Corpus, by: str) -> int | None:
-    """Return how many messages all groups have; None where a message may be in several."""
+    """Return how many messages the groups have; None if a message can be in several."""
     import polars as pl
 
     if isinstance(corpus.table.schema.get(by), pl.List):
@@ -83,7 +83,7 @@ def show(
     names: Mapping[int, str],
     n_messages: int | None,
 ) -> None:
-    """Print groups by classes, as many of the largest as fit, and what the classes are."""
+    """Print shares by group for as many of the largest classes as fit, and a key."""
     import polars as pl
 
     from palaver.cli.output import console, print_table
@@ -110,8 +110,11 @@ def show(
     wide = wide.select("group", "messages", *letters).rename({"group": by, **letters})
     print_table(wide, f"Classes in % of messages, by {by}", right=letters.values())
     hidden = len(summary.class_shares) - classes.height
-    console.print(f"Resampled by {table['unit'][0]}: ▲ above, ▼ below the share in all messages.")
+    console.print(
+        "▲ above, ▼ below the share in all messages (95% intervals from resampling "
+        f"{table['unit'][0]}s)."
+    )
     if hidden:
-        console.print(f"{hidden} smaller classes do not fit; --out or --json has them.")
+        console.print(f"{hidden} smaller classes do not fit here; see --out or --json.")
     console.print()
     print_table(with_names(classes.select("letter", "class", "words"), names))

@@ -1,4 +1,4 @@
-"""``palaver summarize``: the central and different sentences of a file."""
+"""``palaver summarize``: central sentences that do not repeat each other."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ _PLAIN = (".txt", ".text", ".md", ".rst")
 def run(
     file: Annotated[
         Path,
-        typer.Argument(help="Conversations, or a plain text as one document.", show_default=False),
+        typer.Argument(help="Conversations, or a plain text file.", show_default=False),
     ],
     sentences: Annotated[
-        int | None, typer.Option(min=1, help="Length in sentences; 5 unless said.")
+        int | None, typer.Option(min=1, help="Length in sentences (default: 5).")
     ] = None,
-    words: Annotated[int | None, typer.Option(min=1, help="Length in words instead.")] = None,
-    bytes: Annotated[int | None, typer.Option(min=1, help="Length in bytes instead.")] = None,
+    words: Annotated[
+        int | None, typer.Option(min=1, help="Length in words, instead of sentences.")
+    ] = None,
+    bytes: Annotated[
+        int | None, typer.Option(min=1, help="Length in bytes, instead of sentences.")
+    ] = None,
     conversation: Annotated[
-        str | None, typer.Option(help="Summarize this conversation only.")
+        str | None, typer.Option(help="Summarize only this conversation.")
     ] = None,
     longest: Annotated[
         int | None,
-        typer.Option(min=1, help="Summarize each of so many conversations, the longest first."),
+        typer.Option(min=1, help="Summarize each of this many longest conversations."),
     ] = None,
     position_decay: Annotated[
-        float, typer.Option(min=0.0, help="How much earlier sentences are preferred; 0 not at all.")
+        float, typer.Option(help="How strongly to prefer early sentences; 0 = not at all.")
     ] = 0.25,
-    weight: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Similarity against position.")
-    ] = 0.5,
+    weight: Annotated[float, typer.Option(help="1 = similarity only, 0 = position only.")] = 0.5,
     method: Annotated[
         str, typer.Option(help="grasshopper, pagerank, lexrank, mmr, degree or random.")
     ] = "grasshopper",
@@ -48,7 +50,7 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Print the sentences that say most of FILE without saying it twice.
+    """Print the sentences that best summarize FILE without repeating each other.
 
     Example: `palaver summarize threads.jsonl --sentences 5`
 
@@ -61,7 +63,7 @@ def run(
     from palaver.ranking.summarize import summarize
 
     if longest is not None and conversation is not None:
-        raise ParameterError("give one of --conversation and --longest")
+        raise ParameterError("give either --conversation or --longest, not both")
     source = _read(file, format, column)
     parts: list[Corpus | str] = [source]
     if not isinstance(source, str):
@@ -97,7 +99,7 @@ def _read(file: Path, format: str | None, column: list[str] | None) -> Corpus | 
 
 
 def _as_json(part: Corpus | str, summary: Summary) -> dict[str, Any]:
-    """Return a summary for JSON; of conversations, with who said a sentence and where."""
+    """Return a summary for JSON; for conversations, with speaker and source of each sentence."""
     rows = summary.table.to_dicts()
     if not isinstance(part, str):
         names, speakers = part.table["conversation"], part.table["speaker"]
@@ -109,7 +111,7 @@ def _as_json(part: Corpus | str, summary: Summary) -> dict[str, Any]:
 
 
 def _longest(corpus: Corpus, number: int) -> list[Corpus | str]:
-    """Return the longest conversations, one a corpus."""
+    """Return the longest conversations, each as a corpus."""
     import numpy as np
 
     order = np.argsort(-np.diff(corpus.conversation_offsets), kind="stable")[:number]
@@ -128,10 +130,11 @@ def _show_conversation(part: Corpus | str, summary: Summary) -> None:
     speakers = part.table["speaker"]
     heading = f"{part.table['conversation'][0]}: {counted(part.n_messages, 'message')}"
     if speakers.drop_nulls().len():
-        heading += f" of {counted(speakers.drop_nulls().n_unique(), 'speaker')}"
+        heading += f" by {counted(speakers.drop_nulls().n_unique(), 'speaker')}"
     times = part.table["time"].drop_nulls()
     if times.len():
-        heading += f", from {str(times.min())[:10]} to {str(times.max())[:10]}"
+        first, last = str(times.min())[:10], str(times.max())[:10]
+        heading += f", {first}" if first == last else f", {first} to {last}"
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for row in summary.table.sort("document", "position").iter_rows(named=True):
         who = speakers[row["message"]]
@@ -153,6 +156,6 @@ def _part(corpus: Corpus, conversation: str | None) -> Corpus:
     if not len(found):
         known = ", ".join(firsts.head(3))
         raise ParameterError(
-            f"there is no conversation {conversation!r}; there are {len(firsts):,}: {known}, ..."
+            f"there is no conversation {conversation!r}; the file has {len(firsts):,}, e.g. {known}"
         )
     return corpus.take(found)

@@ -1,4 +1,4 @@
-"""``palaver tag``: the tags that a trained tagger gives to messages, or states to words."""
+"""``palaver tag``: tag messages with a trained tagger, or words with states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from palaver.models.taggers.contract import Tagger
 
 NAME = "tag"
-#: Messages up to which each is shown, in their order.
+#: Up to this many messages are shown one by one, in their order.
 _FEW = 40
 _LARGEST, _MISTAKES = 10, 5
 
@@ -25,7 +25,8 @@ def run(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Folder that `palaver train-tagger` or `palaver fit infinite-hmm` wrote.",
+            metavar="RUN",
+            help="Folder written by `palaver train-tagger` or `palaver fit infinite-hmm`.",
             show_default=False,
         ),
     ],
@@ -33,8 +34,8 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write FILE with columns tag and tag_probability: x.jsonl, x.csv ...; with a "
-            "state for each word: x.conll."
+            help="Save FILE with new columns tag and tag_probability as x.jsonl, x.csv, ..., or "
+            "with a state per word as x.conll."
         ),
     ] = None,
     format: Format = None,
@@ -43,13 +44,14 @@ def run(
 ) -> None:
     """Tag the messages of FILE.
 
-    If FILE has the labels that the tagger was trained on, the share of right tags is shown, too.
+    If FILE has the column of labels that the tagger was trained on, the share of correct tags is
+    shown as well.
 
     Example: `palaver tag run/ talk.jsonl --out tagged.jsonl`
 
     Example: `palaver tag run/ talk.jsonl --json`
 
-    A run of infinite-hmm gives each word its state (and the tag that the state refines):
+    A run of infinite-hmm gives each word a state (and the tag that the state refines):
 
     Example: `palaver tag run/ test.conll --out states.conll`
     """
@@ -68,7 +70,7 @@ def run(
         return
     if not isinstance(model, Tagger):
         raise ParameterError(
-            f"{folder}: holds a model of classes ({model.name}), not of tags; use "
+            f"{folder}: {model.name} is not a tagger; to add classes, use "
             f"`{command('annotate', folder, file, out or 'tagged.jsonl')}`"
         )
     corpus = runs.corpus_of(folder, file, format, column)
@@ -89,7 +91,7 @@ def run(
 
 
 def _tag_words(model: Any, corpus: Corpus, out: Path | None, json: bool) -> None:
-    """Give every word its state; print each state's most frequent words."""
+    """Give each word a state; print the most frequent words of each state."""
     import polars as pl
 
     from palaver.cli.output import console, print_json, print_table, working
@@ -111,7 +113,7 @@ def _tag_words(model: Any, corpus: Corpus, out: Path | None, json: bool) -> None
         .group_by(names, maintain_order=True)
         .agg(
             pl.col("len").sum().alias("words"),
-            pl.col("tokens").head(8).str.join(" ").alias("such as"),
+            pl.col("tokens").head(8).str.join(" ").alias("most frequent"),
         )
         .sort("words", descending=True, maintain_order=True)
     )
@@ -121,14 +123,14 @@ def _tag_words(model: Any, corpus: Corpus, out: Path | None, json: bool) -> None
 
 
 def _confusion(model: Tagger, corpus: Corpus) -> pl.DataFrame | None:
-    """Return how often each label got each tag, if the corpus has labels."""
+    """Return how often messages of each label got each tag, if the corpus has labels."""
     if model.label_ not in corpus.labels or not corpus.table[model.label_].count():
         return None
     return model.confusion(corpus)
 
 
 def in_words(confusion: pl.DataFrame) -> str:
-    """Say how many tags are right, and how many would be without looking at the messages."""
+    """Say how many tags are correct, compared with always giving the most frequent label."""
     import polars as pl
 
     from palaver.cli.output import counted
@@ -139,9 +141,9 @@ def in_words(confusion: pl.DataFrame) -> str:
     most = labels.row(-1, named=True)
     return (
         f"{share_right(confusion):.1%} of {counted(n_messages, 'labelled message')} are tagged "
-        f"rightly; calling all of them {most['label']}, their most frequent label, would be "
-        f"right for {most['messages'] / n_messages:.1%}."
-    ).replace("%", " %")
+        f"correctly; always answering {most['label']}, the most frequent label, would be correct "
+        f"for {most['messages'] / n_messages:.1%}."
+    )
 
 
 def show_scores(confusion: pl.DataFrame) -> None:
@@ -158,16 +160,16 @@ def show_scores(confusion: pl.DataFrame) -> None:
         console.print(f"The {_LARGEST} most frequent of {counted(scores.height, 'tag')}.")
     mistakes = most_confused(confusion, _MISTAKES)
     if mistakes.height:
-        console.print("\nMost often mistaken:")
+        console.print("\nMost frequent mistakes:")
     for row in mistakes.iter_rows(named=True):
         console.print(
-            f"  {row['label']} for {row['tag']}: {counted(row['messages'], 'message')}, "
-            f"{100 * row['share']:.0f} % of all {row['label']}"
+            f"  {row['label']} tagged as {row['tag']}: {counted(row['messages'], 'message')}, "
+            f"{100 * row['share']:.0f}% of all {row['label']}"
         )
 
 
 def _show_messages(tagged: Corpus) -> None:
-    """Print each message in its place, with its tag and how sure that is."""
+    """Print the messages in order, each with its tag and the probability of the tag."""
     import polars as pl
 
     from palaver.cli.output import console, excerpt, print_table
@@ -176,12 +178,13 @@ def _show_messages(tagged: Corpus) -> None:
     width = max([3, *table["tag"].fill_null("").str.len_chars()])
     room = max(20, console.width - width - 20)  # of the other columns and the frame
     texts = [excerpt(text, room) for text in table["text"]]
-    sure = [f"{100 * share:.0f} %" for share in table["tag_probability"]]
-    print_table(pl.DataFrame({"tag": table["tag"], "sure": sure, "text": texts}), right=["sure"])
+    certain = [f"{100 * share:.0f}%" for share in table["tag_probability"]]
+    shown = pl.DataFrame({"tag": table["tag"], "certain": certain, "text": texts})
+    print_table(shown, right=["certain"])
 
 
 def _show(tagged: Corpus) -> None:
-    """Print how often each tag was given, with its surest message."""
+    """Print how often each tag was given, with the message it is most certain of."""
     import polars as pl
 
     from palaver.cli.output import excerpt, print_table
@@ -189,8 +192,8 @@ def _show(tagged: Corpus) -> None:
     table = (
         tagged.table.sort("tag_probability", descending=True, maintain_order=True)
         .group_by("tag", maintain_order=True)
-        .agg(pl.len().alias("messages"), pl.col("text").first().alias("such as"))
+        .agg(pl.len().alias("messages"), pl.col("text").first().alias("example"))
         .sort("messages", descending=True)
     )
-    shortened = pl.Series("such as", [excerpt(text) for text in table["such as"]], pl.String)
+    shortened = pl.Series("example", [excerpt(text) for text in table["example"]], pl.String)
     print_table(table.with_columns(shortened))

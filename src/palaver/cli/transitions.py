@@ -21,30 +21,30 @@ NAME = "transitions"
 
 def run(
     folder: Run,
-    top: Annotated[int, typer.Option(min=1, help="Follow-ups shown of each class.")] = 3,
+    top: Annotated[int, typer.Option(min=1, help="Most follow-ups to show per class.")] = 3,
     least: Annotated[
         float | None,
         typer.Option(
             min=1.0,
-            help="Times as likely as usual, to be shown; 1.2 in the table, a readable number of "
-            "arrows in the graph.",
+            help="Show what is at least this many times as likely as usual (default: 1.2 in the "
+            "table; in the graph, as many arrows as stay readable).",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Also write it: the whole table as x.csv or x.parquet, the graph as x.svg.",
+            help="Also save the full table (x.csv, x.parquet) or the graph (x.svg).",
             show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what follows what: after which class others are likelier than usual.
+    """Show which classes follow which, where this is more likely than usual.
 
-    Share is how much of what follows a class is of another one; usual, how much of all that
-    follows anything, and for starts how much of everything. Classes with too few replies to
-    judge by are left out.
+    *share* is the fraction of what follows class A that is class B; *usual* is the fraction of
+    all that follows anything that is B (for starts: of everything). Classes with too few replies
+    to judge are left out.
 
     Example: `palaver transitions run/ --out follows.csv`
     """
@@ -62,7 +62,7 @@ def run(
     if summary.next_shares() is None:
         raise ParameterError(
             f"{summary.name} does not learn what follows what; `palaver report {folder}` counts "
-            "it in the texts"
+            "it in the texts instead"
         )
     data = _data(folder, summary)
     with folding("counting replies"):
@@ -83,14 +83,14 @@ def run(
         few = least_replies(answered)
         left = int((answered < few).sum())
         if left:
-            console.print(f"Left out: {counted(left, 'class', 'classes')} that fewer than "
-                          f"{few:.0f} messages follow.")  # fmt: skip
+            console.print(f"Left out: {counted(left, 'class', 'classes')} followed by fewer than "
+                          f"{few:.0f} messages.")  # fmt: skip
     if out is not None:
         console.print(f"-> {out}", soft_wrap=True)
 
 
 def _data(folder: Path, summary: ModelSummary) -> Any:
-    """Return what a run learned from: its file for models of vectors, else its own copy."""
+    """Return what a run learned from: its file for models of vectors, otherwise its own copy."""
     from palaver import store
     from palaver.cli.runs import corpus_of
     from palaver.encode import Encoded
@@ -107,7 +107,7 @@ def _data(folder: Path, summary: ModelSummary) -> Any:
 
 
 def _labelled(table: pl.DataFrame, called: Mapping[str, str]) -> pl.DataFrame:
-    """Return the table with what sources and targets are called."""
+    """Add the names of sources and targets to the table."""
     import polars as pl
 
     return table.with_columns(
@@ -124,7 +124,9 @@ def _show(table: pl.DataFrame, top: int, least: float) -> None:
     strong = table.filter(pl.col("times") >= least, pl.col("share") >= 0.02)
     strong = strong.filter(pl.int_range(pl.len()).over("source") < top)
     if not strong.height:
-        console.print(f"No class is followed by another {least:g} times as often as usual.")
+        console.print(
+            f"No class is followed by another at least {least:g} times as often as usual."
+        )
         return
     percents = [
         (pl.col(name) * 100).round(0).cast(pl.Int64).alias(f"{name} %")
@@ -141,13 +143,13 @@ def _show(table: pl.DataFrame, top: int, least: float) -> None:
         shown = shown.drop("replies")
     print_table(shown, right=["times"])
     console.print(
-        "share: of what follows, or of starts; usual: of all that follows, for starts of "
-        "everything; replies: to what is in the first column."
+        "share: of what follows the first class (or of starts); usual: of all that follows "
+        "anything (for starts: of everything); replies: to the first class."
     )
 
 
 def _called(summary: ModelSummary, names: Mapping[int, str]) -> dict[str, str]:
-    """Return letter and name of each class, or its first telling words, by number."""
+    """Return the letter and name, or characteristic words, of each class, by number."""
     from palaver.cli.classes import with_letters
 
     own = dict(enumerate(summary.names or summary.facts.get("class_names", []))) | dict(names)
