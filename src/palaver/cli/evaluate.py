@@ -83,9 +83,7 @@ def show(
     console.print(in_short(judgement, summary.name))
     measures = _measures(judgement)
     print_table(measures, right=[name for name in measures.columns if "random" in name])
-    console.print(
-        "↓ lower is better; otherwise, higher is better. 95% intervals over conversations."
-    )
+    console.print("↓ lower is better; higher for the others. 95% intervals over conversations.")
     console.print()
     print_table(_classes(judgement, summary), right=["share"])
     console.print(against_chance(judgement))
