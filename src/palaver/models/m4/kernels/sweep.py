@@ -43,6 +43,7 @@ from palaver.models.m4.kernels.outcomes import (
 from palaver.models.m4.kernels.replies import (
     Links,
     add_parent_scores,
+    add_row,
     family_log,
     lay_out,
     link_replies,
@@ -225,9 +226,7 @@ def _open_message(  # type: ignore[no-untyped-def]
             if layout.is_dirichlet:
                 own[k] += 1.0
             if has_replies:
-                row = k * stride
-                for j in range(stride):
-                    sums[j] += layout.rows[row + j]
+                add_row(k, layout, sums)
     if fixed_class >= 0:  # all of its units are of this class
         for j in range(stride):
             if j != fixed_class:
