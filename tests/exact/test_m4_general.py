@@ -19,8 +19,9 @@ from support.m4_general_reference import (
     shares_of,
 )
 
-from palaver.models.m4.kernels.heldout import general_log_likelihoods, general_message_shares
+from palaver.models.m4.kernels.heldout import general_log_likelihoods
 from palaver.models.m4.kernels.replies import log_rising
+from palaver.models.m4.kernels.shares import general_message_shares
 from palaver.models.m4.kernels.weight_statistics import dirichlet_step, general_weight_statistics
 from palaver.models.m4.kernels.weights import bound_step
 
@@ -220,13 +221,14 @@ def test_no_step_is_too_long_from_anywhere():
 # ---------------------------------------------------------------- held-out conversations
 
 
+@pytest.mark.parametrize("n_topics", [0, 2])
 @pytest.mark.parametrize("segmented", [False, True])
 @pytest.mark.parametrize("is_dirichlet", [False, True])
-def test_the_particle_filter_is_unbiased(is_dirichlet, segmented):
+def test_the_particle_filter_is_unbiased(is_dirichlet, segmented, n_topics):
     """Its mean over runs is the sum of the joint over all states, within six errors."""
     case = random_case(
         np.random.default_rng(3), is_dirichlet=is_dirichlet, segmented=segmented, parallel=True,
-        n_topics=2, n_classes=2, n_tokens=5, several_parents=True, n_extra=1,
+        n_topics=n_topics, n_classes=2, n_tokens=5, several_parents=True, n_extra=1,
     )  # fmt: skip
     logs = []
     of_segment = np.repeat(np.arange(len(case.segments or ())), case.segments or [])

@@ -18,13 +18,10 @@ from palaver.kernels import dirichlet
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.heldout import (
-    add_outcome_scores,
-    general_log_likelihoods,
-    general_message_shares,
-)
+from palaver.models.m4.kernels.heldout import general_log_likelihoods
 from palaver.models.m4.kernels.pairs import NO_PAIRS, Pairs
 from palaver.models.m4.kernels.parents import MOST_CANDIDATES, draw_parents_m4
+from palaver.models.m4.kernels.shares import add_outcome_scores, general_message_shares
 from palaver.models.m4.kernels.sweep import sweep_general
 from palaver.models.m4.kernels.weight_statistics import general_weight_statistics
 from palaver.models.m4.weights import WeightLearner

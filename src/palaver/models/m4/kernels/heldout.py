@@ -6,6 +6,10 @@ counts of the message at hand and, for every message that still waits for replie
 histogram adds to the scores of these. Each word is weighed by its probability given all that a
 particle holds, then its outcome is drawn: nothing that comes later is used.
 
+Where nothing but the parents ties the words of a message together (softmax transitions, tokens
+that bear classes themselves, no topics, one switch for the corpus), they are weighed all at once
+and drawn afterwards, for replies alone: so few particles are lost, and so little is drawn.
+
 A segment is a run of tokens of one class; where tokens bear classes themselves, every token is
 one. ``beliefs`` are the probabilities of the segment's class given its words so far, so the class
 is only drawn at the end of the segment.
@@ -18,7 +22,15 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.particles import choose_survivors, keep_survivors, log_mean, mix
+from palaver.kernels.particles import (
+    choose_survivors,
+    draw_outcomes,
+    keep_survivors,
+    log_mean,
+    mix,
+    multiply_weights,
+    take_logs,
+)
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
@@ -106,6 +118,48 @@ def _draw_column(weights, particle, aim):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _weigh_message(  # type: ignore[no-untyped-def]
+    words, shares, word_weights, switch_probabilities, mixed, factors, log_weights
+):
+    """Add the log probability of words that tell nothing about each other to the weights.
+
+    words : (n,) IN; shares : (K, P) IN, summing to one; mixed, factors : (P,) scratch;
+    log_weights : (P,) IN-OUT.
+    """
+    n_classes, n_particles = shares.shape
+    factors[:] = 1.0
+    for word in words:
+        row = word_weights[word]
+        mix(shares, row, mixed)
+        background = switch_probabilities[0] * row[n_classes]
+        for i in range(n_particles):
+            mixed[i] = switch_probabilities[1] * mixed[i] + background
+        multiply_weights(mixed, factors, log_weights)
+    take_logs(factors, log_weights)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_message(  # type: ignore[no-untyped-def]
+    words, shares, word_weights, switch_probabilities, state, mixed, outcomes, counts
+):
+    """Draw the outcomes of the same words and count their classes in ``counts`` (K, P) IN-OUT."""
+    n_classes, n_particles = shares.shape
+    for word in words:
+        row = word_weights[word]
+        mix(shares, row, mixed)
+        background = switch_probabilities[0] * row[n_classes] / switch_probabilities[1]
+        for i in range(n_particles):
+            mixed[i] = uniform(state) * (mixed[i] + background)
+        draw_outcomes(shares, row, mixed, outcomes)
+        for i in range(n_particles):
+            outcome = outcomes[i]
+            if outcome == n_classes and switch_probabilities[0] == 0.0:  # by rounding
+                outcome -= 1
+            if outcome < n_classes:
+                counts[outcome, i] += 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def general_log_likelihoods(  # type: ignore[no-untyped-def]
     is_segmented, is_dirichlet, tokens, parent_offsets, parent_list,
     conversation_offsets, first_conversation, base_index, designs, segment_offsets, unit_offsets,
@@ -147,7 +201,8 @@ def general_log_likelihoods(  # type: ignore[no-untyped-def]
     kinds = np.empty((3, n_particles))  # weights of the next word's outcomes
     topic_total, mixed = np.empty(n_particles), np.empty(n_particles)
     log_weights, spare = np.empty(n_particles), np.empty(n_particles)
-    survivors = np.empty(n_particles, np.int64)
+    survivors, outcomes = np.empty(n_particles, np.int64), np.empty(n_particles, np.int64)
+    are_apart = not (is_segmented or is_dirichlet or is_message_switch or n_topics > 0)
     rows = (shares, counts, beliefs, switches, kinds)
     singles = (total, n_units, topic_total)
     state = np.empty(4, np.uint64)
@@ -174,7 +229,26 @@ def general_log_likelihoods(  # type: ignore[no-untyped-def]
             counts[:] = 0.0
             switches[:] = 0.0
             n_units[:] = 0.0
-            for u in range(unit_offsets[b], unit_offsets[b + 1]):
+            if are_apart:
+                shares /= total
+                own_words = tokens[unit_offsets[b] : unit_offsets[b + 1]]
+                _weigh_message(
+                    own_words, shares, word_weights, switch_probabilities, mixed, spare,
+                    log_weights,
+                )  # fmt: skip
+                result += choose_survivors(log_weights, state, survivors)
+                if survivors[0] >= 0:
+                    keep_survivors(survivors, spare, shares)
+                    for slot in range(n_slots):
+                        if in_use[slot]:
+                            keep_survivors(survivors, spare, waiting[slot])
+                if last_reply[b - first] >= 0:
+                    _draw_message(
+                        own_words, shares, word_weights, switch_probabilities, state, mixed,
+                        outcomes, counts,
+                    )  # fmt: skip
+            n_left = 0 if are_apart else unit_offsets[b + 1] - unit_offsets[b]
+            for u in range(unit_offsets[b + 1] - n_left, unit_offsets[b + 1]):
                 start, end = u, u + 1
                 if is_segmented:
                     start, end = segment_offsets[u], segment_offsets[u + 1]
@@ -234,6 +308,9 @@ def general_log_likelihoods(  # type: ignore[no-untyped-def]
                     in_use[slots[p]] = False
                     free[n_free] = slots[p]
                     n_free += 1
+            if are_apart and n_free == n_slots:  # nothing that follows depends on what was drawn
+                result += log_mean(log_weights)
+                log_weights[:] = 0.0
         log_likelihoods[c] = result + log_mean(log_weights)
 
 
@@ -279,54 +356,3 @@ def _draw_word(  # type: ignore[no-untyped-def]
                     break
             topics[chosen, i] += 1.0
             topic_total[i] += 1.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def general_message_shares(  # type: ignore[no-untyped-def]
-    unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes, weights, shares
-):
-    """Set row ``b`` of ``shares`` (n_messages, K) OUT to the class distribution of message ``b``.
-
-    That is ``softmax(s)``, also the mean of Dirichlet(exp(s)). The rest is IN, as in
-    :func:`palaver.models.m4.kernels.sweep.sweep_general`. O(K) for each unit of each parent.
-    """
-    n_classes = weights.shape[1]
-    bases = designs @ weights[n_classes:]
-    histogram = np.empty(n_classes)
-    for b in range(shares.shape[0]):
-        scores = shares[b]
-        scores[:] = bases[base_index[b]]
-        first, last = parent_offsets[b], parent_offsets[b + 1]
-        for p in range(first, last):
-            histogram[:] = 0.0
-            n_units = 0
-            for u in range(unit_offsets[parent_list[p]], unit_offsets[parent_list[p] + 1]):
-                if unit_classes[u] < n_classes:
-                    histogram[unit_classes[u]] += 1.0
-                    n_units += 1
-            for k in range(n_classes):
-                if histogram[k] > 0.0:
-                    for j in range(n_classes):
-                        scores[j] += histogram[k] * weights[k, j] / (n_units * (last - first))
-        scores -= scores.max()
-        total = 0.0
-        for j in range(n_classes):
-            scores[j] = math.exp(scores[j])
-            total += scores[j]
-        for j in range(n_classes):
-            scores[j] /= total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_outcome_scores(tokens, message_offsets, shares, word_weights, scores):  # type: ignore[no-untyped-def]
-    """Add the log probability of each message's words, drawn from all columns by their shares.
-
-    shares : (n_messages, n_columns) IN; word_weights : (W, n_columns) IN; scores : IN-OUT.
-    """
-    for b in range(shares.shape[0]):
-        for n in range(message_offsets[b], message_offsets[b + 1]):
-            row = word_weights[tokens[n]]
-            mixed = 0.0
-            for column in range(shares.shape[1]):
-                mixed += shares[b, column] * row[column]
-            scores[b] += math.log(mixed)
