@@ -49,6 +49,7 @@ from palaver.models.m4.kernels.replies import (
     link_replies,
     make_family,
     open_family,
+    set_message_score,
 )
 
 
@@ -199,9 +200,13 @@ def _sample_segments(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _open_message(  # type: ignore[no-untyped-def]
-    message, first, last, unit_classes, links, layout, fixed_class, words, own, sums, spare
+    message, first, last, unit_classes, links, layout, fixed_class, words, own, sums, scored, spare
 ):
-    """Set switches, own weights and sums of a message; return (class units, own sum)."""
+    """Set switches, own weights and sums of a message; return (class units, own sum).
+
+    scored : (1,) IN-OUT, the message whose score is in ``spare`` (stride,), else -1. Replies come
+    after what they answer, whose classes stay: siblings have one score.
+    """
     n_classes, n_blocks, stride = layout.n_classes, layout.n_blocks, layout.stride
     for kind in range(3):
         words.message_switches[kind] = 0.0
@@ -211,7 +216,17 @@ def _open_message(  # type: ignore[no-untyped-def]
     for j in range(stride):
         own[j] = layout.bases[base + j]
         sums[j] = 0.0
-    add_parent_scores(message, -1, unit_classes, links, layout, spare, own)
+    parent = links.parent_offsets[message]
+    n_parents = links.parent_offsets[message + 1] - parent
+    if n_parents == 1:
+        if scored[0] != links.parent_list[parent]:
+            scored[0] = links.parent_list[parent]
+            set_message_score(scored[0], unit_classes, links, layout, spare)
+        for j in range(stride):
+            own[j] += spare[j]
+    elif n_parents > 1:
+        scored[0] = -1
+        add_parent_scores(message, -1, unit_classes, links, layout, spare, own)
     total = exponentials(own, 0.0, 1.0, layout.mask, n_blocks, own)
     if not layout.is_dirichlet:
         for j in range(stride):
@@ -315,6 +330,7 @@ def sweep_general(  # type: ignore[no-untyped-def]
         parts_order(n_classes, n_topics),
     )  # fmt: skip
     first_topic = LANES * n_class_blocks
+    scored = np.full(1, -1, np.int64)
     state = np.empty(4, np.uint64)
     open_stream(key, 0, state)
     for c in range(conversation_offsets.shape[0] - 1):
@@ -336,7 +352,7 @@ def sweep_general(  # type: ignore[no-untyped-def]
                 continue
             n_units, own_sum = _open_message(
                 b, first, last, unit_classes, links, layout, fixed_classes[b], words, own, sums,
-                spare,
+                scored, spare,
             )  # fmt: skip
             n_groups = open_family(b, unit_classes, links, layout, family)
             if is_segmented:
