@@ -1,9 +1,9 @@
 """Dialogue acts of Switchboard from utterance vectors: the measurements of Brychcín & Král (2017).
 
-The usual rows (no ``+``, no ``@``: 196,258 training and 4,186 test utterances), 42 acts, the split
-of Stolcke et al. (2000). Unsupervised models are fitted on the texts of the training part; all
+The usual rows (no ``+``, no ``@``: 196,258 training and 4,186 test utterances), 42 acts, split as
+in Stolcke et al. (2000). Unsupervised models are fitted to the texts of the training set; all
 settings were chosen on training conversations with training labels, never with test labels. States
-of the test part come from frozen parameters.
+of the test set come from frozen parameters.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MEASURES = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model and how its utterances become vectors."""
+    """A model, and how utterances become vectors."""
 
     model: str
     n_states: int | None
@@ -60,7 +60,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done at one size of the experiment."""
+    """How much to compute at one size of the experiment."""
 
     n_conversations: int | None
     n_sweeps: int
@@ -76,18 +76,18 @@ PLANS: dict[Size, Plan] = {
 
 _PAPER = {"covariance": "full", "alpha": 50 / 42, "strength": 0.0, "extra_dof": 0.0,
           "scale": "identity", "init": "random"}  # fmt: skip
-#: Acts to which states are joined, beside the default's twelve, in the ablation.
+#: Numbers of acts to merge the default's states into, in the ablation.
 ACTS = (6, 8, 10, 11, 12, 13, 14, 16, 20)
 
 
 def hmm(n_states: int | None = 42, **changes: Any) -> Recipe:
-    """Return the context GMM with Palaver's defaults but for some changes."""
+    """Return the context GMM with Palaver's defaults, except for some changes."""
     names = ("vectors", "weighting", "pooling", "unit", "whiten", "n_sweeps")
     shape = {name: changes.pop(name) for name in names if name in changes}
     return Recipe(changes.pop("model", "gaussian-hmm"), n_states, **shape, params=changes)
 
 
-#: Rows of the main table; every model of vectors also with its states joined to acts.
+#: Rows of the main table; vector models also appear with their states merged into acts.
 ROWS = {
     HEADLINE: hmm(n_sweeps=200, n_jobs=2),
     "GMM, 42 states": hmm(model="gaussian-mixture"),
@@ -133,7 +133,7 @@ ABLATION = {
 
 @cache
 def usual(data: Path) -> Corpus:
-    """Return the usual rows of Switchboard; each utterance answers the one before."""
+    """Return the usual rows of Switchboard; each utterance replies to the previous one."""
     corpus = pv.read(data / "swda/swda-full.jsonl.gz")
     rows = ~corpus.table["raw_act"].str.contains("[+@]").fill_null(False)
     table = corpus.table.filter(rows).with_columns(reply_to=pl.lit(None, pl.String))
@@ -141,7 +141,7 @@ def usual(data: Path) -> Corpus:
 
 
 def part_of(corpus: Corpus, split: str, n: int | None = None) -> Corpus:
-    """Return the conversations of one part, or ``n`` of them, evenly spread."""
+    """Return the conversations of one split, or ``n`` of them, evenly spread."""
     firsts = corpus.table["split"].to_numpy()[corpus.conversation_offsets[:-1]]
     chosen = np.flatnonzero(firsts == split)
     return corpus.take(chosen if n is None else chosen[:: max(len(chosen) // n, 1)][:n])
@@ -164,8 +164,8 @@ def found_states(
 ) -> dict[str, list[np.ndarray]]:
     """Fit a recipe to ``train``; return the states of its utterances and of the others'.
 
-    ``"fitted"`` are the states themselves; of models of vectors there are also those joined to
-    each number of ``acts``.
+    ``"fitted"`` holds the states themselves; vector models also have the states merged into each
+    number of ``acts``.
     """
     if recipe.model in ("m4", "block-hmm"):
         return {"fitted": _word_states(recipe, options, train, others, n_sweeps, seed)}
@@ -194,7 +194,7 @@ def found_states(
 def _centres(
     recipe: Recipe, arrays: list[np.ndarray], acts: Sequence[int], seed: int
 ) -> dict[str, list[np.ndarray]]:
-    """Cluster by k-means, and join the clusters as the states of the models are joined."""
+    """Cluster by k-means, and merge the clusters as the models merge their states."""
     from sklearn.cluster import KMeans
 
     means = KMeans(recipe.n_states, n_init=1, random_state=seed).fit(arrays[0])
@@ -222,17 +222,17 @@ def _word_states(
 
 
 def measures(states: np.ndarray, gold: np.ndarray) -> dict[str, float]:
-    """Return the clustering measures of the paper, and how many states are used."""
+    """Return the paper's clustering measures and the number of states in use."""
     table = evaluate.contingency(states, gold)
     found = {name: float(measure(table)) for name, measure in _MEASURES.items()}
     return {"states": len(np.unique(states)), **found}
 
 
 def judged(states: list[np.ndarray], corpora: list[Corpus]) -> dict[str, Any]:
-    """Judge states of (train, dev, test): the test part, and all parts together.
+    """Score the states of (train, dev, test): on the test set, and on all three together.
 
-    Accuracy reads each state as the act that is most frequent in it in the training part, and
-    one that the training part does not have as the most frequent act of all.
+    Accuracy reads each state as its most frequent act in the training set; a state that does not
+    occur there counts as the most frequent act overall.
     """
     golds = [corpus.table["act"].to_numpy() for corpus in corpora]
     names, codes = np.unique(golds[0], return_inverse=True)
@@ -259,7 +259,7 @@ def corpora(options: Options) -> list[Corpus]:
 
 
 def row_cell(options: Options, name: str, recipe: Recipe) -> Cell:
-    """Return the cell of one row of the main table."""
+    """Return the cell for one row of the main table."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def row_cell(options: Options, name: str, recipe: Recipe) -> Cell:
 
 
 def trivial_cell(options: Options) -> Cell:
-    """Return the cell of states that know nothing."""
+    """Return the cell for the trivial baselines."""
 
     def work(folder: Path) -> dict[str, Any]:
         parts = corpora(options)
@@ -296,7 +296,7 @@ def trivial_cell(options: Options) -> Cell:
 
 
 def facts_cell(options: Options) -> Cell:
-    """Return the cell of what the page says of the data."""
+    """Return the cell for the page's facts about the data."""
 
     def work(folder: Path) -> dict[str, Any]:
         sizes = [part.n_messages for part in corpora(options)]
@@ -309,7 +309,7 @@ def facts_cell(options: Options) -> Cell:
 
 
 def maxent_cell(options: Options, context: bool, features: str) -> Cell:
-    """Return the cell of one supervised tagger."""
+    """Return the cell for one supervised tagger."""
     params = {"context": context, "features": features, "min_count": 5, "max_iter": 40}
 
     def work(folder: Path) -> dict[str, Any]:
@@ -324,7 +324,7 @@ def maxent_cell(options: Options, context: bool, features: str) -> Cell:
 
 
 def ablation_cell(options: Options, name: str, recipe: Recipe) -> Cell:
-    """Return the cell of one change to the headline, on training conversations alone."""
+    """Return the cell for one change to the headline, on training conversations only."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> list[dict[str, Any]]:
@@ -352,7 +352,7 @@ def _cost(recipe: Recipe) -> float:
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return all cells: the main rows first, the costly ones last."""
+    """Return all cells: the main rows first, the expensive ones last."""
     rows = [row_cell(options, name, recipe) for name, recipe in ROWS.items()]
     return [
         facts_cell(options),

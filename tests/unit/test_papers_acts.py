@@ -16,7 +16,7 @@ def measured(f1, v1):
 
 
 @pytest.mark.parametrize(
-    ("v1", "said"), [(0.43, "is reached by one run"), (0.41, "is not reached by one run")]
+    ("v1", "said"), [(0.43, "vectors reaches the paper's"), (0.41, "does not reach the paper's")]
 )
 def test_the_page_of_vectors_follows_its_numbers(v1, said, tmp_path):
     options, kept = Options(tmp_path, "full", 1), Cells(tmp_path)
