@@ -1,10 +1,10 @@
-"""Reading a folder in the layout of DUC, for those who have its data from NIST.
+"""Read a folder in DUC's layout, for those who have the data from NIST.
 
 ::
 
     duc2004/docs/d30001t/APW19981016.0240     documents of a set: SGML with <TEXT>, or plain text
-    duc2004/models/D30001.M.100.T.A           summaries of people, in any subfolder; the number
-                                              says of which set
+    duc2004/models/D30001.M.100.T.A           human summaries, in any subfolder; the number names
+                                              the set
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"d(\d+)", re.I)
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """Documents on one event, and summaries that people wrote of them."""
+    """Documents about one event, and human summaries of them."""
 
     name: str
     documents: list[str]
@@ -30,7 +30,7 @@ class DocumentSet:
 
 
 def read_duc(folder: Path) -> list[DocumentSet]:
-    """Read all document sets of a folder, in the order of their names.
+    """Read all document sets in a folder, ordered by name.
 
     Raises
     ------

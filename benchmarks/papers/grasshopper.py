@@ -1,8 +1,8 @@
-"""GRASSHOPPER on sentences, on actors and on the toy of figure 1: Zhu et al. (2007).
+"""GRASSHOPPER on sentences, actors and the toy example of figure 1: Zhu et al. (2007).
 
-Opinosis takes the place of DUC, whose documents are not free; the comedies of a Netflix catalogue
-that of IMDb's. With a folder ``duc2004`` beside the other data (:mod:`benchmarks.papers.duc`),
-the paper's own table is computed too.
+Opinosis replaces DUC, whose documents are not free, and the comedies of a Netflix catalogue replace
+IMDb's. If the data folder contains ``duc2004`` (:mod:`benchmarks.papers.duc`), the paper's own
+table is computed as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from palaver.ranking.summarize import shortened
 
 SEED, VERSION = 0, 1
 METHODS = ("grasshopper", "lexrank", "mmr", "pagerank", "random")
-#: Words of a summary: about the length of opinosis' references (17 on average), and more.
+#: Words per summary: about the length of Opinosis' references (17 on average), and more.
 WORDS = (20, 100)
 RESAMPLES, RANDOM_RUNS = 10_000, 20
 #: As in the paper's sections 3.1 and 3.2.
@@ -77,9 +77,9 @@ def _opinosis_cell(data: Path, method: str, n_words: int, n_topics: int | None, 
 
 
 def _topic_scores(topic: Mapping[str, Any], method: str, n_words: int, runs: int) -> list[float]:
-    """Return recall and F of ROUGE-1 and of ROUGE-2, and the number of sentences.
+    """Return recall and F of ROUGE-1 and ROUGE-2, and the number of sentences.
 
-    All are means over references (and runs).
+    Scores are averaged over references (and runs).
     """
     texts = [sentence["text"] for sentence in topic["sentences"]]
     cosines = cosine_graph(tfidf(texts, stemmed=True), THRESHOLD)
@@ -119,7 +119,7 @@ def _duc_cell(folder: Path) -> Cell:
 
 @cache
 def costar_graph(data: Path) -> tuple[Any, list[str], list[list[int]], list[str], list[int]]:
-    """Return graph, names, movies and country of the main stars of comedies; movies' sizes."""
+    """Return the co-star graph, names, movies and countries of comedies; the number of movies."""
     comedies = [row for row in _rows(data / "movies/netflix.jsonl.gz")
                 if any("Comed" in genre for genre in row["genres"])]  # fmt: skip
     numbers: dict[str, int] = {}
@@ -178,7 +178,7 @@ def _actors_cell(data: Path, runs: int) -> Cell:
 
 
 def _coverage(members: Sequence[Sequence[Any]], order: Sequence[int]) -> list[int]:
-    """Return how many different members the first 1, 2, ... items have."""
+    """Return how many distinct members the first 1, 2, ... items have."""
     seen: set[Any] = set()
     sizes = []
     for item in order:
@@ -191,7 +191,7 @@ def _mean(curves_: Sequence[Sequence[int]]) -> list[float]:
     return [float(value) for value in np.mean(curves_, axis=0)]
 
 
-# the toy of figure 1
+# the toy example of figure 1
 
 
 def three_groups(seed: int = SEED) -> tuple[NDArray[np.float64], NDArray[np.int64], Any]:
@@ -219,7 +219,7 @@ def _toy_cell() -> Cell:
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text; pictures are written beside it."""
+    """Return the text of the page, and write its pictures."""
     from benchmarks.papers.grasshopper_page import write
 
     return write(options, results)

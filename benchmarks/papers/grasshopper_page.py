@@ -1,4 +1,4 @@
-"""The page of the GRASSHOPPER experiment: its tables, words and pictures."""
+"""The page of the GRASSHOPPER experiment: text, tables and pictures."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from palaver.evaluate import bootstrap, paired_bootstrap
 
 
 def write(options: Options, results: Mapping[str, Any]) -> str:
-    """Return the page's text; pictures are written beside it."""
+    """Return the text of the page, and write its pictures."""
     suffix = "" if options.size == "full" else f"-{options.size}"
     names = {kind: f"grasshopper{suffix}-{kind}.svg" for kind in ("actors", "toy")}
     keep(_actors_picture(results["actors"]), names["actors"])
     keep(toy_picture(results["toy"]), names["toy"])
     command = "python -m benchmarks.papers grasshopper --data ../shared/data"
     lines = [
-        "# GRASSHOPPER: measurements of the paper on free data",
+        "# GRASSHOPPER: the paper's experiments on free data",
         "",
-        f"Written by `{command}{' --quick' if suffix else ''}`; seed {SEED}. What it is:"
-        " [ranking.md](../ranking.md). Zhu, Goldberg, Van Gael & Andrzejewski (2007).",
+        f"Written by `{command}{' --quick' if suffix else ''}`, seed {SEED}. Paper: Zhu, Goldberg,"
+        " Van Gael & Andrzejewski (2007). Method: [ranking](../ranking.md).",
         "",
         *_meaning(results),
         *_toy_part(names["toy"]),
@@ -51,7 +51,7 @@ def write(options: Options, results: Mapping[str, Any]) -> str:
 
 
 def toy_picture(result: Mapping[str, Any]) -> Svg:
-    """Draw the visits before each of the three items is chosen, as the paper's figure 1."""
+    """Draw the expected visits before each of the three choices, as in the paper's figure 1."""
     points, _, graph = three_groups()
     order = result["order"]
     walk = graph / graph.sum(axis=1, keepdims=True)
@@ -70,26 +70,32 @@ def toy_picture(result: Mapping[str, Any]) -> Svg:
 
 
 def _meaning(results: Mapping[str, Any]) -> list[str]:
-    """Say first what the tables and pictures below show."""
+    """Summarize what the tables and pictures show."""
     toy = results["toy"]
     return [
         "## What to make of it",
         "",
-        f"- **The toy.** The first three items are of {len(set(toy['groups']))} groups; by the"
-        f" stationary distribution alone they are of {len(set(toy['central_groups']))}."
-        f" {100 * toy['own_group']:.1f} % of the points end in the item of their own group.",
+        f"- **Toy example.** The top three items come from {_groups(toy['groups'])}; ranked by the"
+        f" stationary distribution alone, they come from {_groups(toy['central_groups'])}."
+        f" {100 * toy['own_group']:.1f}% of the points are absorbed by their own group's item.",
         f"- **Sentences.** {_WHY}",
         f"- **People.** {_comparison(results['actors'])}",
         "",
     ]
 
 
+def _groups(groups: Sequence[int]) -> str:
+    """Say how many different groups there are."""
+    n = len(set(groups))
+    return f"{n} group" if n == 1 else f"{n} groups"
+
+
 def _toy_part(picture: str) -> list[str]:
     return [
-        "## The toy of figure 1",
+        "## The toy example of figure 1",
         "",
-        "300 points in three groups, edges exp(-distance²/0.16), weight 1. Areas are expected"
-        " visits, numbers the ranked items.",
+        "300 points in three groups, edge weights exp(-distance²/0.16), `weight=1`. Areas show the"
+        " expected number of visits; numbers mark the ranked items.",
         "",
         f"![three groups]({picture})",
         "",
@@ -101,12 +107,13 @@ def _opinosis_part(results: Mapping[str, Any]) -> list[str]:
     lines = [
         "## Sentences: opinosis",
         "",
-        f"{n_topics} topics of review sentences. Every summary has the same number of words (the"
-        " last sentence is cut). ROUGE with stemming, mean over each topic's references, which"
-        " have 17 words on average; 95 % bootstrap intervals over topics"
-        f" ({RESAMPLES:,} resamples). Graph as in equation 6 (stemmed tf-idf cosine over"
-        f" {THRESHOLD}), weight {SENTENCE_WEIGHT}, no position prior: the order of the sentences"
-        f" means nothing. Random: mean of {RANDOM_RUNS if n_topics > 8 else 3} orders.",
+        f"Review sentences on {n_topics} topics. All summaries have the same number of words (the"
+        " last sentence is cut off). Scores are ROUGE with stemming, averaged over each topic's"
+        " references, which have 17 words on average; intervals are 95% bootstrap intervals over"
+        f" topics ({RESAMPLES:,} resamples). The graph follows equation 6 (stemmed tf-idf cosine"
+        f" above {THRESHOLD}) with `weight={SENTENCE_WEIGHT}` and no position prior, because the"
+        " order of the sentences carries no meaning. *Random* is the mean of"
+        f" {RANDOM_RUNS if n_topics > 8 else 3} random orders.",
         "",
     ]
     for n_words in WORDS:
@@ -115,10 +122,11 @@ def _opinosis_part(results: Mapping[str, Any]) -> list[str]:
 
 
 _WHY = (
-    "GRASSHOPPER's first sentence is PageRank's, and in 20 words there is hardly room for a second,"
-    " so diversity cannot show there. MMR's relevance is the number of similar sentences, which a"
-    " walk divides by the neighbours' degrees: the likely reason for its lead in ROUGE-1 at 20"
-    " words. The paper compares with the systems of DUC 2004 on news, not with MMR."
+    "GRASSHOPPER and PageRank choose the same first sentence, and 20 words hardly leave room for a"
+    " second, so diversity cannot pay off there. MMR scores relevance by the number of similar"
+    " sentences, which a random walk divides by the neighbours' degrees; this is probably why MMR"
+    " leads in ROUGE-1 at 20 words. The paper compares GRASSHOPPER with the DUC 2004 systems on"
+    " news, not with MMR."
 )
 
 
@@ -135,9 +143,9 @@ def _opinosis_tables(results: Mapping[str, Any], n_words: int) -> list[str]:
         lines.append(f"| {method} | {shown} | {scores[:, 4].mean():.1f} |")
     lines += [
         "",
-        "Differences of GRASSHOPPER, paired by topic (p by bootstrap, not corrected):",
+        "GRASSHOPPER minus each other method, paired by topic (bootstrap p-values, uncorrected):",
         "",
-        "| against | ROUGE-1 recall | p | ROUGE-1 F | p | ROUGE-2 F | p |",
+        "| compared with | ROUGE-1 recall | p | ROUGE-1 F | p | ROUGE-2 F | p |",
         "|---|---|---|---|---|---|---|",
     ]
     mine = table["grasshopper"]
@@ -167,22 +175,22 @@ def _actors_part(result: Mapping[str, Any], picture: str) -> list[str]:
     lines = [
         "## People: co-stars of comedies",
         "",
-        f"The first {MAIN_STARS} of each cast of the {result['n_movies']:,} comedies of a Netflix"
-        f" catalogue of 2021: {result['n_actors']:,} actors, {result['n_edges']:,} pairs of"
-        f" co-stars, {result['n_countries']} countries. Edges are numbers of shared movies,"
-        f" self-edges 1, the prior is the number of movies, weight {ACTOR_WEIGHT}. An actor's"
-        " country is the one of most of their movies. (The paper: 3,452 actors of 1,027 movies"
-        " from IMDb, 30 countries.)",
+        f"The first {MAIN_STARS} names in the cast of each of the {result['n_movies']:,} comedies"
+        f" in a 2021 Netflix catalogue: {result['n_actors']:,} actors, {result['n_edges']:,} pairs of"
+        f" co-stars, {result['n_countries']} countries. Edges count shared movies, self-edges are"
+        f" 1, the prior is the number of movies, and `weight={ACTOR_WEIGHT}`. An actor's country is"
+        " that of most of their movies. (The paper uses 3,452 actors from 1,027 movies in IMDb and"
+        " 30 countries.)",
         "",
         f"![coverage]({picture})",
         "",
-        "| different countries among the first | " + " | ".join(map(str, ranks)) + " |",
+        "| distinct countries among the top | " + " | ".join(map(str, ranks)) + " |",
         "|---|" + "---|" * len(ranks),
     ]
     lines += _coverage_rows(result["countries"], ranks)
     lines += [
         "",
-        "| different movies of the first | " + " | ".join(map(str, ranks)) + " |",
+        "| distinct movies of the top | " + " | ".join(map(str, ranks)) + " |",
         "|---|" + "---|" * len(ranks),
     ]
     lines += _coverage_rows(result["movies"], ranks)
@@ -190,31 +198,36 @@ def _actors_part(result: Mapping[str, Any], picture: str) -> list[str]:
     by_count = ", ".join(f"{name} ({home}, {n})" for name, home, n in result["first_by_count"])
     lines += [
         "",
-        f"First by GRASSHOPPER (country, movies): {first}.",
+        f"Top 15 by GRASSHOPPER (country, movies): {first}.",
         "",
-        f"First by movie count: {by_count}.",
+        f"Top 15 by movie count: {by_count}.",
         "",
-        f"The first {TOP} of {result['n_actors']:,} actors took {result['seconds']:.1f} s of"
-        f" processor by the iterative solver; {result['tied']} were ties.",
+        f"Ranking the top {TOP} of {result['n_actors']:,} actors took {result['seconds']:.1f} s of"
+        f" processor time with the iterative solver; {result['tied']} of them were tied.",
         "",
     ]
     return lines
 
 
+#: Orders to compare GRASSHOPPER's with, and how the text refers to them.
+_OTHERS = {"movie count": "by movie count", "random": "in random order"}
+
+
 def _comparison(result: Mapping[str, Any]) -> str:
-    """Say at how many k up to 500 GRASSHOPPER covers more than the others."""
+    """Say for how many k up to 500 GRASSHOPPER covers more than the others."""
     said = []
     for kind in ("countries", "movies"):
         mine = np.array(result[kind]["grasshopper"])
-        for other in ("movie count", "random"):
+        for other in _OTHERS:
             theirs = np.array(result[kind][other])
             said.append(
-                f"more {kind} than {other} at {100 * (mine > theirs).mean():.0f} % of all k"
-                f" (fewer at {100 * (mine < theirs).mean():.0f} %)"
+                f"more {kind} than {_OTHERS[other]} at {100 * (mine > theirs).mean():.0f}% of all k"
+                f" (fewer at {100 * (mine < theirs).mean():.0f}%)"
             )
     return (
-        f"GRASSHOPPER covers {'; '.join(said)}. The paper finds more of both than movie count, and"
-        " that random is ahead in countries at first."
+        f"Ranked by GRASSHOPPER, the top k actors cover {'; '.join(said)}. In the paper,"
+        " GRASSHOPPER covers more of both than movie count does, and a random order leads in"
+        " countries for small k."
     )
 
 
@@ -238,14 +251,14 @@ def duc_part(result: Mapping[str, Any] | None) -> list[str]:
     if result is None:
         return [
             *lines,
-            "Not run: NIST hands out the documents under an agreement. Those who have them put"
-            " them into `duc2004/docs` and `duc2004/models` of the data folder"
-            " (`benchmarks/papers/duc.py`) and run the same command. The paper has ROUGE-1"
+            "Not run: NIST distributes the documents under an agreement. If you have them, put them"
+            " into `duc2004/docs` and `duc2004/models` in the data folder (layout:"
+            " `benchmarks/papers/duc.py`) and run the same command. The paper reports ROUGE-1"
             " 0.3755 [0.3622, 0.3888] on task 2.",
         ]
     recalls = np.array(result["recalls"])
     return [
         *lines,
         f"ROUGE-1 {_interval(recalls)} on {len(recalls)} sets, cut at {DUC_BYTES} bytes"
-        " (the paper, task 2: 0.3755 [0.3622, 0.3888]).",
+        " (paper, task 2: 0.3755 [0.3622, 0.3888]).",
     ]
