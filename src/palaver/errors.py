@@ -1,24 +1,24 @@
-"""Every error that Palaver raises on purpose.
+"""All errors that Palaver raises deliberately.
 
 The tree::
 
     PalaverError
-    ├── InputError (ValueError)          what was given cannot be used
-    │   ├── FormatError                  a file is broken or in no known format
-    │   ├── CorpusError                  the messages break a rule (``on_bad="error"``)
-    │   │   └── ColumnError              a file has no such column
+    ├── InputError (ValueError)          the input cannot be used
+    │   ├── FormatError                  a file is broken or in an unknown format
+    │   ├── CorpusError                  messages need repairs (``on_bad="error"``)
+    │   │   └── ColumnError              a file lacks a column
     │   └── ParameterError               a parameter is outside its declared limits
     ├── StoreError (OSError)             a folder on disk cannot be used
-    │   ├── DamagedStoreError            files are missing, cut short or altered
+    │   ├── DamagedStoreError            files are missing, truncated or altered
     │   ├── NewerStoreError              written by a newer Palaver
     │   ├── OlderStoreError              written by an older Palaver
     │   └── LockedStoreError             another process is writing to it
-    ├── NotFittedError (AttributeError)  a model was asked before ``fit``
-    ├── StoppedError (RuntimeError)      a fit ended before it had learned anything
+    ├── NotFittedError (AttributeError)  a model was used before ``fit``
+    ├── StoppedError (RuntimeError)      a fit ended before it learned anything
     ├── WorkersError (RuntimeError)      a cluster cannot be reached or keeps losing workers
     └── MissingExtraError (ImportError)  an optional dependency is not installed
 
-    PalaverWarning (UserWarning)         work goes on, but someone should look
+    PalaverWarning (UserWarning)         work continues, but needs attention
 
 A message says what is wrong, where (file, line, field), and what to do.
 """
@@ -27,28 +27,28 @@ from __future__ import annotations
 
 
 class PalaverError(Exception):
-    """Base of all errors that Palaver raises on purpose."""
+    """Base class of all errors that Palaver raises deliberately."""
 
 
 class InputError(PalaverError, ValueError):
-    """What was given cannot be used."""
+    """The input cannot be used."""
 
 
 class FormatError(InputError):
-    """A file is broken or in no known format."""
+    """A file is broken or in an unknown format."""
 
 
 class CorpusError(InputError):
-    """The messages of a corpus break a rule that was asked to be kept."""
+    """Messages of a corpus need repairs, and repairs were ruled out."""
 
 
 class ColumnError(CorpusError):
-    """A file has no column of the name that was given.
+    """A file has no column with the given name.
 
     Attributes
     ----------
     columns : list of str
-        Those that it has.
+        The columns that it does have.
     """
 
     def __init__(self, message: str, columns: list[str]) -> None:
@@ -65,7 +65,7 @@ class StoreError(PalaverError, OSError):
 
 
 class DamagedStoreError(StoreError):
-    """Files of a stored folder are missing, cut short or altered."""
+    """Files of a stored folder are missing, truncated or altered."""
 
 
 class NewerStoreError(StoreError):
@@ -81,11 +81,11 @@ class LockedStoreError(StoreError):
 
 
 class NotFittedError(PalaverError, AttributeError):
-    """A model was asked for what only ``fit`` can give."""
+    """A model was asked for something that only ``fit`` provides."""
 
 
 class StoppedError(PalaverError, RuntimeError):
-    """A fit was ended, by its time or by a callback, before it had learned anything."""
+    """A time limit or a callback ended a fit before it had learned anything."""
 
 
 class MissingExtraError(PalaverError, ImportError):
@@ -97,4 +97,4 @@ class WorkersError(PalaverError, RuntimeError):
 
 
 class PalaverWarning(UserWarning):
-    """Work goes on, but not quite as it should: someone should look."""
+    """Work continues, but something needs attention."""

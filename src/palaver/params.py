@@ -1,7 +1,7 @@
-"""Declared limits of parameters, one checker, one form of message.
+"""Declared limits of parameters, with one checker and one form of error message.
 
 A model declares ``limits = {"n_classes": whole(1), "sampler": one_of("auto", "collapsed")}``;
-:func:`check` compares values with them, the command line and the documentation read them.
+:func:`check` tests values against them; the command line and the documentation read them too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from palaver.errors import ParameterError
 
 
 class Limit(Protocol):
-    """What a parameter may be."""
+    """The values that a parameter may take."""
 
     def admits(self, value: Any) -> bool:
         """Return whether ``value`` is legal."""
         ...
 
     def describe(self) -> str:
-        """Say in words what is legal, to follow 'must be'."""
+        """Describe the legal values, in words that can follow 'must be'."""
         ...
 
 
@@ -46,7 +46,7 @@ class Number:
         return above and number <= self.high
 
     def describe(self) -> str:
-        """Say the bounds in words."""
+        """Describe the bounds in words."""
         noun = "a whole number" if self.whole else "a number"
         low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
         high = f"<= {self.high:g}" if self.high < math.inf else ""
@@ -54,8 +54,8 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One of a few words; see :func:`one_of`."""
+class OneOf:
+    """One of a few strings; see :func:`one_of`."""
 
     options: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class Kind:
         return isinstance(value, self.type)
 
     def describe(self) -> str:
-        """Say the type in words."""
+        """Name the type in words."""
         return self.words
 
 
@@ -91,17 +91,17 @@ class Either:
     limits: tuple[Limit, ...]
 
     def admits(self, value: Any) -> bool:
-        """Return whether one of the limits admits ``value``."""
+        """Return whether any of the limits admits ``value``."""
         return any(limit.admits(value) for limit in self.limits)
 
     def describe(self) -> str:
-        """Join the limits' words."""
+        """Join the descriptions of the limits with "or"."""
         return " or ".join(limit.describe() for limit in self.limits)
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """Whatever passes a test; see :func:`such`."""
+    """Any value that passes a test; see :func:`satisfies`."""
 
     test: Callable[[Any], bool]
     words: str
@@ -111,7 +111,7 @@ class Predicate:
         return self.test(value)
 
     def describe(self) -> str:
-        """Say in words what passes."""
+        """Describe what passes the test."""
         return self.words
 
 
@@ -126,8 +126,8 @@ def real(low: float = -math.inf, high: float = math.inf, *, above: float | None 
 
 
 def one_of(*options: str) -> Limit:
-    """Admit a few words."""
-    return Choice(options)
+    """Admit the given strings."""
+    return OneOf(options)
 
 
 def flag() -> Limit:
@@ -145,28 +145,28 @@ def nothing() -> Limit:
     return Kind(type(None), "None")
 
 
-def such(words: str, test: Callable[[Any], bool]) -> Limit:
-    """Admit what passes a test."""
+def satisfies(words: str, test: Callable[[Any], bool]) -> Limit:
+    """Admit whatever passes a test; ``words`` describe it."""
     return Predicate(test, words)
 
 
 def either(*limits: Limit) -> Limit:
-    """Admit what any of ``limits`` admits."""
+    """Admit whatever any of ``limits`` admits."""
     return Either(limits)
 
 
 def unless_learned(value: float | str) -> float | None:
-    """Return a parameter that is a number or ``"learn"``: the number, or None if learned."""
+    """Return the value of a parameter that may be ``"learn"``: a number, or None if learned."""
     return None if value == "learn" else float(value)
 
 
 def check(owner: str, limits: Mapping[str, Limit], values: Mapping[str, Any]) -> None:
-    """Compare values with their declared limits.
+    """Check values against their declared limits.
 
     Parameters
     ----------
     owner : str
-        Who is asking, such as ``"M4"``; it starts the message.
+        What the parameters belong to, such as ``"M4"``; the error message starts with it.
     limits, values : mapping
         A value without a limit is an unknown parameter.
 
@@ -178,7 +178,7 @@ def check(owner: str, limits: Mapping[str, Limit], values: Mapping[str, Any]) ->
     for name, value in values.items():
         if name not in limits:
             known = ", ".join(sorted(limits))
-            raise ParameterError(f"{owner}: there is no parameter {name!r}; known are {known}")
+            raise ParameterError(f"{owner}: there is no parameter {name!r}; choose from {known}")
         if not limits[name].admits(value):
             raise ParameterError(
                 f"{owner}: {name} must be {limits[name].describe()}, got {value!r}"

@@ -1,10 +1,10 @@
-"""The one door to randomness: a seed becomes streams that are keyed, never shared.
+"""The only source of randomness: a seed is expanded into named streams that are never shared.
 
-A stream is named by ``(seed, purpose, chain, sweep, conversation)``. Its draws depend on
-that name alone, so they are the same in whatever order, and by however many workers, the
-streams are used. Python code takes a :class:`numpy.random.Generator` (:func:`generator`);
-compiled kernels take two 64-bit words (:func:`key`) and mix the number of a conversation
-into them (:mod:`palaver.kernels.random`).
+A stream is named by ``(seed, purpose, chain, sweep, conversation)``. Its draws depend on that
+name alone, so they do not change with the order in which streams are used, or with the number
+of workers. Python code uses a :class:`numpy.random.Generator` (:func:`generator`); compiled
+kernels use two 64-bit words (:func:`key`) and mix the number of a conversation into them
+(:mod:`palaver.kernels.random`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palaver.errors import ParameterError
 def _sequence(
     seed: int, purpose: str, chain: int, sweep: int, conversation: int
 ) -> np.random.SeedSequence:
-    """Name a stream; the spawn key has a fixed length, so no two names collide."""
+    """Return the seed sequence of a stream; keys of fixed length keep names from colliding."""
     word = int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=4).digest(), "little")
     return np.random.SeedSequence(seed, spawn_key=(word, chain, sweep, conversation))
 
@@ -29,16 +29,16 @@ def _sequence(
 def generator(
     seed: int, purpose: str, chain: int = 0, sweep: int = 0, conversation: int = 0
 ) -> np.random.Generator:
-    """Return the numpy generator of one stream.
+    """Return the numpy generator of a stream.
 
     Parameters
     ----------
     seed : int
-        The user's seed, not negative.
+        The user's seed, non-negative.
     purpose : str
         What the draws are for, such as ``"split"``; different purposes never share draws.
     chain, sweep, conversation : int
-        Position of the stream, not negative and below 2**32.
+        Position of the stream, non-negative and below 2**32.
     """
     return np.random.Generator(
         np.random.PCG64DXSM(_sequence(seed, purpose, chain, sweep, conversation))
@@ -46,12 +46,12 @@ def generator(
 
 
 def unnamed(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    """Return numpy's own stream of a seed, for draws that published figures rest on."""
+    """Return numpy's default stream for a seed, for draws that published figures depend on."""
     return np.random.default_rng(resolve_seed(random_state))
 
 
 def key(seed: int, purpose: str, chain: int = 0, sweep: int = 0) -> NDArray[np.uint64]:
-    """Return the two words from which kernels derive the stream of each conversation.
+    """Return the two words from which kernels derive each conversation's stream.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def key(seed: int, purpose: str, chain: int = 0, sweep: int = 0) -> NDArray[np.u
 
 
 def resolve_seed(random_state: int | np.random.Generator | None) -> int:
-    """Turn scikit-learn's ``random_state`` into one whole number that can be written down.
+    """Turn a ``random_state`` as in scikit-learn into one whole number that can be recorded.
 
-    ``None`` draws a fresh seed from the operating system; a generator gives one draw.
+    ``None`` draws a fresh seed from the operating system; a generator supplies one draw.
     """
     if random_state is None:
         return secrets.randbits(32)

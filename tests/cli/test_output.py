@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from palaver.cli import app, output
 from palaver.errors import ParameterError, StoreError
-from palaver.fit.fold import is_heard, listening, map_heard_shards
+from palaver.fit.fold import has_listener, map_shards_with_progress, progress_listener
 from palaver.fit.progress import columns, fold_progress
 
 ROWS = pl.DataFrame(
@@ -105,7 +105,7 @@ def test_fold_ins_tell_how_far_they_are():
     model.seed_ = 1
     corpus = model.simulate((20, 3, 5), seed=1)
     shares = []
-    with listening(shares.append):
+    with progress_listener(shares.append):
         model.transform(corpus, 10)
     assert len(shares) >= 10
     assert sum(shares) == pytest.approx(1)
@@ -115,18 +115,20 @@ def test_fold_ins_tell_how_far_they_are():
 
 def test_bar_of_fold_ins_is_shown_once_and_only_to_those_who_look(capsys):
     told = []
-    with listening(told.append), fold_progress("rebuilding", show=True):
-        map_heard_shards(lambda shard: None, [SimpleNamespace(n_tokens=n) for n in (1, 3)], 1)
+    with progress_listener(told.append), fold_progress("rebuilding", show=True):
+        map_shards_with_progress(
+            lambda shard: None, [SimpleNamespace(n_tokens=n) for n in (1, 3)], 1
+        )
     assert told == [0.25, 0.75]  # who listened before still hears it
     with fold_progress("rebuilding", show=False):
-        assert not is_heard()
+        assert not has_listener()
     assert capsys.readouterr().err == ""
     with fold_progress("rebuilding", 2, show=True):
-        assert is_heard()
+        assert has_listener()
         for _ in range(3):  # one more than was said
-            map_heard_shards(lambda shard: None, [SimpleNamespace(n_tokens=1)], 1)
+            map_shards_with_progress(lambda shard: None, [SimpleNamespace(n_tokens=1)], 1)
     assert capsys.readouterr().err
-    assert not is_heard()
+    assert not has_listener()
 
 
 def test_an_excerpt_is_one_line_and_says_that_more_follows():

@@ -127,9 +127,9 @@ def test_texts_that_are_gone_can_be_given(tmp_path):
 
 def test_a_bar_of_the_page_ends_where_the_page_does(run, threads, tmp_path):
     from palaver.cli.report import _FOLDS
-    from palaver.fit.fold import listening
+    from palaver.fit.fold import progress_listener
 
     heard = []
-    with listening(heard.append):
+    with progress_listener(heard.append):
         pv.report(pv.load(run), pv.read(threads), tmp_path / "page.html")
     assert sum(heard) == pytest.approx(_FOLDS)

@@ -189,7 +189,7 @@ def test_a_run_survives_a_checkpoint_that_cannot_be_written(tmp_path, monkeypatc
         plain(*arguments, **options)
 
     monkeypatch.setattr(module.store, "save", sometimes)
-    with pytest.warns(PalaverWarning, match=r"no checkpoint of sweep 3.*disk is full.*goes on"):
+    with pytest.warns(PalaverWarning, match=r"no checkpoint of sweep 3.*disk is full"):
         done = fit(n_sweeps=12, checkpoints=Checkpoints(tmp_path, 0.0, {}))
     assert result(done) == result(fit(n_sweeps=12))
     assert Checkpoints(tmp_path, 0.0, {}).load().sweep == 12
@@ -267,12 +267,12 @@ def test_samples_are_the_last_of_every_few_sweeps():
 
 
 def test_annealing_falls_to_one():
-    schedule = Schedule(100, 50, anneal=0.5, hottest=10)
+    schedule = Schedule(100, 50, anneal=0.5, start_temperature=10)
     temperatures = [schedule.temperature(sweep) for sweep in range(1, 101)]
     assert temperatures[0] == 10
     assert all(a >= b for a, b in pairwise(temperatures))
     assert temperatures[26:] == [1.0] * 74
-    hot = fit(schedule=Schedule(12, 4, 2, anneal=1.0, hottest=5))
+    hot = fit(schedule=Schedule(12, 4, 2, anneal=1.0, start_temperature=5))
     assert result(hot) != result(fit())
 
 

@@ -117,7 +117,7 @@ def test_progress_in_notebooks_is_one_bar_that_is_gone_at_the_end(corpus, monkey
     assert "log joint" in steps[0]
     assert last == ""
     display.drawn.clear()
-    with progress.fold_progress("a < b", 2), progress.listening(lambda share: None):
+    with progress.fold_progress("a < b", 2), progress.progress_listener(lambda share: None):
         pass
     assert "a &lt; b" in display.drawn[0]
     with progress.share_bar("reading", None, 2.0) as advance:

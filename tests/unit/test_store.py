@@ -45,7 +45,7 @@ def test_round_trip(folder, mapped):
     stored = load(folder, "model", mapped=mapped)
     assert stored.content == {"name": "x", "text": "ä\n"}
     assert stored.versions["numpy"] == np.__version__
-    assert not stored.fell_back
+    assert not stored.from_previous
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(stored.arrays[name], array)
         assert stored.arrays[name].dtype == array.dtype
@@ -65,7 +65,7 @@ def test_numbers_of_numpy_are_kept_as_pythons(tmp_path):
 
 def test_content_that_json_cannot_hold_leaves_the_folder_as_it_was(folder):
     for content in ({"n": {1, 2}}, {"n": float("nan")}):
-        with pytest.raises(StoreError, match="cannot keep this"):
+        with pytest.raises(StoreError, match="cannot be saved as JSON"):
             save(folder, "model", content, {})
     assert load(folder).content["name"] == "x"
     assert len(list(folder.glob("arrays-*"))) == 1
@@ -144,7 +144,7 @@ def test_falls_back_to_the_generation_before(folder):
     newest = json.loads((folder / MANIFEST).read_text())["generation"]
     (folder / newest / "counts.npy").write_bytes(b"")
     stored = load(folder)
-    assert stored.fell_back
+    assert stored.from_previous
     assert stored.content["name"] == "x"
 
 
@@ -166,7 +166,7 @@ def test_kill_while_saving_leaves_a_loadable_folder(tmp_path):
         process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
         process.communicate()
         stored = load(tmp_path / "run")
-        assert not stored.fell_back
+        assert not stored.from_previous
         assert (stored.arrays["a"] == stored.content["i"]).all()
 
 

@@ -118,9 +118,9 @@ def working(what: str) -> Iterator[None]:
 @contextmanager
 def folding(what: str, n_folds: int = 1) -> Iterator[None]:
     """Show a bar with the time left while a model is asked, so often, about conversations."""
-    from palaver.fit.fold import listening
+    from palaver.fit.fold import progress_listener
 
-    with sharing(what) as advance, listening(lambda share: advance(share / n_folds)):
+    with sharing(what) as advance, progress_listener(lambda share: advance(share / n_folds)):
         yield
 
 

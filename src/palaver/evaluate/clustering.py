@@ -21,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from palaver.errors import ParameterError
-from palaver.evaluate.labels import cells_of, numbered
+from palaver.evaluate.labels import encode_labels, table_cells
 from palaver.params import check, one_of, real
 
 #: A float, or an array with one value for each table of a stack.
@@ -46,7 +46,7 @@ def contingency(
     array of float64, shape (n_found, n_gold)
         Rows and columns in sorted order of the labels that occur.
     """
-    cells, kept, shape = cells_of(found, gold)
+    cells, kept, shape = table_cells(found, gold)
     values = None if weights is None else np.asarray(weights, float)[kept]
     return np.bincount(cells, values, math.prod(shape)).reshape(shape).astype(float)
 
@@ -264,7 +264,7 @@ def one_to_one(
 
 def accuracy(found: ArrayLike, gold: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the share of items whose found label *is* the gold one; without gold, left out."""
-    both, _ = numbered(np.concatenate([np.asarray(found), np.asarray(gold)]))
+    both, _ = encode_labels(np.concatenate([np.asarray(found), np.asarray(gold)]))
     mine, theirs = np.split(both, 2)
     kept = theirs >= 0
     if not kept.any():

@@ -15,7 +15,7 @@ from palaver.errors import ParameterError
 from palaver.params import check, whole
 
 
-def numbered(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
+def encode_labels(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
     """Return labels as numbers from zero in sorted order, -1 for missing, and how many.
 
     Parameters
@@ -146,7 +146,7 @@ def grouped_contingency(
     shape : (n_found, n_gold)
         ``counts.sum(axis=0).reshape(shape)`` is the table of counts of all groups.
     """
-    cells, kept, shape = cells_of(found, gold)
+    cells, kept, shape = table_cells(found, gold)
     places = np.asarray(groups, np.int64)
     height = n_groups if n_groups is not None else int(places.max()) + 1
     counts = csr_array(
@@ -155,7 +155,7 @@ def grouped_contingency(
     return counts, shape
 
 
-def cells_of(
+def table_cells(
     found: ArrayLike, gold: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], tuple[int, int]]:
     """Return the cell of a table, flat, that each item with both labels counts in.
@@ -167,8 +167,8 @@ def cells_of(
         Items that have both.
     shape : (n_found, n_gold)
     """
-    rows, n_found = numbered(found)
-    columns, n_gold = numbered(gold)
+    rows, n_found = encode_labels(found)
+    columns, n_gold = encode_labels(gold)
     if len(rows) != len(columns):
         raise ParameterError(
             f"found and gold must have one label an item, got {len(rows)} and {len(columns)}"

@@ -1,4 +1,4 @@
-"""The one loop: every model's sweeps, traces, samples, checkpoints and progress."""
+"""The loop that fits every model: sweeps, traces, samples, checkpoints and progress."""
 
 from palaver.fit.loop import Chain, Fit, Interrupted, run
 from palaver.fit.schedule import Schedule

@@ -1,4 +1,4 @@
-"""What a run needs to go on as if it had never stopped, written at round boundaries."""
+"""Checkpoints: what a run needs to resume as if it had never stopped, written between sweeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from palaver.parallel.executor import Arrays, Globals
 
 @dataclass
 class Snapshot:
-    """The state of a run after a whole sweep; lists have one entry a chain."""
+    """The state of a run after a complete sweep; lists have one entry per chain."""
 
     sweep: int
     states: dict[tuple[int, int], Arrays]
@@ -32,7 +32,7 @@ class Snapshot:
     scores: list[float]
 
 
-#: Share of a run's time that checkpoints may take.
+#: Largest share of a run's time that checkpoints may take.
 LARGEST_SHARE = 0.02
 
 
@@ -43,26 +43,26 @@ class Checkpoints:
     ----------
     folder : path
     every_seconds : float
-        How often :meth:`due` says yes; less often where writing takes over 2 % of the time. 0 is
-        after every sweep.
+        Time between checkpoints; longer where writing them would take over 2 % of the run. 0 writes
+        one after every sweep.
     identity : dict
-        What must be equal for a checkpoint to be continued: model, parameters, data.
+        What must match for a checkpoint to be resumed: model, parameters, data.
     """
 
     def __init__(self, folder: str | Path, every_seconds: float, identity: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self.every_seconds = every_seconds
-        self.identity = store.plain(identity)  # what cannot be kept shows before the first sweep
+        self.identity = store.plain(identity)  # fails before the first sweep if JSON cannot hold it
         self._schedule: Schedule | None = None
         self._begin = self._last = time.monotonic()
-        # seconds that the last one took, and all of them, gathering included
+        # seconds that the latest took, and all of them together, including gathering
         self._writing = self._spent = 0.0
 
     def due(self) -> bool:
         """Whether it is time for another checkpoint.
 
-        Those before, this one and the one at the end of the run stay within their share of the
-        time together, if this one and the last take as long as the one before.
+        All checkpoints so far, this one and the one at the end of the run must together stay
+        within their share of the time, assuming that each takes as long as the latest did.
         """
         now = time.monotonic()
         if not self.every_seconds:
@@ -72,9 +72,9 @@ class Checkpoints:
         return is_cheap and now - self._last >= self.every_seconds
 
     def try_save(self, gather: Callable[[], Snapshot]) -> None:
-        """Write a checkpoint; where that cannot be done, warn and leave it for the next time.
+        """Write a checkpoint; if that fails, warn and try again next time.
 
-        Gathering counts as writing: the states may have to come from other machines.
+        Gathering counts as writing, since states may have to come from other machines.
         """
         start = time.monotonic()
         snapshot = gather()
@@ -85,19 +85,19 @@ class Checkpoints:
         except StoreError as error:
             self._last = time.monotonic()
             warnings.warn(
-                f"no checkpoint of sweep {snapshot.sweep}: {error}; the run goes on, and the "
-                "checkpoint before is still there",
+                f"no checkpoint of sweep {snapshot.sweep}: {error}; the run continues, and the "
+                "previous checkpoint is still there",
                 PalaverWarning,
                 stacklevel=2,
             )
 
     def schedule(self, wanted: Schedule, explicit: bool = False) -> Schedule:
-        """Return the schedule to follow: once samples are kept, burn-in and thinning stay.
+        """Return the schedule to follow: once samples are kept, burn-in and thinning are fixed.
 
         Raises
         ------
         StoreError
-            Another burn-in was asked for explicitly, and the samples of the first are kept.
+            A different burn-in was requested, but samples have already been kept.
         """
         if store.is_stored(self.folder):
             kept = store.load(self.folder, "checkpoint", mapped=True).content
@@ -112,7 +112,7 @@ class Checkpoints:
         return wanted
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write a checkpoint; the one before is kept in case this one gets damaged."""
+        """Write a checkpoint; the previous one is kept in case this one gets damaged."""
         arrays: Arrays = {}
         for (chain, shard), state in snapshot.states.items():
             arrays |= {f"state.{chain}.{shard}.{name}": array for name, array in state.items()}
@@ -141,21 +141,21 @@ class Checkpoints:
         self._last = time.monotonic()
 
     def load(self) -> Snapshot | None:
-        """Return the stored state, or None where there is none.
+        """Return the stored state, or None if there is none.
 
         Raises
         ------
         StoreError
-            The checkpoint is of another model, other parameters or other data.
+            The checkpoint belongs to a different model, or to other parameters or data.
         """
         if not store.is_stored(self.folder):
             return None
         stored = store.load(self.folder, "checkpoint")
         content = stored.content
-        if stored.fell_back:
+        if stored.from_previous:
             warnings.warn(
-                f"{self.folder}: the newest checkpoint is damaged; the run goes on from the one "
-                f"before, of sweep {content['sweep']}",
+                f"{self.folder}: the newest checkpoint is damaged; the run resumes from the "
+                f"previous one, at sweep {content['sweep']}",
                 PalaverWarning,
                 stacklevel=2,
             )
@@ -164,7 +164,7 @@ class Checkpoints:
             if found != value:
                 raise StoreError(
                     f"{self.folder}: the run was made with {name} = {found!r}, not {value!r}; "
-                    "choose another folder to start anew"
+                    "choose another folder to start a new run"
                 )
         n_chains = len(content["phases"])
         groups = _grouped(stored.arrays)

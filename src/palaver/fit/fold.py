@@ -1,4 +1,4 @@
-"""Fold-in: sweeps over new conversations with frozen globals, shard by shard."""
+"""Folding in: sweeps over new conversations with frozen globals, shard by shard."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from palaver.parallel.executor import Arrays, Engine, Globals
 #: Called with a shard and its state after each kept sweep.
 Visit = Callable[[Shard, Arrays], None]
 Result = TypeVar("Result")
-#: Called with the share of the work that was done since the last call, from any thread.
+#: Called with the share of the work done since the last call; may be called from any thread.
 Listener = Callable[[float], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` how far each fold-in is; the shares of one sum to one."""
+def progress_listener(listener: Listener) -> Iterator[None]:
+    """Report the progress of every fold-in to ``listener``; its shares sum to one per fold-in."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -30,39 +30,39 @@ def listening(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def tell(share: float) -> None:
-    """Tell the listener, if there is one, that so much of the work is done."""
+def report_progress(share: float) -> None:
+    """Tell the listener, if there is one, that this share of the work is done."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(share)
 
 
-def is_heard() -> bool:
-    """Whether somebody listens."""
+def has_listener() -> bool:
+    """Whether anything listens to progress."""
     return _LISTENER.get() is not None
 
 
 def map_shards(
     work: Callable[[Shard], Result], shards: Sequence[Shard], n_jobs: int
 ) -> list[Result]:
-    """Do independent work for each shard on threads; return the results in order."""
+    """Run independent work on each shard in threads; return the results in order."""
     with ThreadPoolExecutor(n_jobs) as pool:
         return list(pool.map(work, shards))
 
 
-def map_heard_shards(
+def map_shards_with_progress(
     work: Callable[[Shard], Result], shards: Sequence[Shard], n_jobs: int
 ) -> list[Result]:
-    """Do the same and tell the listener of each shard that is done."""
-    tell = _LISTENER.get() or (lambda share: None)
+    """Do the same as :func:`map_shards`, and report each finished shard to the listener."""
+    report = _LISTENER.get() or (lambda share: None)
     total = max(sum(shard.n_tokens for shard in shards), 1)
 
-    def work_and_tell(shard: Shard) -> Result:
+    def work_and_report(shard: Shard) -> Result:
         result = work(shard)
-        tell(shard.n_tokens / total)
+        report(shard.n_tokens / total)
         return result
 
-    return map_shards(work_and_tell, shards, n_jobs)
+    return map_shards(work_and_report, shards, n_jobs)
 
 
 def fold_in(
@@ -78,7 +78,7 @@ def fold_in(
     purpose: str = "fold-in",
     restart: int = 0,
 ) -> None:
-    """Sweep every shard with frozen globals; conversations do not depend on each other.
+    """Sweep every shard with frozen globals; conversations are independent of each other.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def fold_in(
     seed, n_sweeps, burn_in, n_jobs : int
     purpose : str
     restart : int
-        Name the streams, with the seed.
+        Together with the seed and the purpose, names the random streams.
     """
     keys = [rng.key(seed, purpose, restart, sweep) for sweep in range(n_sweeps + 1)]
-    tell = _LISTENER.get()
+    report = _LISTENER.get()
     total = max(n_sweeps * sum(shard.n_tokens for shard in shards), 1)
 
     def work(shard: Shard) -> None:
@@ -103,7 +103,7 @@ def fold_in(
             engine.sweep(frozen, shard, state, keys[sweep])
             if sweep > burn_in:
                 visit(shard, state)
-            if tell is not None:
-                tell(shard.n_tokens / total)
+            if report is not None:
+                report(shard.n_tokens / total)
 
     map_shards(work, shards, n_jobs)

@@ -1,8 +1,8 @@
-"""The one loop: globals -> sweep every shard -> merge statistics -> new globals.
+"""The fitting loop: globals -> sweep every shard -> merge statistics -> new globals.
 
-Nothing in here knows a model. Every draw comes from a stream that is named by the seed, the
-chain and the sweep, so a run that was interrupted and resumed ends in the same bytes as one
-that was not, and so does a run on any number of workers.
+Nothing here knows about particular models. Every draw comes from a stream named by the seed, the
+chain and the sweep, so a run that was interrupted and resumed gives the same bytes as one that
+was not, and so does a run on any number of workers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards,
 
 
 class Interrupted(PalaverError, KeyboardInterrupt):
-    """A fit was stopped by Ctrl-C after a whole sweep; what it had reached is stored."""
+    """Ctrl-C stopped a fit at the end of a sweep; its state is stored if there is a folder."""
 
 
 @dataclass
@@ -39,9 +39,9 @@ class Chain:
     shared : Globals
         Globals of the next sweep.
     trace : list of dict
-        What each sweep said of itself.
+        The engine's report on each sweep, such as its log joint.
     total : dict of str to array
-        Sums of the kept samples; divided by ``n_samples`` in :meth:`mean`.
+        Sums of the kept samples; :meth:`mean` divides them by ``n_samples``.
     draws : dict of str to list of array
         Every kept sample of the small arrays, for intervals.
     """
@@ -54,7 +54,7 @@ class Chain:
     score: float = 0.0
 
     def keep(self, sample: Arrays, log_joint: float) -> None:
-        """Add one sample; arrays of up to :data:`SMALL` numbers are also kept one by one."""
+        """Add one sample; arrays of at most :data:`SMALL` numbers are also kept individually."""
         for name, value in sample.items():
             value = np.asarray(value, float)
             self.total[name] = self.total[name] + value if self.n_samples else value.copy()
@@ -64,7 +64,7 @@ class Chain:
         self.score += log_joint
 
     def mean(self) -> Arrays:
-        """Return the samples' mean."""
+        """Return the mean of the samples."""
         return {name: value / max(self.n_samples, 1) for name, value in self.total.items()}
 
 
@@ -73,15 +73,15 @@ SMALL = 100_000
 
 @dataclass
 class Fit:
-    """What a run of the loop ended with.
+    """The result of running the loop.
 
     Attributes
     ----------
     chains : list of Chain
     sweep : int
-        Sweeps done.
+        Number of sweeps done.
     finished : bool
-        False if the time budget or an interruption ended it early.
+        False if a time limit, a callback or an interruption ended it early.
     states : callable
         Returns the last states by (chain, shard).
     """
@@ -93,12 +93,12 @@ class Fit:
 
     @property
     def best(self) -> int:
-        """Number of the chain with the highest mean log joint over its samples."""
+        """Index of the chain with the highest mean log joint over its samples."""
         scores = [chain.score / max(chain.n_samples, 1) for chain in self.chains]
         return int(np.argmax(scores))
 
 
-#: Called after each sweep with the number of the sweep and the chains; True stops the fit.
+#: Called after each sweep with its number and the chains; returning True stops the fit.
 Callback = Callable[[int, Sequence[Chain]], bool | None]
 
 
@@ -118,17 +118,17 @@ def run(
     Parameters
     ----------
     engine : Engine
-        The model as five functions.
+        The model as a handful of functions.
     shards : sequence
-        Groups of whole conversations, fixed by the data.
+        Groups of whole conversations, determined by the data alone.
     executor : Executor
         Where the sweeps run.
     schedule : Schedule
     seed : int
     n_chains : int
-        Chains that run side by side from different streams.
+        Number of independent chains.
     checkpoints : Checkpoints, optional
-        Where to store the state of the run, and to resume from if there is one.
+        Where to store the state of the run; if there is a checkpoint, the run resumes from it.
     callbacks : sequence of callable
         Called after every sweep; one that returns True stops the fit.
 
@@ -176,18 +176,18 @@ def _run(
     if checkpoints is not None and (snapshot is None or sweep > snapshot.sweep):
         checkpoints.try_save(partial(_snapshot, chains, sweep, executor))
     if stop.is_set() and not finished:
-        kept = "; resume to go on" if checkpoints is not None else ""
+        kept = "; resume to continue" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
     return Fit(chains, sweep, finished, executor.states)
 
 
 def _settled(schedule: Schedule, chains: list[Chain]) -> bool:
-    """Whether more sweeps would change nothing to speak of."""
+    """Whether further sweeps would change next to nothing."""
     return schedule.settled([[info["log_joint"] for info in chain.trace] for chain in chains])
 
 
 def _start(engine: Engine, executor: Executor, seed: int, n_chains: int) -> list[Chain]:
-    """Begin every chain from its own streams."""
+    """Start every chain from its own random streams."""
     chains = [Chain(engine.start(rng.generator(seed, "start", c))) for c in range(n_chains)]
     executor.open(
         {c: chain.shared for c, chain in enumerate(chains)},
@@ -204,7 +204,7 @@ def _sweep_chains(
     sweep: int,
     chains: list[Chain],
 ) -> None:
-    """One round: sweep all shards of all chains, merge in order, update each chain."""
+    """Do one round: sweep all shards of all chains, merge in order, update each chain."""
     for chain in chains:
         chain.shared.temperature = schedule.temperature(sweep)
     shared = {c: chain.shared for c, chain in enumerate(chains)}
@@ -221,7 +221,7 @@ def _sweep_chains(
 
 
 def _snapshot(chains: list[Chain], sweep: int, executor: Executor) -> Snapshot:
-    """Gather what a checkpoint holds."""
+    """Gather the content of a checkpoint."""
     return Snapshot(
         sweep,
         executor.states(),
@@ -247,7 +247,7 @@ def _chains_of(snapshot: Snapshot) -> list[Chain]:
 
 @contextmanager
 def _stop_request() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a request to stop after the sweep; the second stops at once."""
+    """Turn the first Ctrl-C into a request to stop after the sweep; a second one stops at once."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

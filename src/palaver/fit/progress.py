@@ -1,4 +1,4 @@
-"""A bar with sweeps a second, log joint and time left, for terminals and notebooks."""
+"""Progress bars for terminals and notebooks, with sweeps per second, log joint and time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from palaver.draw.svg import tag, words
-from palaver.fit.fold import is_heard, listening
+from palaver.fit.fold import has_listener, progress_listener
 from palaver.fit.loop import Callback, Chain
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ Show = Literal["auto"] | bool
 
 
 def _wanted(show: Show) -> bool:
-    """Whether to show a bar: on a terminal or in a notebook, unless told otherwise."""
+    """Whether to show a bar: by default, on a terminal or in a notebook."""
     if show == "auto":
         return sys.stderr.isatty() or _in_notebook()
     return show
 
 
 def _in_notebook() -> bool:
-    """Whether the code runs in a kernel; that ipykernel was imported does not say so."""
+    """Whether the code runs in a notebook kernel; an imported ipykernel does not prove it."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 @contextmanager
 def progress(what: str, n_sweeps: int, show: Show = "auto") -> Iterator[list[Callback]]:
-    """Give the callbacks that draw a bar; none where nobody looks."""
+    """Yield the callbacks that draw a bar; none if no bar is to be shown."""
     if not _wanted(show):
         yield []
         return
@@ -70,23 +70,23 @@ def _best(chains: Sequence[Chain]) -> str:
 
 @contextmanager
 def _notebook_bar(what: str, total: float) -> Iterator[Callable[[float, str], None]]:
-    """Show a bar below a cell, one that is drawn over and gone at the end.
+    """Show a bar below a cell, redrawn in place and removed at the end.
 
-    The bars of rich need ipywidgets there, and warn at every step without.
+    In notebooks, rich's bars need ipywidgets and warn at every step without it.
     """
     screen: Any = import_module("IPython.display")
 
-    def line(done: float, told: str) -> Any:
+    def line(done: float, note: str) -> Any:
         share = tag("progress", value=done, max=total, style="width:40%")
-        return screen.HTML(tag("div", share, words(f" {done / total:.0%} {told}")))
+        return screen.HTML(tag("div", share, words(f" {done / total:.0%} {note}")))
 
     shown = screen.display(line(0, what), display_id=True)
     drawn = monotonic()
 
-    def draw(done: float, told: str) -> None:
+    def draw(done: float, note: str) -> None:
         nonlocal drawn
         if monotonic() - drawn > _PAUSE:
-            shown.update(line(done, told))
+            shown.update(line(done, note))
             drawn = monotonic()
 
     try:
@@ -95,18 +95,18 @@ def _notebook_bar(what: str, total: float) -> Iterator[Callable[[float, str], No
         shown.update(screen.HTML(""))
 
 
-_PAUSE = 0.25  # seconds between drawings
+_PAUSE = 0.25  # seconds between redraws
 
 
 @contextmanager
 def fold_progress(what: str, n_folds: int = 1, show: Show = "auto") -> Iterator[None]:
-    """Show a bar while conversations are folded in; none where nobody looks, or one is shown."""
-    if is_heard() or not _wanted(show):
+    """Show a bar while conversations are folded in, unless one is already shown or none wanted."""
+    if has_listener() or not _wanted(show):
         yield
         return
     from rich.console import Console
 
-    with share_bar(what, Console(stderr=True), n_folds) as advance, listening(advance):
+    with share_bar(what, Console(stderr=True), n_folds) as advance, progress_listener(advance):
         yield
 
 
@@ -114,7 +114,7 @@ def fold_progress(what: str, n_folds: int = 1, show: Show = "auto") -> Iterator[
 def share_bar(
     what: str, console: Console, total: float = 1.0, *, disable: bool = False
 ) -> Iterator[Callable[[float], None]]:
-    """Show a bar with the time left; give what to call with shares that sum to the total."""
+    """Show a bar with the time left; yield a function to call with shares that sum to ``total``."""
     if _in_notebook() and not disable:
         with _notebook_bar(what, total) as draw:
             yield _adding(draw, what, total)
@@ -129,7 +129,7 @@ def share_bar(
 
         def advance(share: float) -> None:
             if bar.tasks[task].finished:
-                bar.reset(task)  # there is more than was known, such as another fold-in
+                bar.reset(task)  # more work than announced, such as another fold-in
             bar.advance(task, share)
 
         yield advance
@@ -140,14 +140,14 @@ def _adding(draw: Callable[[float, str], None], what: str, total: float) -> Call
 
     def advance(share: float) -> None:
         nonlocal done
-        done = done + share if done < total else share  # there is more than was known
+        done = done + share if done < total else share  # more work than announced
         draw(min(done, total), what)
 
     return advance
 
 
 def columns(width: int) -> list[ProgressColumn]:
-    """Return what fits into a terminal; the time left always does."""
+    """Return the columns that fit a terminal's width; the time left is always among them."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -168,7 +168,7 @@ def columns(width: int) -> list[ProgressColumn]:
 
 
 def named(width: int) -> Column:
-    """Return a column for names, which are cut where they would take more than a third."""
+    """Return a column for names, truncated to a third of the width."""
     from rich.table import Column
 
     return Column(no_wrap=True, overflow="ellipsis", max_width=max(width // 3, 8))

@@ -5,37 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Sweeps over which a rise is looked at.
+#: Number of sweeps over which the rise of the log joint is measured.
 SETTLED = 3
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The course of a fit.
+    """The sweeps of a fit: how many, which to keep, at which temperature, when to stop.
 
     Attributes
     ----------
     n_sweeps : int
-        Sweeps in all, the first burn-in included.
+        Total number of sweeps, including burn-in.
     burn_in : int
-        Sweeps before the first sample is kept.
+        Number of sweeps before the first sample is kept.
     thin : int
-        Keep every how manieth sweep after the burn-in.
+        Keep every ``thin``-th sweep after burn-in.
     anneal : float
-        Share of the burn-in over which the temperature falls from ``hottest`` to 1.
-    hottest : float
+        Share of the burn-in over which the temperature falls from ``start_temperature`` to 1.
+    start_temperature : float
     max_seconds : float, optional
-        Stop at the first sweep that ends after so long; results then depend on the machine.
+        Stop at the end of the sweep that exceeds this time; results then depend on the speed of
+        the machine.
     tolerance : float
-        Stop when the log joint of every chain has risen by less than this share of itself a
-        sweep, over the last :data:`SETTLED` sweeps after the burn-in; for what is optimised.
+        Stop once the log joint of every chain has risen by less than this share of itself per
+        sweep, over the last :data:`SETTLED` sweeps after burn-in; for models that optimise.
     """
 
     n_sweeps: int
     burn_in: int
     thin: int = 1
     anneal: float = 0.0
-    hottest: float = 1.0
+    start_temperature: float = 1.0
     max_seconds: float | None = None
     tolerance: float = 0.0
 
@@ -47,13 +48,13 @@ class Schedule:
         n_samples: int = 10,
         max_seconds: float | None = None,
     ) -> Schedule:
-        """Return a schedule that burns in for half of the sweeps unless told otherwise."""
+        """Return a schedule; by default, half of the sweeps are burn-in."""
         burn_in = n_sweeps // 2 if burn_in is None else min(burn_in, max(n_sweeps - 1, 0))
         thin = max(1, (n_sweeps - burn_in) // max(n_samples, 1))
         return cls(n_sweeps, burn_in, thin, max_seconds=max_seconds)
 
     def settled(self, log_joints: Sequence[Sequence[float]]) -> bool:
-        """Whether there is nothing more to gain, given the log joints of each chain's sweeps."""
+        """Whether every chain has stopped improving, given the log joints of its sweeps."""
         if not self.tolerance:
             return False
         return all(
@@ -63,12 +64,12 @@ class Schedule:
         )
 
     def keeps(self, sweep: int) -> bool:
-        """Whether sweep number ``sweep``, counted from 1, is a sample."""
+        """Whether sweep ``sweep``, counted from 1, is kept as a sample."""
         return sweep > self.burn_in and (sweep - self.burn_in) % self.thin == 0
 
     def temperature(self, sweep: int) -> float:
-        """Return the temperature of a sweep: falls geometrically to 1, then stays there."""
+        """Return the temperature of a sweep, which falls geometrically to 1 and stays there."""
         steps = self.anneal * self.burn_in
-        if self.hottest == 1.0 or sweep > steps:
+        if self.start_temperature == 1.0 or sweep > steps:
             return 1.0
-        return float(self.hottest ** (1 - (sweep - 1) / steps))
+        return float(self.start_temperature ** (1 - (sweep - 1) / steps))

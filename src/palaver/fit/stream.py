@@ -1,4 +1,4 @@
-"""Steps over mini-batches that come and go: what the loop is for data that do not fit."""
+"""The loop for data that do not fit into memory: one step per mini-batch, seen once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stream_step(
     -------
     shared : Globals
     statistics : dict of str to array
-        Those of the batch, without the counts of words.
+        Statistics of the batch, without the word counts.
     """
     step = int(shared.arrays["steps"])
     shared = Globals(engine.phase(step, whole=False), shared.arrays)
@@ -62,7 +62,7 @@ def stream_step(
     return shared, kept
 
 
-#: Called after each step with its number, what is known of it, and the globals; True stops.
+#: Called after each step with its number, a report on it, and the globals; True stops.
 StreamCallback = Callable[[int, dict[str, float], Globals], bool | None]
 
 
@@ -78,26 +78,26 @@ def run_stream(
     total: Callable[[int], float],
     callbacks: Sequence[StreamCallback] = (),
 ) -> tuple[Globals, list[dict[str, float]]]:
-    """Learn from batches, each seen once and let go.
+    """Learn from batches, each seen once and then released.
 
     Parameters
     ----------
     engine : Engine
         With ``step(shared, statistics, rate, scale)``.
     shared : Globals
-        Where to start from; ``steps`` among them numbers the steps.
+        Where to start from; their array ``steps`` counts the steps taken.
     batches : iterable
         Anything with ``n_documents`` and ``n_tokens``.
     cut : callable
-        From a batch to its shards.
+        Splits a batch into shards.
     executor : Executor
     seed : int
     rate : callable
-        From the number of a step, counted from 1, to its rate, such as ``Rates().at``.
+        Maps the number of a step, counted from 1, to its learning rate, as ``Rates().at`` does.
     total : callable
-        From the number of documents seen so far to the number there are.
+        Maps the number of documents seen so far to the number there are.
     callbacks : sequence of callable
-        Called as ``callback(step, info, shared)``; True stops.
+        Called as ``callback(step, info, shared)``; returning True stops.
     """
     trace: list[dict[str, float]] = []
     seen = 0

@@ -1,4 +1,4 @@
-"""Traces as tables, and whether chains agree: R-hat and effective sample size."""
+"""Traces as tables, and convergence diagnostics: R-hat and effective sample size."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-#: R-hat up to which searches are said to agree.
+#: Largest R-hat at which chains count as agreeing.
 AGREED = 1.1
-#: A chain that gained more than this part of all in its last quarter was stopped too early.
+#: A chain that made more than this share of its gain in its last quarter was stopped too early.
 STILL_CLIMBING = 0.05
 
 
 def trace_table(traces: Sequence[Sequence[dict[str, Any]]]) -> pl.DataFrame:
-    """Return one row a chain and sweep: chain, sweep, log_joint, then the other infos."""
+    """Return one row per chain and sweep: chain, sweep, log_joint, then all other values."""
     rows = [
         {"chain": chain, "sweep": sweep, **info}
         for chain, infos in enumerate(traces)
@@ -29,7 +29,7 @@ def trace_table(traces: Sequence[Sequence[dict[str, Any]]]) -> pl.DataFrame:
 
 
 def _split(draws: ArrayLike) -> NDArray[np.float64]:
-    """Cut each chain into halves, so that a drift within a chain shows as disagreement."""
+    """Split each chain into halves, so that drift within a chain shows up as disagreement."""
     values = np.atleast_2d(np.asarray(draws, float))
     half = values.shape[1] // 2
     return np.concatenate((values[:, :half], values[:, values.shape[1] - half :]))
@@ -45,8 +45,8 @@ def r_hat(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        Near 1 when chains agree; above 1.01 they have not mixed. NaN for fewer than four
-        draws a chain.
+        Near 1 when chains agree; above 1.01 they have not mixed. NaN for fewer than four draws
+        per chain.
     """
     halves = _split(draws)
     if halves.shape[1] < 2:
@@ -69,7 +69,7 @@ def effective_sample_size(draws: ArrayLike) -> float:
     Parameters
     ----------
     draws : array, shape (n_chains, n_draws)
-        Chains are centred together, so disagreement lowers the number.
+        Disagreement between chains lowers the number.
     """
     halves = _split(draws)
     n_chains, n = halves.shape
@@ -93,7 +93,7 @@ def effective_sample_size(draws: ArrayLike) -> float:
 
 
 def late_gain(values: ArrayLike) -> float:
-    """Return which part of all that a chain gained it gained after three quarters of its way.
+    """Return the share of a chain's gain that it made in its last quarter.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def late_gain(values: ArrayLike) -> float:
     Returns
     -------
     float
-        Near 0 once a chain has settled, near a quarter while it climbs evenly: then it was
-        stopped too early. NaN for fewer than twenty sweeps.
+        Near 0 once a chain has settled; near 0.25 while it still climbs steadily, which means that
+        it was stopped too early. NaN for fewer than twenty sweeps.
     """
     chain = np.asarray(values, float)
     tenth = len(chain) // 10
@@ -116,9 +116,9 @@ def late_gain(values: ArrayLike) -> float:
 
 
 def convergence(trace: pl.DataFrame, burn_in: int) -> dict[str, float]:
-    """Return R-hat and effective sample size of the log joint after the burn-in.
+    """Return R-hat and effective sample size of the log joint after burn-in.
 
-    ``late_gain`` is the mean of :func:`late_gain` over chains, burn-in included.
+    ``late_gain`` is the mean of :func:`late_gain` over chains, including burn-in.
     """
     gains = [late_gain(part["log_joint"].to_numpy()) for part in trace.partition_by("chain")]
     late = float(np.mean(gains)) if gains else float("nan")

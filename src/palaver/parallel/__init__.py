@@ -1,4 +1,4 @@
-"""Where sweeps run: executors hold the states of shards and sweep them, here or elsewhere."""
+"""Executors: they hold the states of shards and sweep them, on this machine or others."""
 
 from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards
 from palaver.parallel.local import LocalExecutor

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster, and what its errors mean."""
+"""Joining a Ray cluster, and interpreting its errors."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def connect(ray: Any, workers: int, address: str | None) -> None:
             ray.init(address=address, **quiet)
         else:
             cores = max(workers, os.cpu_count() or 1)
-            # "local": not the one that happens to run here, whose cores are not ours to count
+            # "local": never join a cluster that happens to run here; its cores are not ours
             ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
     except ConnectionError as error:
         raise WorkersError(
             f"no Ray cluster at address {address!r} ({error}); start one with `ray start --head`, "
-            "or leave the address out"
+            "or omit the address"
         ) from error
 
 
 def faults(ray: Any) -> tuple[type[Exception], ...]:
-    """Return the errors that say that an actor, its process or its machine is gone."""
+    """Return the errors that mean that an actor, its process or its machine is gone."""
     known = ray.exceptions
     return (
         known.RayActorError, known.ObjectLostError, known.NodeDiedError, known.WorkerCrashedError,

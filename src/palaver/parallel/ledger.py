@@ -1,4 +1,4 @@
-"""What the driver of a cluster knows of its rounds: their traffic, and how to repeat them."""
+"""What the driver of a cluster records about its rounds: their traffic, and how to repeat them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Keys = Mapping[int, NDArray[np.uint64]]
 
 @dataclass
 class Traffic:
-    """What the last round moved and how long it took.
+    """How much data the last round moved, and how long it took.
 
     Attributes
     ----------
     sent, received : int
-        Bytes of globals put, once for all actors, and of statistics that came back.
+        Bytes of globals stored (once for all actors), and of statistics returned to the driver.
     passed : int
-        Bytes of statistics that actors passed to each other.
+        Bytes of statistics passed between actors.
     sweeping : float
-        Seconds of processor time that actors spent in sweeps, added up.
+        Total processor time that actors spent in sweeps, in seconds.
     """
 
     sent: int = 0
@@ -36,7 +36,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Broadcast:
-    """Globals of all chains in the object store, with their number, keys and bytes."""
+    """The globals of all chains in the object store, with their number, keys and size in bytes."""
 
     number: int
     references: dict[int, Any]
@@ -46,16 +46,16 @@ class Broadcast:
 
 @dataclass
 class Ledger:
-    """States at a round boundary and what has happened since.
+    """The states after some round, and what has happened since.
 
     Attributes
     ----------
     states : dict of (chain, shard) to arrays, or None
-        None: they were opened, with ``opening``.
+        None if they are those created with ``opening``.
     opening : Broadcast or None
     rounds : list of Broadcast
     size : int
-        Bytes of the globals of ``rounds``.
+        Size of the globals of ``rounds``, in bytes.
     """
 
     states: States | None = None

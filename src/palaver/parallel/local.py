@@ -1,4 +1,4 @@
-"""Sweeps on threads of this process: kernels release the interpreter's lock."""
+"""Sweeps on threads of this process; kernels release the global interpreter lock."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Result = TypeVar("Result")
 
 
 class LocalExecutor:
-    """An executor of ``n_jobs`` threads.
+    """An executor that uses ``n_jobs`` threads.
 
-    At most ``n_jobs + 2`` statistics are alive at a time, and BLAS is held to one thread,
+    At most ``n_jobs + 2`` sets of statistics exist at a time, and BLAS is limited to one thread,
     so that neither memory nor results depend on the number of cores.
     """
 
@@ -29,7 +29,7 @@ class LocalExecutor:
         self._pool: ThreadPoolExecutor | None = None
 
     def begin(self, engine: Engine, shards: Shards) -> None:
-        """Take the engine and the data, and start the threads."""
+        """Accept the engine and the data, and start the threads."""
         self._engine, self._shards = engine, shards
         self._states = {}
         self._limits = threadpool_limits(1)
@@ -38,7 +38,7 @@ class LocalExecutor:
             engine.run = self._pool.map
 
     def open(self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]) -> None:
-        """Open the states of all shards of the given chains."""
+        """Create the states of all shards of the given chains."""
 
         def work(chain: int, shard: int) -> None:
             state = self._engine.open(shared[chain], self._shards[shard], keys[chain])
@@ -64,13 +64,13 @@ class LocalExecutor:
     def _map(
         self, work: Callable[[int, int], Result], chains: Mapping[int, Globals]
     ) -> Iterator[Result]:
-        """Do the work of every (chain, shard) and yield the results in that order."""
+        """Do the work for every (chain, shard) and yield the results in that order."""
         tasks = [(chain, shard) for chain in chains for shard in range(len(self._shards))]
         if self._pool is None:
             yield from (work(*task) for task in tasks)
             return
         waiting: deque[Future[Result]] = deque()
-        for task in tasks:  # handed out before the merging of an earlier one, so none waits
+        for task in tasks:  # submitted before earlier results are merged, so no thread idles
             waiting.append(self._pool.submit(work, *task))
             if len(waiting) > self.n_jobs + 1:
                 yield waiting.popleft().result()
@@ -78,15 +78,15 @@ class LocalExecutor:
             yield waiting.popleft().result()
 
     def states(self) -> States:
-        """Return the states by (chain, shard)."""
+        """Return the states, keyed by (chain, shard)."""
         return self._states
 
     def restore(self, states: States) -> None:
-        """Put back the states of a checkpoint."""
+        """Restore the states of a checkpoint."""
         self._states = {place: dict(state) for place, state in states.items()}
 
     def end(self) -> None:
-        """Stop the threads; states stay readable."""
+        """Stop the threads; states remain readable."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None

@@ -1,15 +1,15 @@
 """Sweeps on the machines of a Ray cluster (extra ``ray``): ``RayExecutor(workers=8)``.
 
-An actor holds some (chain, shard) places with their shards and states. Every round the driver
-puts the globals of each chain into the object store once and actors sweep their places. Statistics
-that are exact, whole numbers, are added up by the actors, pair by pair in a tree, and the driver
-takes its root; the others come back in order. So there are the same bytes as on threads of one
-process, and the driver's work does not grow with the cluster's.
+An actor holds some (chain, shard) places with their shards and states. Each round, the driver
+puts the globals of each chain into the object store once, and the actors sweep their places. The
+actors add up exact statistics (whole numbers) among themselves, pairwise in a tree, and the driver
+fetches the root; all other statistics come back in order. So the results have the same bytes as on
+threads of one process, and the driver's work does not grow with the cluster.
 
-Nothing is lost with an actor, a worker process or a machine. The driver has a *ledger*: the
-states of some round boundary, and the globals and keys of the rounds since. States that were lost
-are put back on another actor and swept again through the rounds of the ledger; the actors that
-live go on from where they are. The ledger is renewed before its globals outgrow the states, or
+Losing an actor, a worker process or a machine loses no work. The driver keeps a *ledger*: the
+states after some round, and the globals and keys of all rounds since. Lost states are restored on
+another actor and swept again through the rounds of the ledger, while the surviving actors
+continue from where they are. The ledger is renewed before its globals outgrow the states, or
 when a checkpoint gathers the states anyway.
 """
 
@@ -28,40 +28,41 @@ from palaver.parallel.ledger import Broadcast, Keys, Ledger, Traffic
 from palaver.parallel.wire import array_bytes, in_files, portable, unpacked
 from palaver.parallel.worker import Place, Total, Worker
 
-#: Rounds after which the ledger is renewed at the latest: bounds the work of a recovery.
+#: Most rounds before the ledger is renewed; bounds the work of a recovery.
 LONGEST_LEDGER = 50
-#: Seconds to wait for an actor before its places are given to those that live.
+#: Seconds to wait for an actor before its places are given to the surviving ones.
 PATIENCE = 60.0
-#: Actors lost without a round done in between, after which the cluster is given up.
+#: Number of actors lost without completing a round after which the fit gives up.
 MOST_TROUBLES = 10
 
 Ask = Callable[[Place], Any]
 
 
 class RayExecutor:
-    """An executor on the actors of a Ray cluster.
+    """An executor that runs on the actors of a Ray cluster.
 
     Parameters
     ----------
     workers : int
-        Actors, each on one core.
+        Number of actors; each uses one core.
     address : str, optional
-        Of a cluster that runs; "auto" finds it. Without, one is started on this machine.
+        Address of a running cluster; "auto" finds it. By default, one is started on this machine.
     folder : path, optional
-        That all machines see: data that lie in no file (vectors, documents, labelled sentences)
-        are put there during a fit, and read by the actors. Without, they are sent once.
+        Folder that all machines can reach. Data that are not in files (vectors, documents,
+        labelled sentences) are stored there during a fit, for the actors to read. Without a
+        folder, they are sent to each actor once.
 
     Notes
     -----
-    Shards of a corpus that was opened from a folder (``Encoded.open``) are read there by the
-    actors: the folder, or the URL, must be seen from all machines.
+    Shards of a corpus opened from a folder (``Encoded.open``) are read from there by the actors:
+    all machines must be able to reach that folder or URL.
     """
 
     def __init__(
         self, workers: int = 2, address: str | None = None, folder: str | Path | None = None
     ) -> None:
         if workers < 1:
-            raise ParameterError(f"workers: at least 1 is needed, got {workers}")
+            raise ParameterError(f"workers must be at least 1, got {workers}")
         self.workers, self.address = workers, address
         self.folder = None if folder is None else Path(folder).absolute()
         self._n_fits = 0
@@ -80,13 +81,13 @@ class RayExecutor:
         self.close()
 
     def begin(self, engine: Engine, shards: Shards) -> None:
-        """Take the engine and the data, and start the actors; those that live are kept."""
+        """Accept the engine and the data, and start the actors; living ones are kept."""
         self._ray = ray = import_ray()
         if not ray.is_initialized():
             connect(ray, self.workers, self.address)
             self._started_ray = True
         self._remove_files()
-        if self.folder is not None:  # never over what an actor may still map
+        if self.folder is not None:  # never overwrite what an actor may still map
             self._n_fits += 1
             self._files = self.folder / f"fit-{self._n_fits}"
         self._shards, self._merge = shards, engine.merge
@@ -97,17 +98,17 @@ class RayExecutor:
             actor = self._actors.get(number)
             if actor is None:
                 self._actors[number] = self._start(self._engine)
-            else:  # if it has died since, the first question to it will tell
+            else:  # if it has died since, the first request to it will fail
                 actor.begin.remote(self._engine)
 
     def open(self, shared: Mapping[int, Globals], keys: Keys) -> None:
-        """Open the states of all shards of the given chains."""
+        """Create the states of all shards of the given chains."""
         self._settle(list(shared))
         self._ledger = Ledger(opening=self._broadcast(shared, keys))
         self._state_bytes = sum(size for _, size in self._ask(self._reopen, replayed=0))
 
     def restore(self, states: States) -> None:
-        """Put back the states of a checkpoint."""
+        """Restore the states of a checkpoint."""
         self._settle(sorted({chain for chain, _ in states}))
         self._ledger = Ledger(states={place: dict(state) for place, state in states.items()})
         self._state_bytes = sum(size for _, size in self._ask(self._reopen, replayed=0))
@@ -142,16 +143,16 @@ class RayExecutor:
         return merged
 
     def states(self) -> States:
-        """Return the states by (chain, shard)."""
+        """Return the states, keyed by (chain, shard)."""
         if self._ledger.rounds or self._ledger.states is None:
             self._renew()
         return self._ledger.states or {}
 
     def end(self) -> None:
-        """End a fit; states stay readable until the next one or :meth:`close`."""
+        """End a fit; states remain readable until the next one or until :meth:`close`."""
 
     def close(self) -> None:
-        """End the actors, and the cluster if it was started here; remove what was put in files."""
+        """Stop the actors, and the cluster if it was started here; remove temporary files."""
         self._remove_files()
         for actor in self._actors.values():
             if self._ray.is_initialized():
@@ -161,21 +162,21 @@ class RayExecutor:
             self._ray.shutdown()
             self._started_ray = False
 
-    # what actors are asked
+    # requests to actors
 
     def _ask(
         self, ask: Ask, *, replayed: int, again: Ask | None = None
     ) -> Iterator[tuple[Place, Any]]:
-        """Ask for every place, a few ahead of the one that is waited for; yield in order.
+        """Ask about every place, a few places ahead of the one waited for; yield in order.
 
         Parameters
         ----------
         ask : callable
-            From a place to the reference of an answer.
+            Maps a place to the reference of an answer.
         replayed : int
-            Rounds of the ledger that a lost place must have behind it before it is asked.
+            Number of rounds of the ledger that a lost place must repeat before it is asked.
         again : callable, optional
-            To be asked, too, for lost places whose answer is known: what else changes states.
+            Also called for lost places that had already answered: whatever else changes states.
         """
         places = list(self._homes)
         asked: dict[Place, Any] = {}
@@ -195,14 +196,14 @@ class RayExecutor:
             yield place, answer
 
     def _reopen(self, place: Place) -> Any:
-        """Put a place where the ledger begins; the answer is the size of its state."""
+        """Reset a place to where the ledger begins; the answer is the size of its state."""
         chain, number = place
         actor, shard, ledger = self._actors[self._homes[place]], self._shard(number), self._ledger
         if ledger.states is not None:
             return actor.restore.remote(place, shard, ledger.states[place])
         opening = ledger.opening
         if opening is None:
-            raise RuntimeError("no state was opened")
+            raise RuntimeError("no state was created")
         return actor.open.remote(
             place, shard, opening.references[chain], opening.number, opening.keys[chain]
         )
@@ -218,8 +219,8 @@ class RayExecutor:
     def _total(self, broadcast: Broadcast, *, again: Ask) -> Total:
         """Return the sums of a round over all actors, which add them up among themselves.
 
-        An actor has the sums of the places that are at home with it. So where one was lost, its
-        places are swept again elsewhere, and all are asked once more.
+        An actor holds the sums of its own places. So if one was lost, its places are swept again
+        elsewhere, and all actors are asked once more.
         """
 
         def ask(numbers: list[int]) -> Any:
@@ -241,7 +242,7 @@ class RayExecutor:
         return total
 
     def _recover_silent(self, fault: Exception, again: Ask) -> None:
-        """Recover the places of all actors that do not answer, and sweep them once more."""
+        """Recover the places of all actors that do not answer, and sweep them again."""
         before = self._troubles
         for number in sorted(set(self._homes.values())):
             try:
@@ -250,11 +251,11 @@ class RayExecutor:
                 place = next(p for p, home in self._homes.items() if home == number)
                 for lost in self._recover(place, len(self._ledger.rounds) - 1, found):
                     again(lost)
-        if self._troubles == before:  # all are alive by now, but something was lost
+        if self._troubles == before:  # all are alive by now, yet something was lost
             self._count_trouble(fault)
 
     def _renew(self) -> None:
-        """Begin the ledger anew with the states of now."""
+        """Restart the ledger from the current states."""
 
         def state(place: Place) -> Any:
             return self._actors[self._homes[place]].state.remote(place)
@@ -266,7 +267,7 @@ class RayExecutor:
     # places and faults
 
     def _settle(self, chains: list[int]) -> None:
-        """Give every (chain, shard) an actor, in turns."""
+        """Assign an actor to every (chain, shard), in turn."""
         places = [(chain, shard) for chain in chains for shard in range(len(self._shards))]
         numbers = sorted(self._actors)
         self._homes = {place: numbers[i % len(numbers)] for i, place in enumerate(places)}
@@ -282,7 +283,7 @@ class RayExecutor:
         )
 
     def _shard(self, number: int) -> Any:
-        """Return a reference to a shard, put once; arrays mapped from files go as their place."""
+        """Return a reference to a shard, stored once; arrays mapped from files go as file parts."""
         if number not in self._sent:
             shard = self._shards[number]
             if self._files is not None:
@@ -291,7 +292,7 @@ class RayExecutor:
         return self._sent[number]
 
     def _remove_files(self) -> None:
-        """Remove the data of the last fit, and the folder if nothing else is in it."""
+        """Remove the data of the last fit, and the folder if it is then empty."""
         if self._files is not None:
             shutil.rmtree(self._files, ignore_errors=True)
             with suppress(OSError):
@@ -299,15 +300,15 @@ class RayExecutor:
             self._files = None
 
     def _start(self, engine: Any) -> Any:
-        """Start an actor; this does not wait for it."""
+        """Start an actor without waiting for it."""
         actor = self._ray.remote(Worker).options(num_cpus=1, max_restarts=0).remote()
         actor.begin.remote(engine)
         return actor
 
     def _recover(self, place: Place, replayed: int, fault: Exception) -> list[Place]:
-        """Replace the actor of a place that did not answer; return all places that it had.
+        """Replace the actor of a place that did not answer; return all places that it held.
 
-        What goes wrong with the new one shows when its places are asked next.
+        Problems with the new actor show up when its places are next asked.
         """
         self._count_trouble(fault)
         number = self._homes[place]
@@ -321,15 +322,15 @@ class RayExecutor:
         return lost
 
     def _count_trouble(self, fault: Exception) -> None:
-        """Give up a cluster that loses its workers again and again."""
+        """Give up on a cluster that keeps losing its workers."""
         self._troubles += 1
         if self._troubles > MOST_TROUBLES:
             raise _given_up(
-                f"workers were lost {MOST_TROUBLES} times without a round done", fault
+                f"workers were lost {MOST_TROUBLES} times without completing a round", fault
             ) from fault
 
     def _replace(self, number: int, lost: list[Place]) -> None:
-        """Start another actor, or, where there is no room for it, share its places out."""
+        """Start another actor or, if there is no room for it, distribute its places."""
         self._ray.kill(self._actors.pop(number))
         actor = self._start(self._engine)
         try:
@@ -339,14 +340,14 @@ class RayExecutor:
             self._ray.kill(actor)
             others = sorted(self._actors)
             if not others:
-                raise _given_up("the last worker was lost, and so was another", fault) from fault
+                raise _given_up("the last worker and its replacement were lost", fault) from fault
             for i, place in enumerate(lost):
                 self._homes[place] = others[i % len(others)]
 
 
 def _given_up(what: str, fault: Exception) -> WorkersError:
-    """Return the error of a cluster that cannot go on."""
+    """Return the error of a cluster that cannot continue."""
     reason = str(fault).partition("\n")[0]
     return WorkersError(
-        f"{what} ({reason}); look at the cluster (memory, disk), then go on with --resume"
+        f"{what} ({reason}); check the cluster (memory, disk), then continue with --resume"
     )

@@ -1,4 +1,4 @@
-"""What travels between machines: records whose arrays lie in files, and packed statistics."""
+"""What travels between machines: records whose arrays are in files, and packed statistics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palaver.parallel.executor import Arrays
 from palaver.store.atomic import explained
 from palaver.store.remote import local_folder, source_of
 
-#: Statistics as they are sent: each array whole, or its cells in use and their values.
+#: Statistics as they are sent: each array whole, or its non-zero cells and their values.
 Packed = dict[str, Arrays]
 #: Arrays up to this size are always sent whole.
 _SMALL = 1000
@@ -24,12 +24,12 @@ _SMALL = 1000
 
 @dataclass(frozen=True)
 class FilePart:
-    """An array as its place in a file that all machines see, or can fetch.
+    """An array given by its place in a file that all machines can reach or fetch.
 
     Attributes
     ----------
     url : str or None
-        Of a folder, in which ``path`` is then.
+        The folder that ``path`` is relative to, if it is remote.
     path : str
     offset : int
     dtype : str
@@ -49,14 +49,14 @@ class FilePart:
 
 
 def _whole(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array that another one is a view of."""
+    """Return the array that this one is a view of."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def in_files(value: Any, folder: Path) -> Any:
-    """Return a copy of a record whose larger arrays lie in files of a folder, if not in others."""
+    """Return a copy of a record with its larger arrays in a folder's files, if not in others."""
     numbers = count()
 
     def change(item: Any) -> Any:
@@ -74,7 +74,7 @@ def in_files(value: Any, folder: Path) -> Any:
 
 
 def portable(value: Any) -> Any:
-    """Return a copy of a record in which arrays mapped from files are their places in them."""
+    """Return a copy of a record in which arrays mapped from files become :class:`FilePart`."""
     if isinstance(value, np.ndarray):
         whole = _whole(value)
         if not isinstance(whole, np.memmap) or not value.flags.c_contiguous or not value.size:
@@ -86,7 +86,7 @@ def portable(value: Any) -> Any:
 
 
 def received(value: Any) -> Any:
-    """Return a record with arrays that can be written to, undoing :func:`portable`."""
+    """Return a record with writable arrays; the inverse of :func:`portable`."""
     if isinstance(value, FilePart):
         return value.open()
     if isinstance(value, np.ndarray):
@@ -95,7 +95,7 @@ def received(value: Any) -> Any:
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Apply a change to what dictionaries and dataclasses hold."""
+    """Apply a change to the values in dictionaries and dataclasses."""
     if isinstance(value, dict):
         return {name: change(item) for name, item in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
@@ -107,7 +107,7 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def packed(statistics: Arrays) -> Packed:
-    """Return statistics with arrays of counts as those cells that are in use, where few are."""
+    """Return statistics with sparse arrays of counts reduced to their non-zero cells."""
     result: Packed = {}
     for name, array in statistics.items():
         result[name] = {"": array}
@@ -122,7 +122,7 @@ def packed(statistics: Arrays) -> Packed:
 
 
 def unpacked(parts: Packed) -> Arrays:
-    """Undo :func:`packed`; the arrays can be written to."""
+    """Undo :func:`packed`; the arrays are writable."""
     result: Arrays = {}
     for name, part in parts.items():
         if "" in part:
@@ -135,10 +135,10 @@ def unpacked(parts: Packed) -> Arrays:
 
 
 def packed_bytes(parts: Packed) -> int:
-    """Return the size of packed statistics."""
+    """Return the size of packed statistics in bytes."""
     return sum(array_bytes(part) for part in parts.values())
 
 
 def array_bytes(arrays: Arrays) -> int:
-    """Return the size of arrays."""
+    """Return the size of arrays in bytes."""
     return sum(array.nbytes for array in arrays.values())

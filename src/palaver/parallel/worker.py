@@ -1,4 +1,4 @@
-"""What runs in the process of an actor: sweeps of some places, and sums of what they count."""
+"""What runs in an actor's process: sweeps of some places, and sums of their statistics."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Swept:
     Attributes
     ----------
     names : list of str
-        Of all statistics, in the engine's order.
+        Names of all statistics, in the engine's order.
     packed : dict
-        Those that the driver merges; the engine's exact ones are in the actor's sums.
+        Statistics for the driver to merge; the engine's exact ones are in the actor's sums.
     size : int
-        Bytes of ``packed``.
+        Size of ``packed`` in bytes.
     seconds : float
-        Of processor time that the sweep took.
+        Processor time that the sweep took.
     """
 
     names: list[str]
@@ -48,7 +48,7 @@ class Swept:
 
 @dataclass(frozen=True)
 class Total:
-    """Sums of exact statistics by chain, and the bytes that were passed on the way to them."""
+    """Sums of exact statistics by chain, and the bytes passed between actors to form them."""
 
     packed: dict[int, Packed]
     size: int
@@ -56,17 +56,17 @@ class Total:
 
 
 class Worker:
-    """What runs in an actor's process: an engine, some places with their shards and states."""
+    """An engine in an actor's process, with some places, their shards and their states."""
 
     def __init__(self) -> None:
         self._limits = threadpool_limits(1)
 
     def ready(self) -> int:
-        """Answer with the number of the process."""
+        """Return the process id."""
         return os.getpid()
 
     def begin(self, engine: Engine) -> None:
-        """Take another engine and forget all data."""
+        """Accept a new engine and forget all data."""
         self._engine = engine
         self._shards: dict[int, Any] = {}
         self._states: dict[Place, Arrays] = {}
@@ -76,7 +76,7 @@ class Worker:
     def open(
         self, place: Place, shard: Any, shared: Globals, number: int, key: NDArray[np.uint64]
     ) -> int:
-        """Open the state of a place; return its size."""
+        """Create the state of a place; return its size."""
         self._take(place, shard)
         shared = self._own(place[0], shared, number)
         state = self._engine.open(shared, self._shards[place[1]], np.array(key))
@@ -84,7 +84,7 @@ class Worker:
         return array_bytes(state)
 
     def restore(self, place: Place, shard: Any, state: Arrays) -> int:
-        """Put a state back; return its size."""
+        """Restore a state; return its size."""
         self._take(place, shard)
         self._states[place] = {name: np.array(value) for name, value in state.items()}
         return array_bytes(state)
@@ -92,7 +92,7 @@ class Worker:
     def sweep(
         self, place: Place, shared: Globals, number: int, key: NDArray[np.uint64], wanted: bool
     ) -> Swept:
-        """Sweep a place; what it counts is added to the sums of the round, if wanted."""
+        """Sweep a place; if wanted, add its exact statistics to the sums of the round."""
         shared = self._own(place[0], shared, number)
         start = time.thread_time()
         state, shard = self._states[place], self._shards[place[1]]
@@ -107,15 +107,15 @@ class Worker:
         return Swept(names, sent, packed_bytes(sent), seconds)
 
     def _add(self, chain: int, number: int, exact: Arrays) -> None:
-        """Add to the sums of a chain, which begin anew with every broadcast."""
+        """Add to the sums of a chain, which start afresh with every broadcast."""
         kept = self._sums.get(chain)
         if kept is not None and kept[0] == number:
             self._sums[chain] = number, self._engine.merge(kept[1], exact)
-        else:  # a copy, for what a sweep returns may be part of its state
+        else:  # a copy, because what a sweep returns may be part of its state
             self._sums[chain] = number, {name: np.array(array) for name, array in exact.items()}
 
     def total(self, number: int, *others: Total) -> Total:
-        """Add the sums of other actors to those of this one, which stay as they are."""
+        """Return the sums of this actor and others; its own stay unchanged."""
         sums = {
             chain: {name: np.array(array) for name, array in arrays.items()}
             for chain, (kept, arrays) in self._sums.items()
@@ -138,10 +138,10 @@ class Worker:
             self._shards[place[1]] = received(shard)
 
     def _own(self, chain: int, shared: Globals, number: int) -> Globals:
-        """Return globals whose arrays are this process' own.
+        """Return globals with this process's own copies of the arrays.
 
-        The object store's cannot be written to, a type of their own for which every kernel would
-        be compiled once more; one copy serves all shards.
+        Arrays in the object store are read-only, which numba treats as another type, so every
+        kernel would be compiled again for them; one copy serves all shards.
         """
         kept = self._shared.get(chain)
         if kept is None or kept[0] != number:

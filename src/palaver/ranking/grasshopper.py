@@ -78,7 +78,7 @@ def grasshopper(
     if escape == 1:
         return sorted_ranking(stationary_scores(walk), n_ranked, "grasshopper", walk, escape)
     if weight == 1:
-        walk.check_one_destiny()
+        walk.check_single_group()
     if solver == "auto":
         few = n_ranked <= _MOST * walk.n_items or walk.n_items > _LARGE
         solver = "iterative" if walk.n_items > _SMALL and few else "exact"
@@ -91,7 +91,7 @@ def stationary_scores(walk: Walk) -> NDArray[np.float64]:
     if walk.weight == 0:
         return walk.prior
     if walk.weight == 1:
-        walk.check_one_destiny()
+        walk.check_single_group()
     return stationary(walk) if walk.n_items <= _SMALL else stationary_iteratively(walk)
 
 

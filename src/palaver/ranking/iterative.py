@@ -101,7 +101,7 @@ def _moves_with_hub(walk: Walk) -> tuple[Any, NDArray[np.bool_]]:
 
 def _around(walk: Walk) -> Chooser:
     """Return visits between two to an anchor: in proportion to the stationary distribution."""
-    anchor = walk.check_one_destiny()
+    anchor = walk.check_single_group()
     moves, is_item = _moves_with_hub(walk)
     leaving = np.asarray(moves[[anchor]].todense()).ravel()
     chooser = Chooser(Flow(moves, np.column_stack((is_item, leaving)), 0.0), is_item, 0.0)

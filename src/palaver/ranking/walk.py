@@ -57,7 +57,7 @@ class Walk:
         steps += np.outer(self.jumps, self.prior)
         return steps
 
-    def check_one_destiny(self) -> int:
+    def check_single_group(self) -> int:
         """Return a state that every walk ends up visiting again and again.
 
         Raises

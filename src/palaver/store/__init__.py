@@ -1,4 +1,4 @@
-"""Arrays and a JSON manifest on disk: atomic, checked, mapped; knows no model, never pickle."""
+"""Arrays and a JSON manifest on disk: atomic, checked, mappable, never pickled."""
 
 from palaver.store.folder import Stored, is_stored, load, plain, save
 from palaver.store.lock import locked

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ADVICE = {
     errno.EACCES: "writing there is not allowed; choose another folder",
     errno.EPERM: "writing there is not allowed; choose another folder",
     errno.EROFS: "the disk is read-only; choose another folder",
-    errno.EISDIR: "there is a folder of that name; choose another name",
-    errno.ENOTDIR: "a part of the path is a file; choose another folder",
+    errno.EISDIR: "a folder of that name exists; choose another name",
+    errno.ENOTDIR: "part of the path is a file; choose another folder",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
 _RENAME_TRIES = 10 if os.name == "nt" else 1  # virus scanners hold new files for a moment
@@ -28,15 +28,15 @@ _PAUSE_SECONDS = 0.05
 
 @contextmanager
 def replace_file(path: str | Path) -> Iterator[Path]:
-    """Give a temporary name to write to; on success it becomes ``path`` in one step.
+    """Yield a temporary name to write to; on success it becomes ``path`` in one step.
 
-    Missing folders are made, a link is followed, and the permissions of a file that was there
-    before are kept.
+    Missing folders are created, links are followed, and the permissions of an existing file are
+    kept.
 
     Raises
     ------
     StoreError
-        The file cannot be written; what was there before is untouched.
+        The file cannot be written; whatever was there is untouched.
     """
     target = _real(path)
     with explained(path), _discarding(_beside(target)) as temporary:
@@ -51,15 +51,15 @@ def replace_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replace_folder(path: str | Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; on success it becomes ``path``, whatever was there.
+    """Yield a temporary folder to fill; on success it replaces ``path``.
 
-    A folder cannot replace another in one step everywhere, so the old one is moved aside
-    first and removed afterwards; a kill in between leaves it under its temporary name.
+    Not every platform can replace a folder in one step, so the old one is moved aside first and
+    removed afterwards; a kill in between leaves it under its temporary name.
 
     Raises
     ------
     StoreError
-        The folder cannot be written; what was there before is untouched.
+        The folder cannot be written; whatever was there is untouched.
     """
     target = _real(path)
     with explained(path), _discarding(_beside(target)) as temporary:
@@ -73,7 +73,7 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Make a file, or a folder's entries where the platform can, durable."""
+    """Flush a file, or a folder's entries where the platform supports it, to disk."""
     if path.is_dir() and os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -88,7 +88,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def explained(path: str | Path) -> Iterator[None]:
-    """Say of what the system refuses why ``path`` cannot be written, and what to do."""
+    """Turn system errors into messages that say why ``path`` cannot be written and what to do."""
     try:
         yield
     except StoreError:
@@ -99,18 +99,18 @@ def explained(path: str | Path) -> Iterator[None]:
 
 
 def _real(path: str | Path) -> Path:
-    """Follow links, so that what a link points to is replaced and not the link."""
+    """Follow links, so that a link's target is replaced rather than the link."""
     return Path(os.path.realpath(path))
 
 
 def _beside(path: Path) -> Path:
-    """Name a temporary file beside ``path``: a rename is one step only within one disk."""
+    """Name a temporary file next to ``path``: a rename is atomic only within one disk."""
     return path.with_name(f".palaver-{secrets.token_hex(8)}.tmp")
 
 
 @contextmanager
 def _discarding(temporary: Path) -> Iterator[Path]:
-    """Remove what is left of a temporary file or folder in the end."""
+    """Remove whatever is left of a temporary file or folder at the end."""
     try:
         yield temporary
     finally:
@@ -118,7 +118,7 @@ def _discarding(temporary: Path) -> Iterator[Path]:
 
 
 def _swap(new: Path, old: Path) -> None:
-    """Rename a folder into the place of another; put the other back if that fails."""
+    """Replace one folder by another; put the old one back if that fails."""
     if not old.exists():
         _rename(new, old)
         return
@@ -133,7 +133,7 @@ def _swap(new: Path, old: Path) -> None:
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Rename; on Windows, patiently, since a file that someone reads cannot be moved."""
+    """Rename, with retries on Windows, where a file that is being read cannot be moved."""
     for tries_left in reversed(range(_RENAME_TRIES)):
         try:
             os.replace(source, target)
@@ -146,7 +146,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _discard(path: Path) -> None:
-    """Remove a file or folder if it is there; failing to is not worth an error."""
+    """Remove a file or folder if it exists; failing to do so is not worth an error."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
         return

@@ -1,4 +1,4 @@
-"""Names of data: equal for equal arrays and values, short enough to be written down."""
+"""Fingerprints of data: equal for equal arrays and values, and short enough to record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def fingerprint_of(*parts: Any) -> str:
-    """Return a short hash of arrays and plain values, in that order."""
+    """Return a short hash of arrays and plain values, in the order given."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         if isinstance(part, np.ndarray):

@@ -1,8 +1,8 @@
-"""A stored folder: ``manifest.json`` and the arrays it names.
+"""A stored folder: ``manifest.json`` and the arrays that it names.
 
-The manifest is the point of commitment. :func:`save` first writes the arrays into a new
-subfolder, then replaces the manifest in one step, then removes the arrays of the generation
-before the last. A kill at any moment leaves a folder that loads, as it was or as it is now.
+Replacing the manifest commits a save. :func:`save` first writes the arrays to a new subfolder,
+then replaces the manifest in one step, then removes arrays that are no longer needed. A kill at
+any moment leaves a folder that loads in either its old or its new state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LIBRARIES = ("palaver", "numpy", "numba", "polars", "scipy")
 
 @dataclass(frozen=True)
 class Stored:
-    """What was loaded from a folder.
+    """The loaded content of a folder.
 
     Attributes
     ----------
@@ -46,30 +46,30 @@ class Stored:
         The JSON part.
     arrays : dict of str to array
     versions : dict of str to str
-        Library versions at the time of writing.
-    fell_back : bool
-        Whether the newest generation was damaged and this is the one before.
+        Library versions at the time of saving.
+    from_previous : bool
+        Whether this is the previous generation, because the newest one is damaged.
     """
 
     kind: str
     content: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     versions: dict[str, str]
-    fell_back: bool = False
+    from_previous: bool = False
 
 
 def plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON part of a folder as it comes back from there: numpy's numbers as Python's.
+    """Return the JSON part of a folder as it will be loaded: numpy numbers become Python's.
 
     Raises
     ------
     StoreError
-        JSON cannot hold it.
+        It cannot be saved as JSON.
     """
     try:
         found = json.loads(json.dumps(content, allow_nan=False, default=_plain_number))
     except (TypeError, ValueError) as error:
-        raise StoreError(f"a folder cannot keep this ({error}): {content!r:.200}") from error
+        raise StoreError(f"this cannot be saved as JSON ({error}): {content!r:.200}") from error
     return dict(found)
 
 
@@ -92,19 +92,19 @@ def save(
     *,
     keep_previous: bool = False,
 ) -> None:
-    """Write a folder; a reader sees all of it or nothing of it.
+    """Write a folder; a reader sees either all of it or none of it.
 
     Parameters
     ----------
     folder : path
-        Made if missing; what it held before is replaced.
+        Created if missing; its previous content is replaced.
     kind : str
     content : mapping
-        Anything JSON can hold, and numpy's numbers.
+        Anything that JSON can hold, and numpy numbers.
     arrays : mapping of str to array
-        Any dtype but objects.
+        Any dtype except objects.
     keep_previous : bool
-        Keep the generation before, to fall back on if this one gets damaged.
+        Keep the previous generation, to fall back on if this one gets damaged.
     """
     folder = Path(folder)
     content = plain(content)
@@ -126,7 +126,7 @@ def _write_generation(
     arrays: Mapping[str, NDArray[Any]],
     keep_previous: bool,
 ) -> None:
-    """Write arrays into a subfolder of their own, then the manifest that names them."""
+    """Write the arrays to their own subfolder, then the manifest that names them."""
     target = folder / generation
     target.mkdir(parents=True)
     entries = {name: _write_array(target, name, array) for name, array in arrays.items()}
@@ -155,8 +155,8 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
     kind : str, optional
         What the folder must hold.
     mapped : bool
-        Map arrays from disk instead of reading them; their sizes are checked, their
-        checksums are not. Writing into them changes nothing on disk.
+        Map arrays from disk instead of reading them; their sizes are checked, but not their
+        checksums. Writing to them changes nothing on disk.
 
     Raises
     ------
@@ -164,13 +164,13 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
     """
     folder = local_folder(folder)
     if not (folder / MANIFEST).is_file():
-        raise StoreError(f"{folder}: is not a folder written by Palaver (no {MANIFEST})")
+        raise StoreError(f"{folder}: not a folder written by Palaver (no {MANIFEST})")
     try:
         return _load_generation(folder, MANIFEST, kind, mapped)
     except DamagedStoreError as damage:
         if not (folder / PREVIOUS).is_file():
             raise DamagedStoreError(
-                f"{damage}; take the folder from a backup, or make it anew"
+                f"{damage}; restore the folder from a backup, or create it again"
             ) from damage
         stored = _load_generation(folder, PREVIOUS, kind, mapped)
         return Stored(stored.kind, stored.content, stored.arrays, stored.versions, True)
@@ -232,7 +232,7 @@ def _load_generation(folder: Path, name: str, kind: str | None, mapped: bool) ->
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedStoreError(f"{folder / name}: damaged manifest ({error!r})") from error
     if Path(generation).name != generation or any(Path(n).name != n for n in entries):
-        raise DamagedStoreError(f"{folder / name}: names files outside of its folder")
+        raise DamagedStoreError(f"{folder / name}: names files outside its folder")
     if kind is not None and found != kind:
         raise StoreError(f"{folder}: holds a {found}, not a {kind}")
     arrays = {n: _read_array(folder / generation, n, e, mapped) for n, e in entries.items()}
@@ -246,16 +246,16 @@ def _read_array(folder: Path, name: str, entry: Any, mapped: bool) -> NDArray[An
         if size != wanted:
             raise DamagedStoreError(f"{path}: has {size:,} bytes instead of {wanted:,}")
         if _size_by_header(path) != size:
-            raise DamagedStoreError(f"{path}: its header does not fit its size")
+            raise DamagedStoreError(f"{path}: its header does not match its size")
         array: NDArray[Any] = np.load(path, mmap_mode="c" if mapped else None, allow_pickle=False)
         if not mapped and _checksum(array) != entry["crc32"]:
-            raise DamagedStoreError(f"{path}: its content has been altered")
+            raise DamagedStoreError(f"{path}: its content was altered")
     except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(f"{path}: is missing or damaged ({error})") from error
     return array
 
 
-#: What reading an array runs into that is not as it was written.
+#: Errors that reading a damaged array can raise.
 _SIGNS_OF_DAMAGE = (
     ArithmeticError, EOFError, FileNotFoundError, KeyError, MemoryError, SyntaxError, TokenError,
     TypeError, ValueError,
@@ -263,7 +263,7 @@ _SIGNS_OF_DAMAGE = (
 
 
 def _size_by_header(path: Path) -> int:
-    """Return the size that a file of an array should have, before anything is allocated."""
+    """Return the size that an array's file should have, before anything is allocated."""
     with path.open("rb") as stream:
         form = np.lib.format
         if form.read_magic(stream) == (1, 0):
@@ -274,7 +274,7 @@ def _size_by_header(path: Path) -> int:
 
 
 def _remove_old(folder: Path, keep_previous: bool) -> None:
-    """Remove arrays that no manifest names; a kill before this leaves only unused files."""
+    """Remove arrays that no manifest names; a kill before this leaves only unused files behind."""
     named = set()
     for name in (MANIFEST, PREVIOUS):
         path = folder / name

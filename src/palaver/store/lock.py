@@ -1,4 +1,4 @@
-"""One writer a folder: a lock that the operating system drops when its process dies."""
+"""One writer per folder: a lock that the operating system releases when its process dies."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ else:
 
 @contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Hold the right to write into a folder.
+    """Hold the exclusive right to write to a folder.
 
     Raises
     ------
     LockedStoreError
-        Another process, or another part of this one, holds it.
+        Another process, or another part of this one, holds the lock.
     """
     path = Path(folder) / "lock"
     with explained(folder):

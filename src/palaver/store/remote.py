@@ -1,7 +1,7 @@
 """Folders behind a URL (``s3://``, ``gs://``, ``https://``...), through fsspec (extra ``ray``).
 
 A folder is copied once to a cache on this machine and mapped from there; other machines that are
-told the URL do the same for themselves.
+given the URL do the same.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _URL = "url.txt"
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is not a path of this machine."""
+    """Whether a place is a URL rather than a path on this machine."""
     return "://" in str(place)
 
 
 def local_folder(place: str | Path) -> Path:
-    """Return a folder as a path: itself, or the copy of what is behind a URL, fetched if needed.
+    """Return a folder as a local path; a folder behind a URL is fetched if needed.
 
     Raises
     ------
     StoreError
-        Nothing can be read there.
+        The folder cannot be read.
     """
     if not is_url(place):
         return Path(place)
@@ -40,9 +40,9 @@ def local_folder(place: str | Path) -> Path:
 
 
 def source_of(path: str | Path) -> tuple[str | None, str]:
-    """Return the URL of the folder that a file of the cache was fetched with, and its path there.
+    """Return the URL of the folder that a cached file was fetched with, and its path there.
 
-    None and the path itself for other files. Caches lie elsewhere on other machines.
+    None and the path itself for other files. Other machines keep their caches elsewhere.
     """
     path, cache = Path(path), _cache()
     if cache not in path.parents:
@@ -56,7 +56,7 @@ def _cache() -> Path:
 
 
 def _fetch(url: str, folder: Path) -> None:
-    """Copy what is behind a URL to a folder, which appears whole or not at all."""
+    """Copy the folder behind a URL to a local one, which appears complete or not at all."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:

@@ -210,7 +210,9 @@ class VectorModel(VectorAnswers):
         return "collapsed" if work <= COLLAPSED_WORK else "blocked"
 
     def _schedule(self) -> Schedule:
-        return replace(super()._schedule(), anneal=0.5, hottest=self.get_params()["hottest"])
+        return replace(
+            super()._schedule(), anneal=0.5, start_temperature=self.get_params()["hottest"]
+        )
 
     def _engine(self, data: Utterances) -> VectorEngine | InfiniteEngine:
         self._centre = data.vectors.mean(axis=0)

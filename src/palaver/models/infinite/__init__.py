@@ -33,7 +33,7 @@ from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
-from palaver.params import Limit, either, nothing, one_of, real, such, unless_learned, whole
+from palaver.params import Limit, either, nothing, one_of, real, satisfies, unless_learned, whole
 
 #: Limits of the base measure of the sparsity levels, even in their logarithm.
 LEVELS = (1e-4, 1e1)
@@ -125,7 +125,7 @@ class InfiniteHMM(InfiniteAnswers):
         "alpha": either(real(above=0), one_of("learn")),
         "gamma": either(real(above=0), one_of("learn")),
         "discount": either(real(0, 0.99), one_of("learn")),
-        "emission": such(
+        "emission": satisfies(
             "'categorical' here; for vectors take GaussianHMM(n_states=None), on the command line "
             "`palaver fit gaussian-hmm --set n_states=null`",
             lambda value: value == "categorical",
@@ -260,7 +260,7 @@ class InfiniteHMM(InfiniteAnswers):
         return "beam" if self.n_states is None else "dense"
 
     def _schedule(self) -> Schedule:
-        return replace(super()._schedule(), anneal=self.anneal, hottest=self.hottest)
+        return replace(super()._schedule(), anneal=self.anneal, start_temperature=self.hottest)
 
     def _engine(self, data: Encoded) -> InfiniteEngine:
         low, high = LEVELS if self.eta == "learn" else (float(self.eta), float(self.eta))

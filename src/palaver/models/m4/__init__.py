@@ -36,7 +36,7 @@ from palaver.models.words.guided import (
     is_words,
 )
 from palaver.models.words.model import COMMON_LIMITS
-from palaver.params import Limit, either, nothing, one_of, real, such, whole
+from palaver.params import Limit, either, nothing, one_of, real, satisfies, whole
 
 
 class M4(Reconstructs, GuidedModel):
@@ -127,7 +127,7 @@ class M4(Reconstructs, GuidedModel):
         "transition": one_of("softmax", "dirichlet"),
         "topics": whole(0, 10_000),
         "segment": one_of("token", "sentence", "message"),
-        "features": either(such("a list of names of features", is_words), nothing()),
+        "features": either(satisfies("a list of names of features", is_words), nothing()),
         "parents": one_of("first", "all"),
         "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
         "weights": one_of("bound", "paper", "sample"),

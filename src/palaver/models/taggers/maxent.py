@@ -21,7 +21,7 @@ from palaver.encode import Encoded, WordVectors, encode
 from palaver.encode.tokens import coded
 from palaver.encode.utterances import WordPooling, learn_pooling, word_counts, word_vectors_of
 from palaver.errors import CorpusError, NotFittedError, ParameterError
-from palaver.fit.fold import tell
+from palaver.fit.fold import report_progress
 from palaver.fit.progress import Show, fold_progress
 from palaver.models.base.params import HasParams
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
@@ -171,7 +171,7 @@ class MaxEntTagger(HasParams):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter was asked for
             model.fit(found, codes)
-        tell(1.0)
+        report_progress(1.0)
         return model
 
     def _held_out_shares(

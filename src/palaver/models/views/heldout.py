@@ -18,7 +18,7 @@ from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError
-from palaver.fit.fold import fold_in, map_heard_shards
+from palaver.fit.fold import fold_in, map_shards_with_progress
 from palaver.params import check, one_of, whole
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _sequential(
     def work(shard: Shard) -> NDArray[np.float64]:
         return engine.log_likelihoods(frozen, shard, key, n_particles)
 
-    parts = map_heard_shards(work, model.cut(encoded), model.get_params()["n_jobs"])
+    parts = map_shards_with_progress(work, model.cut(encoded), model.get_params()["n_jobs"])
     return np.concatenate(parts)
 
 

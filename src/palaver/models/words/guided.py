@@ -14,7 +14,7 @@ from palaver.errors import CorpusError, ParameterError
 from palaver.models.base.stored import Extras
 from palaver.models.words.engine import ThreadEngine
 from palaver.models.words.model import ThreadModel
-from palaver.params import Limit, either, nothing, real, such, text
+from palaver.params import Limit, either, nothing, real, satisfies, text
 
 
 def is_words(value: Any) -> bool:
@@ -30,7 +30,7 @@ def _is_seeds(value: Any) -> bool:
 
 #: Parameters of models whose classes can be guided.
 GUIDED_LIMITS: dict[str, Limit] = {
-    "seed_words": either(such("a dict of lists of words", _is_seeds), nothing()),
+    "seed_words": either(satisfies("a dict of lists of words", _is_seeds), nothing()),
     "seed_weight": real(above=0),
     "labels": either(text(), nothing()),
 }

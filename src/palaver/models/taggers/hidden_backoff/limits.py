@@ -8,7 +8,7 @@ from typing import Any
 from palaver.language.discounts import DISCOUNTS
 from palaver.language.tables import COMBINATIONS
 from palaver.models.taggers.hidden_backoff.layout import admits_states
-from palaver.params import Limit, either, flag, nothing, one_of, real, such, text, whole
+from palaver.params import Limit, either, flag, nothing, one_of, real, satisfies, text, whole
 
 
 def _is_list(value: Any) -> bool:
@@ -16,25 +16,25 @@ def _is_list(value: Any) -> bool:
 
 
 HIDDEN_LIMITS: dict[str, Limit] = {
-    "n_states": such("a whole number from 1 to 100, a mapping from tags to such numbers, "
+    "n_states": satisfies("a whole number from 1 to 100, a mapping from tags to such numbers, "
                      "or 'auto'", admits_states),
     "backoff": text(),
     "discount": one_of(*DISCOUNTS),
     "combine": one_of(*COMBINATIONS),
-    "weights": either(such("a mapping", lambda v: isinstance(v, Mapping)), nothing()),
+    "weights": either(satisfies("a mapping", lambda v: isinstance(v, Mapping)), nothing()),
     "interpolate": flag(),
-    "cutoffs": either(whole(0), such("a list", _is_list)),
+    "cutoffs": either(whole(0), satisfies("a list", _is_list)),
     "continuation": either(flag(), one_of("words")),
     "order": whole(1, 9),
     "min_count": whole(1),
     "end": flag(),
-    "factors": either(such("a list", _is_list), nothing()),
+    "factors": either(satisfies("a list", _is_list), nothing()),
     "tag_order": whole(1, 3),
     "speaker_change": flag(),
     "word_weight": real(above=0),
     "decode": one_of("viterbi", "sum"),
     "topology": one_of("forward", "fork"),
-    "tied": either(flag(), such("a list of lists", _is_list)),
+    "tied": either(flag(), satisfies("a list of lists", _is_list)),
     "alignment": one_of("viterbi", "sampled", "averaged"),
     "n_alignments": whole(1),
     "max_rounds": whole(1),
