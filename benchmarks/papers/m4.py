@@ -121,7 +121,7 @@ def corpus_of(data: Path, source: Source) -> Corpus:
 @cache
 def training(data: Path, source: Source) -> Encoded:
     """Return the training part as arrays."""
-    return encode(corpus_of(data, source).split(test=0.25, seed=SEED)[0])
+    return encode(corpus_of(data, source).split(test=0.25, random_state=SEED)[0])
 
 
 def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
@@ -167,7 +167,7 @@ _SIZES = {
 def split_of(options: Options, name: str) -> tuple[Corpus, Corpus]:
     """Return the two parts of a corpus."""
     source = PLANS[options.size].sources[name]
-    return corpus_of(options.data, source).split(test=0.25, seed=SEED)
+    return corpus_of(options.data, source).split(test=0.25, random_state=SEED)
 
 
 def judge_cells(options: Options, kept: Cells, name: str, fit: Cell) -> list[Cell]:

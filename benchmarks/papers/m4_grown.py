@@ -80,7 +80,7 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
 
     def work(folder: Path) -> dict[str, Any]:
         corpus = corpus_of(options.data, source)
-        train, test = corpus.split(test=0.25, seed=SEED)
+        train, test = corpus.split(test=0.25, random_state=SEED)
         start = time.process_time()
         as_in_paper = {"transition": "softmax"} if kind is pv.M4 else {}
         whole = {**as_in_paper, **params, "n_jobs": options.n_jobs}

@@ -76,7 +76,7 @@ def parts(data: Path, name: str) -> tuple[pv.Corpus, pv.Corpus]:
     if source in ("ubuntu-irc", "rumoureval2017"):
         train, test = (corpus.take(np.flatnonzero(split == part)) for part in ("train", "test"))
     else:
-        train, test = corpus.split(0.25, seed=0)
+        train, test = corpus.split(0.25, random_state=0)
     if name == CHANNEL:
         return _channels(train), _channels(test)
     return train, test

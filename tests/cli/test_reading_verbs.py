@@ -90,21 +90,21 @@ def test_check_says_which_column_is_which_and_shows_messages(tmp_path, monkeypat
     message = fails("check", path, "--column", "text=body")
     assert "the file has only 'nr', 'in_reply_to', 'who', 'when', 'msg', 'mood'" in message
     path.write_text(FORUM.replace("msg", "said"))
-    assert "among 'nr', 'in_reply_to', 'who', 'when', 'said', 'mood';" in fails("check", path)
+    assert "'nr', 'in_reply_to', 'who', 'when', 'said', 'mood' is" in fails("check", path)
 
 
 def test_lost_replies_are_told_with_the_column_that_has_the_ids(tmp_path):
     path = tmp_path / "forum.csv"
     path.write_text(FORUM)
     shown = " ".join(call("check", path).split())
-    assert "ids were found in no column. Try" in shown
+    assert "no column of ids was found. Try" in shown
     assert "(--column id=nr)" in shown
     assert "2 repairs, 0 losses; for details: palaver check" in call(
         "convert", path, tmp_path / "x.jsonl"
     )
     assert "--column id=nr" not in call("check", path, "--column", "id=nr")
     path.write_text(FORUM.replace(",100,", ",7,").replace(",101,", ",8,"))
-    assert "If one of 'nr', 'mood' has them" in pv.read(path).notes.advice[0]
+    assert "If one of 'nr', 'mood' holds the ids" in pv.read(path).notes.advice[0]
     loose = tmp_path / "loose.csv"
     loose.write_text("id,text\n1,hello\n2,good day\n")
     alone = tmp_path / "alone.csv"

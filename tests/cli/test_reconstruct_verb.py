@@ -12,7 +12,7 @@ import palaver as pv
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    train, test = pv.sample(60).split(test=0.3, seed=0)
+    train, test = pv.sample(60).split(test=0.3, random_state=0)
     return train.write(folder / "train.jsonl"), test.write(folder / "test.jsonl")
 
 
@@ -106,7 +106,7 @@ def test_wrong_options_say_what_to_give(files, arguments, said):
 @pytest.mark.parametrize(
     ("out", "said"),
     [("x.unknown", "must end in .jsonl"), ("test.jsonl", "is also the input"),
-     ("train.jsonl/x.jsonl", "is a file"), ("", "has other files in it")],
+     ("train.jsonl/x.jsonl", "is a file"), ("", "contains other files")],
 )  # fmt: skip
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(files, out, said, monkeypatch):
     def never(*_, **__):

@@ -13,7 +13,7 @@ from palaver.models.taggers.contract import most_confused, tag_scores
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    train, test = pv.sample(60).split(test=0.3, seed=0)
+    train, test = pv.sample(60).split(test=0.3, random_state=0)
     return train.write(folder / "train.jsonl"), test.write(folder / "test.jsonl")
 
 

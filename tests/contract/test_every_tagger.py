@@ -25,7 +25,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def parts():
-    return pv.sample(80).split(test=0.25, seed=0)
+    return pv.sample(80).split(test=0.25, random_state=0)
 
 
 #: Something to learn in more than one sweep.

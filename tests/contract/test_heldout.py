@@ -22,7 +22,7 @@ def make(name, **params):
 
 @pytest.fixture(scope="module")
 def split():
-    return pv.sample(60).split(seed=1)
+    return pv.sample(60).split(random_state=1)
 
 
 @pytest.fixture(scope="module")

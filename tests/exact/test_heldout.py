@@ -316,7 +316,7 @@ def test_the_block_hmms_two_scores_are_their_naive_twins(method, threads):
 
 
 def test_one_class_is_the_unigram_model():
-    train, test = pv.sample(60).split(seed=1)
+    train, test = pv.sample(60).split(random_state=1)
     model = pv.LDA(n_classes=1, n_sweeps=10).fit(train)
     tokens = encode(test, model.vocabulary_).tokens
     expected = math.exp(-np.log(model.class_words_[0, tokens]).mean())

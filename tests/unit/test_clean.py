@@ -423,7 +423,7 @@ def test_on_bad_error_names_the_first_ten_places():
     )
     assert "row 10: parent that is not in the file" in message
     assert "row 11" not in message
-    assert message.endswith("Mend the file, or read it with on_bad='repair' (without --strict).")
+    assert message.endswith("on_bad='repair' (without --strict).")
 
 
 def test_on_bad_error_lets_notes_pass(tmp_path):

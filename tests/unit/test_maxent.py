@@ -42,7 +42,7 @@ def test_context_tells_what_words_do_not():
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])
 @pytest.mark.parametrize("context", [False, True])
 def test_the_sample(features, context):
-    train, test = pv.sample(80).split(test=0.25, seed=0)
+    train, test = pv.sample(80).split(test=0.25, random_state=0)
     tagger = pv.MaxEntTagger(context, features, whiten=20, max_iter=30).fit(train)
     most = test.table["act"].value_counts()["count"].max() / test.n_messages
     assert tagger.score(test) > most + 0.1

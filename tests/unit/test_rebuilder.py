@@ -69,7 +69,7 @@ def test_untrained_infers_from_the_words_whom_people_answer(star, chain):
 
 def test_trained_learns_and_says_how_sure_it_is(star, chain):
     for corpus in (star, chain):
-        train, test = corpus.split(0.3, seed=1)
+        train, test = corpus.split(0.3, random_state=1)
         rebuilder = ThreadRebuilder().fit(train)
         table = rebuilder.predict(unlinked(test))
         assert thread_accuracy(rebuilder.links(test).parents, test.parents) > 0.95

@@ -279,7 +279,7 @@ def test_only_an_old_corpus_or_an_empty_folder_is_replaced(tmp_path):
     write(table(text=["new", "newer"]), tmp_path / "mine")
     assert pv.read(tmp_path / "mine").table["text"].to_list() == ["new", "newer"]
     (tmp_path / "mine" / "thesis.doc").write_text("precious")
-    with pytest.raises(StoreError, match=r"other files in it, such as 'thesis\.doc'"):
+    with pytest.raises(StoreError, match=r"other files, such as 'thesis\.doc'"):
         write(table(), tmp_path / "mine")
     (tmp_path / "file").write_text("precious")
     with pytest.raises(StoreError, match="is a file"):

@@ -1,4 +1,4 @@
-"""READ: conversations from anywhere become one tidy table."""
+"""READ: conversations from many formats become one tidy table."""
 
 from palaver.corpus.notes import Notes
 from palaver.corpus.table import Corpus, read

@@ -1,18 +1,18 @@
-"""Taking people out of a corpus: speakers, addresses, numbers, handles.
+"""Anonymizing a corpus: speakers, addresses, phone numbers, handles.
 
-What is replaced, everywhere alike: speakers become ``p1``, ``p2``... in the order in which they
-first appear; mail addresses ``<email>``; phone numbers ``<phone>``; the handle of a speaker
-(``@ann``) and a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) become
-the new name, other handles ``@someone``; so does the sender's name, or a part of it, where it is
-the last line of a message ("Best regards, Ann"). Columns of contact data (mail, phone, IP address,
-avatar...) are dropped, columns that name persons get new names. Conversations and ids that have
-an address, a number or a speaker's name in them are numbered anew, and so are conversations
-whose names are titles of several words or those of files (WhatsApp, recordings).
+What is replaced, consistently throughout: speakers become ``p1``, ``p2``... in order of first
+appearance; mail addresses become ``<email>`` and phone numbers ``<phone>``. A speaker's handle
+(``@ann``), a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) and the
+sender's name, or part of it, on the last line of a message ("Best regards, Ann") become the new
+name; other handles become ``@someone``. Columns of contact data (mail, phone, IP address,
+avatar...) are dropped, and columns that name people get the new names. Conversations and ids that
+contain an address, a phone number or a speaker's name are renumbered, and so are conversations
+named by titles of several words or after files (WhatsApp, recordings).
 
-What is **not** found: names inside running text, signatures of several lines, nicknames of
-nicknames, postal addresses, addresses in disguise ("ann at example dot org"), numbers without any
-mark of a phone number, links to profiles, and what people tell of themselves. Read a sample before
-giving data away.
+What is **not** found: names inside running text, signatures of several lines, further nicknames,
+postal addresses, disguised addresses ("ann at example dot org"), numbers that do not look like
+phone numbers, links to profiles, and anything people say about themselves. Read a sample before
+sharing data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EMAIL = rf"<?[\w.%+-]*\w@{_HOST}*>?|\w[\w.+-]* ?[(\[]at[)\]] ?{_HOST}+"
 
 _GAP = r"[ .\-\x{A0}\x{2010}-\x{2013}]"
 _COUNTRY = r"(?:\+|00)[1-9]\d{0,2}"
-_ABROAD = (  # with the country's code: +4930123456, 0044 (0)20 7946 0958, +33 1 23 45 67 89
+_ABROAD = (  # with a country code: +4930123456, 0044 (0)20 7946 0958, +33 1 23 45 67 89
     r"\+[1-9]\d{7,14}",
     rf"{_COUNTRY}{_GAP}?\(0?\d{{1,4}}\){_GAP}?\d{{2,5}}(?:(?:{_GAP}|/)?\d{{2,5}}){{1,4}}",
     rf"{_COUNTRY}{_GAP}\d{{1,5}}(?:(?:{_GAP}|/)\d{{2,5}}){{0,3}}(?:{_GAP}|/)\d{{3,8}}",
@@ -40,7 +40,7 @@ _AT_HOME = (
     r"(?:1-)?\d{3}-\d{3}-\d{4}",
     r"(?:1\.)?[2-9]\d{2}\.\d{3}\.\d{4}",
     r"(?:1 )?[2-9]\d{2} [2-9]\d{2}[ -]\d{4}",
-    # with a zero for the trunk: 030 1234567, 020 7946 0958, (030) 123456, 01 23 45 67 89
+    # with the trunk prefix 0: 030 1234567, 020 7946 0958, (030) 123456, 01 23 45 67 89
     rf"0[1-9]\d{{1,3}}(?:{_GAP}|/)\d{{3,4}}{_GAP}?\d{{3,5}}",
     rf"\(0[1-9]\d{{0,3}}\) ?\d{{3,4}}{_GAP}?\d{{3,5}}",
     rf"0[1-9](?:{_GAP}\d{{2}}){{4}}",
@@ -50,7 +50,7 @@ _AT_HOME = (
     r"[6-9]\d{4}[ -]\d{5}",
     r"1[3-9]\d[ -]\d{4}[ -]\d{4}",
 )
-# What may stand around: no version, date, time, path or longer number goes on there.
+# What may come before and after: nothing that continues a version, date, time, path or number.
 _BEFORE = r"(^|[^\w.:/=#+-]|\D:)"
 _AFTER = r"($|[^\w.:/-]|[.:/-](?:\D|$))"
 _PHONES = tuple(f"{_BEFORE}(?:{'|'.join(some)}){_AFTER}" for some in (_ABROAD, _AT_HOME))
@@ -65,9 +65,9 @@ _AMOUNT = r"(?i)^\d[\d.]*(?:am|pm|h|k|x|th|[kmg]?hz|[kmg]b|kg|km|mm|cm)?$"  # "@
 _LONG_NUMBER = r"^\d{7}"
 _PUNCTUATION = ".,:;!?)'\""
 _EVERYONE = ("all", "here", "channel", "everyone", "room", "team", "someone")
-_MARK = "\0"  # before new names while the work goes on; texts have no NUL
+_MARK = "\0"  # marks new names during the work; texts contain no NUL
 _VOCATIVE = (
-    rf"^((?:\s*@?{_MARK}p\d+\s*[:,])*\s*)"  # names that are new already
+    rf"^((?:\s*@?{_MARK}p\d+\s*[:,])*\s*)"  # names that are already replaced
     rf"([^:,\n@{_MARK}]{{1,63}}[^:,\n@{_MARK}\s])(\s*(?:,(?:\s|$)|:(?:\D|$)))"
 )
 _VOCATIVES = 3  # names that one message may begin with
@@ -76,8 +76,8 @@ _SIGNED = (
     r"(\n)((?:[^\n]{0,40}[,!])?[ \t~/*\x{2013}\x{2014}-]*)"
     r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
 )
-_TITLE = r"\S\s+\S"  # words, such as "Chat with Ann", and no id
-_SHORTEST_NAME = 3  # of a speaker, to be looked for inside of ids
+_TITLE = r"\S\s+\S"  # several words, such as "Chat with Ann", rather than an id
+_SHORTEST_NAME = 3  # shortest speaker name to look for inside ids
 
 _CONTACT = frozenset({
     "email", "emails", "mail", "mails", "phone", "phones", "telephone", "tel", "mobile", "fax",
@@ -100,7 +100,7 @@ _AFTERTHOUGHTS = frozenset({
 
 
 def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
-    """Return a tidy table without names, addresses and numbers; see the module's docstring.
+    """Return a tidy table without names, addresses and phone numbers; see the module docstring.
 
     Rows keep their order.
 
@@ -108,7 +108,7 @@ def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
     ----------
     table : DataFrame
     titled : bool
-        Whether conversations are called as people called their files.
+        Whether conversations are named after files, which people name freely.
     """
     people = _People(table["speaker"])
     table = table.drop(name for name in table.columns[len(COLUMNS) :] if _meaning(name) in _CONTACT)
@@ -123,7 +123,7 @@ def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
 
 
 class _People:
-    """The speakers and their new names."""
+    """Speakers and their new names."""
 
     def __init__(self, speakers: pl.Series) -> None:
         self._names = speakers.drop_nulls().unique(maintain_order=True)
@@ -135,14 +135,14 @@ class _People:
         self.longest = min(int(words.max() or 1), 4)  # type: ignore[arg-type]
 
     @property
-    def telling_names(self) -> pl.Series:
-        """Names long enough to mean the person wherever they occur."""
+    def distinctive_names(self) -> pl.Series:
+        """Names long enough to identify the person wherever they occur."""
         return self._names.filter(
             (self._names.str.len_chars() >= _SHORTEST_NAME) & ~self._names.str.contains(r"^\d+$")
         )
 
     def new_names(self, names: pl.Series) -> pl.Series:
-        """Return new names, null for whoever is not a speaker; case counts only if it must."""
+        """Return new names, null for non-speakers; case matters only to tell speakers apart."""
         exact = names.replace_strict(self._names, self._new, default=None, return_dtype=pl.String)
         folded = names.str.to_lowercase().replace_strict(
             self._lower, self._new_of_lower, default=None, return_dtype=pl.String
@@ -151,24 +151,24 @@ class _People:
 
 
 def _clean_text(text: pl.Series, people: _People) -> pl.Series:
-    """Replace addresses, numbers, handles and names at the start."""
+    """Replace addresses, phone numbers, handles and names at the start."""
     text = text.str.replace_all(_EMAIL, "<email>")
     for pattern in (*_PHONES, _CALLED):
-        for _ in range(2):  # numbers side by side share what is between them
+        for _ in range(2):  # adjacent numbers share the character between them
             text = text.str.replace_all(pattern, "${1}<phone>${2}")
     text = _replace_vocatives(_replace_handles(text, people), people)
     return text.str.replace_all(_MARK, "", literal=True)
 
 
 def _replace_handles(text: pl.Series, people: _People) -> pl.Series:
-    """Replace ``@name``; texts are cut at each ``@`` and what follows is looked up."""
+    """Replace ``@name``: split texts at each ``@`` and look up what follows."""
     chosen = text.str.contains("@", literal=True).fill_null(False)
     if not chosen.any():
         return text
     rows = chosen.arg_true()
     pieces = pl.DataFrame({"row": rows, "piece": text.gather(rows).str.split("@")}).explode("piece")
     piece = pieces["piece"]
-    follows = (pieces["row"] == pieces["row"].shift(1)).fill_null(False)  # an @ of its text
+    follows = (pieces["row"] == pieces["row"].shift(1)).fill_null(False)  # an @ in the same text
     old, new = _find_names(piece, people)
     word = piece.str.extract(f"({_HANDLE})")
     unknown = word.str.contains(_UNKNOWN_HANDLE) & ~word.is_in(_EVERYONE)
@@ -192,7 +192,7 @@ def _replace_handles(text: pl.Series, people: _People) -> pl.Series:
 
 
 def _find_names(piece: pl.Series, people: _People) -> tuple[pl.Series, pl.Series]:
-    """Return the longest speaker's name that each piece begins with, and the new one."""
+    """Return the longest speaker name that each piece begins with, and its replacement."""
     spaced = [rf"^(\S+(?:\s+\S+){{{more}}})" for more in range(people.longest)]
     old = new = pl.Series(piece.name, [None] * len(piece), dtype=pl.String)
     for pattern in (f"({_HANDLE})", *spaced):
@@ -204,7 +204,7 @@ def _find_names(piece: pl.Series, people: _People) -> tuple[pl.Series, pl.Series
 
 
 def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
-    """Replace speakers' names that a message begins with, as is the custom in chats."""
+    """Replace speakers' names at the start of a message, as is customary in chats."""
     for _ in range(_VOCATIVES):
         new = people.new_names(text.str.extract(_VOCATIVE, 2))
         hit = new.is_not_null()
@@ -225,7 +225,7 @@ def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
 
 
 def _replace_signatures(text: pl.Series, speakers: pl.Series, people: _People) -> pl.Series:
-    """Replace the sender's own name, or a part of it, where it is the last line of a message."""
+    """Replace the sender's own name, or part of it, on the last line of a message."""
     frame = pl.DataFrame(
         {"text": text, "speaker": speakers.str.to_lowercase(), "new": people.new_names(speakers)}
     )
@@ -243,12 +243,14 @@ def _replace_signatures(text: pl.Series, speakers: pl.Series, people: _People) -
 
 
 def _rename_places(table: pl.DataFrame, people: _People, titled: bool) -> pl.DataFrame:
-    """Give numbers to conversations and messages whose names give somebody away."""
+    """Replace names of conversations and messages that would identify somebody by numbers."""
     changes: list[pl.Expr | pl.Series] = []
     titled = titled or bool(table["conversation"].str.contains(_TITLE).any())
-    if titled or _tells(table["conversation"], people):  # messages of a conversation are adjacent
+    if titled or _identifies(
+        table["conversation"], people
+    ):  # messages of a conversation are adjacent
         changes.append(pl.format("c{}", pl.col("conversation").rle_id() + 1).alias("conversation"))
-    if _tells(table["id"], people):
+    if _identifies(table["id"], people):
         key = ["conversation", "id"]
         rows = table.select(*key, new=pl.format("m{}", pl.int_range(1, pl.len() + 1)))
         parents = table.select("conversation", id="reply_to").join(
@@ -259,7 +261,7 @@ def _rename_places(table: pl.DataFrame, people: _People, titled: bool) -> pl.Dat
 
 
 def _follow_ids(table: pl.DataFrame, old: pl.Series) -> pl.DataFrame:
-    """Put new ids where further columns name messages by their old ones."""
+    """Update further columns that refer to messages by their old ids."""
     new = table["id"].filter(old.is_first_distinct())
     old = old.unique(maintain_order=True)
     schema = table.drop(COLUMNS).schema
@@ -270,21 +272,21 @@ def _follow_ids(table: pl.DataFrame, old: pl.Series) -> pl.DataFrame:
     )
 
 
-def _tells(names: pl.Series, people: _People) -> bool:
-    """Whether names have an address, a phone number or a speaker in them."""
+def _identifies(names: pl.Series, people: _People) -> bool:
+    """Whether names contain an address, a phone number or a speaker's name."""
     if any(names.str.contains(pattern).any() for pattern in (_EMAIL, *_PHONES)):
         return True
-    telling = people.telling_names
-    if not len(telling):
+    wanted = people.distinctive_names
+    if not len(wanted):
         return False
     found = names.to_frame().select(
-        pl.first().str.contains_any(telling.implode(), ascii_case_insensitive=True).any()
+        pl.first().str.contains_any(wanted.implode(), ascii_case_insensitive=True).any()
     )
     return bool(found.item())
 
 
 def _clean_column(column: pl.Series, people: _People) -> pl.Series:
-    """Clean a further column: new names for persons, the rules of texts for words."""
+    """Clean a further column: new names for people, the rules for texts for other strings."""
     meaning = _meaning(column.name)
     if column.dtype == pl.String:
         clean = _new_person_names if meaning in _PERSON else _clean_text
@@ -299,7 +301,7 @@ def _clean_column(column: pl.Series, people: _People) -> pl.Series:
 
 
 def _new_person_names(names: pl.Series, people: _People) -> pl.Series:
-    """Give speakers their new names and others numbers of their own, in order of appearance."""
+    """Give speakers their new names, and number other people in order of appearance."""
     known = people.new_names(names)
     others = names.filter(known.is_null()).drop_nulls().unique(maintain_order=True)
     numbers = pl.Series([f"other{i}" for i in range(1, len(others) + 1)], dtype=pl.String)
@@ -308,7 +310,7 @@ def _new_person_names(names: pl.Series, people: _People) -> pl.Series:
 
 
 def _meaning(name: str) -> str:
-    """Return the word of a column's name that says what it holds: ``user`` of ``userId2``."""
+    """Return the word in a column's name that says what it holds: ``user`` in ``userId2``."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
     lower = [word.lower() for word in words]
     while len(lower) > 1 and lower[-1] in _AFTERTHOUGHTS:

@@ -1,9 +1,9 @@
-"""One policy against dirt, for all formats: a raw table becomes a tidy one.
+"""One cleaning policy for all formats: a raw table becomes a tidy one.
 
-The tidy table has the columns ``conversation, id, reply_to, speaker, time, text`` and then
+The tidy table has the columns ``conversation, id, reply_to, speaker, time, text``, followed by
 all others. Messages of a conversation are adjacent, parents precede their replies, every
 ``reply_to`` names an earlier message of the same conversation, ids are unique within a
-conversation, texts are never null. Everything that was changed is counted in the notes.
+conversation, and texts are never null. The notes count every change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from palaver.kernels.trees import break_cycles, parents_first
 LONG_TEXT = 1_000_000
 _NOT_TEXT = r"[\x00\x{FFFE}\x{FFFF}]"
 _REAL_NAME = r"^(-?\d+)\.0$"
-_MOSTLY, _DISTINCT = 0.5, 0.9  # shares from which a column may be the one of ids
+_MOSTLY, _DISTINCT = 0.5, 0.9  # smallest shares for a column to be suggested as the id column
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Tidy:
         Row of the parent, -1 for a start; always smaller than the message's own row.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     columns : dict
-        Our names to the file's, of the columns that were found.
+        Maps our names to the file's, for the columns that were found.
     """
 
     table: pl.DataFrame
@@ -51,16 +51,16 @@ class Tidy:
 
 
 def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = None) -> Tidy:
-    """Clean a raw table; see the module's docstring for what holds afterwards.
+    """Clean a raw table; the module docstring says what holds afterwards.
 
     Parameters
     ----------
     raw : DataFrame
-        What a reader gave; may have a ``place`` column.
+        A reader's output; may have a ``place`` column.
     notes : Notes
         IN/OUT: repairs are counted here.
     columns : mapping, optional
-        Our name to the file's name, such as ``{"text": "body"}``.
+        Maps our names to the file's, such as ``{"text": "body"}``.
     """
     raw = _without_short_rows(raw, notes, columns)
     table, taken = name_columns(raw, columns or {})
@@ -84,7 +84,7 @@ def tidy(raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None = No
 def _without_short_rows(
     raw: pl.DataFrame, notes: Notes, columns: Mapping[str, str] | None
 ) -> pl.DataFrame:
-    """Leave out rows of a CSV file that end before their text, which was cut off or never was."""
+    """Drop rows of a CSV file that end before their text, because it is missing or cut off."""
     if CELLS not in raw.columns:
         return raw
     cells, table = raw[CELLS], raw.drop(CELLS)
@@ -98,7 +98,7 @@ def _without_short_rows(
 
 
 class _Places:
-    """Where each row stood in its file, for messages about problems."""
+    """Where each row was in its file, for messages about problems."""
 
     def __init__(self, table: pl.DataFrame) -> None:
         self.column = PLACE if PLACE in table.columns else "place"
@@ -106,7 +106,7 @@ class _Places:
         self._rows: NDArray[np.int64] | None = None
 
     def at(self, rows: NDArray[np.int64]) -> _Places:
-        """Return the places for a table that now has these rows of the first one."""
+        """Return the places for a table that consists of these rows of the first one."""
         moved = copy(self)
         moved._rows = rows
         return moved
@@ -124,7 +124,7 @@ class _Places:
 
 
 def _read_times(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFrame:
-    """Turn the times into date-times, counting those that cannot be read."""
+    """Turn times into date-times, counting those that cannot be read."""
     given = table["time"]
     times = parse_times(given)
     if given.dtype == pl.String:
@@ -134,7 +134,7 @@ def _read_times(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFr
 
 
 def _clean_words(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFrame:
-    """Take out control characters; null for names without a character, none in texts."""
+    """Remove control characters; empty names become null, null texts become empty."""
     names = [name for name in COLUMNS if name not in ("time", "text")]
     table = table.with_columns(pl.col("text").fill_null(""))
     dirty = table.select(pl.any_horizontal(pl.col(*names, "text").str.contains(_NOT_TEXT)))
@@ -150,7 +150,7 @@ def _clean_words(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataF
 
 
 def _trim_parents(table: pl.DataFrame) -> pl.DataFrame:
-    """Make 3 of the parent 3.0: tables with nulls turn whole numbers into real ones."""
+    """Turn the parent 3.0 into 3: tables with nulls turn whole numbers into real ones."""
     parents = table["reply_to"].drop_nulls()
     if not parents.head(1).str.contains(_REAL_NAME).any():
         return table
@@ -160,7 +160,7 @@ def _trim_parents(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fill_ids(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFrame:
-    """Make an id from the row's number where there is none."""
+    """Create missing ids from row numbers."""
     missing = table["id"].is_null()
     if not missing.any():
         return table
@@ -170,9 +170,9 @@ def _fill_ids(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFram
 
 
 def _fill_conversations(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFrame:
-    """Give a conversation to messages without one: that of the start they descend from.
+    """Give messages without a conversation the one of the start that they descend from.
 
-    Without any replies in the file, all such messages form one conversation.
+    If the file has no replies at all, all such messages form one conversation.
     """
     missing = table["conversation"].is_null()
     if not missing.any():
@@ -189,7 +189,7 @@ def _fill_conversations(table: pl.DataFrame, notes: Notes, places: _Places) -> p
 
 
 def _group(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Make the messages of a conversation adjacent; return the old row of each new one."""
+    """Make the messages of each conversation adjacent; return the old row of each new row."""
     codes = table.select(pl.col("conversation").rank("dense")).to_series().to_numpy()
     changes = np.flatnonzero(np.diff(codes)) + 1
     starts = np.concatenate(([0], changes))
@@ -201,7 +201,7 @@ def _group(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
 
 
 def _rename_duplicates(table: pl.DataFrame, notes: Notes, places: _Places) -> pl.DataFrame:
-    """Give ``id~2``, ``id~3``... to later messages of a conversation with the same id."""
+    """Rename repeated ids within a conversation to ``id~2``, ``id~3``..."""
     again = table.select(pl.struct("conversation", "id").is_first_distinct().not_()).to_series()
     if not again.any():
         return table
@@ -251,9 +251,9 @@ def _resolve_parents(table: pl.DataFrame, notes: Notes, places: _Places) -> NDAr
 def _advise_on_ids(
     table: pl.DataFrame, parents: NDArray[np.int32], taken: Mapping[str, str], notes: Notes
 ) -> None:
-    """Say which column the ids may be in where most parents are not among those that were taken.
+    """Suggest another id column if most parents are not among the ids that were used.
 
-    It is one that has most of the missing parents, and hardly any value twice.
+    The suggested column contains most of the missing parents, and hardly any value twice.
     """
     answering = table["reply_to"].is_not_null().to_numpy()
     lost = answering & (parents < 0)
@@ -267,20 +267,20 @@ def _advise_on_ids(
         if not column.dtype.is_nested() and column.n_unique() > _DISTINCT * table.height
     }
     best = max(found, key=lambda name: found[name], default="")
-    origin = f"were taken from {taken['id']!r}" if "id" in taken else "were found in no column"
-    said = f"most replies are to an id that no message has; ids {origin}"
+    origin = f"ids come from {taken['id']!r}" if "id" in taken else "no column of ids was found"
+    said = f"most replies are to an id that no message has; {origin}"
     if best and found[best] > _MOSTLY:
         notes.advice.append(f'{said}. Try columns={{"id": "{best}"}} (--column id={best})')
     elif "id" not in taken and others:
         names = ", ".join(repr(column.name) for column in others)
         choice = 'columns={"id": "..."} (--column id=...)'
-        notes.advice.append(f"{said}. If one of {names} has them: {choice}")
+        notes.advice.append(f"{said}. If one of {names} holds the ids, name it: {choice}")
 
 
 def _parents_first(
     table: pl.DataFrame, parents: NDArray[np.int32], notes: Notes, places: _Places
 ) -> tuple[pl.DataFrame, NDArray[np.int32]]:
-    """Move replies behind their parents where they stood before them."""
+    """Move replies that precede their parents behind them."""
     early = parents > np.arange(len(parents))
     if not early.any():
         return table, parents
@@ -290,7 +290,7 @@ def _parents_first(
 
 
 def _finish(table: pl.DataFrame, parents: NDArray[np.int32], taken: dict[str, str]) -> Tidy:
-    """Write the resolved parents back into ``reply_to`` and find the conversations' limits."""
+    """Write the resolved parents to ``reply_to`` and find the bounds of conversations."""
     table = table.with_columns(reply_to=ids_at(table["id"], parents))
     conversation = table["conversation"]
     changes = np.flatnonzero((conversation != conversation.shift(1)).fill_null(True).to_numpy())

@@ -1,4 +1,4 @@
-"""What is in a corpus, in numbers: for ``palaver check``, notebooks and reports."""
+"""A corpus in numbers, for ``palaver check``, notebooks and reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palaver.kernels.trees import depths
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
-    """Return counts, the shape of replies, the span of time, labels and notes.
+    """Return counts, the shape of the reply trees, the time span, labels and notes.
 
     Returns
     -------
@@ -51,15 +51,16 @@ def describe(corpus: Corpus) -> dict[str, Any]:
 
 
 def roles(corpus: Corpus) -> dict[str, Any] | None:
-    """Return which column has the people, where speakers are roles such as A and B.
+    """Return the column that names the people, if speakers are only roles such as A and B.
 
-    That is so where few speakers are in nearly every one of many conversations, and a column
-    names another value for each speaker of a conversation, more of them than there are speakers.
+    Speakers are roles if a few of them take part in nearly all of many conversations, while a
+    column has a different value for each speaker of a conversation, and more values than there
+    are speakers.
 
     Returns
     -------
     dict or None
-        ``column``, and how many ``people`` it has.
+        ``column``, and the number of ``people`` in it.
     """
     table = corpus.table.drop_nulls("speaker")
     n_speakers = table["speaker"].n_unique()
@@ -82,12 +83,12 @@ def roles(corpus: Corpus) -> dict[str, Any] | None:
     return None
 
 
-#: Speakers who may be roles, at most, and conversations for each of them, at least.
+#: Most speakers that count as roles, and fewest conversations per role.
 _MOST_ROLES, _ROLES_IN = 4, 5
 
 
 def bots(corpus: Corpus) -> list[str]:
-    """Return the speakers who are no people: those with ``bot`` true in all of their messages."""
+    """Return the speakers that are bots: those with ``bot`` true in all of their messages."""
     table = corpus.table
     if "bot" not in table.columns or table["bot"].dtype != pl.Boolean:
         return []

@@ -1,4 +1,4 @@
-"""A part of a corpus: which messages are kept, and whom they answer then."""
+"""Filtering a corpus: which messages are kept, and what they then reply to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRUE = {"true": True, "false": False}
 
 
 class Kept(NamedTuple):
-    """What is left of a corpus; fields as there."""
+    """What is left of a corpus; its fields are those of the corpus."""
 
     table: pl.DataFrame
     parents: NDArray[np.int32]
@@ -31,15 +31,15 @@ def kept_messages(
     conversation_offsets: NDArray[np.int64],
     keep: NDArray[np.bool_],
 ) -> Kept:
-    """Keep some messages; a reply to one that is left out answers what that one answered.
+    """Keep some messages; a reply to a dropped message becomes a reply to that message's parent.
 
     Parameters
     ----------
     table, parents, conversation_offsets
-        Of a corpus.
+        As in a corpus.
     keep : array of bool, shape (n_messages,)
     """
-    # left-out messages hang below the nearest kept one above them, or a left-out start
+    # dropped messages hang below their nearest kept ancestor, or a dropped start
     nearest = components(np.where(keep, -1, parents))
     above = np.where(parents < 0, -1, nearest[parents])
     above[(above >= 0) & ~keep[above]] = -1
@@ -57,22 +57,22 @@ def as_condition(given: pl.Expr | str, table: pl.DataFrame) -> pl.Expr:
         return condition(given, table)
     if not isinstance(given, pl.Expr):
         raise ParameterError(
-            f"a condition is a polars expression or a text as 'act=thanks', got {given!r}"
+            f"a condition must be a polars expression or a string like 'act=thanks', got {given!r}"
         )
     try:
         dtype = table.head(0).select(given).to_series().dtype
     except (pl.exceptions.PolarsError, TypeError) as error:
-        raise ParameterError(f"the condition {given} does not go with the table: {error}") from None
+        raise ParameterError(f"the condition {given} does not fit the table: {error}") from None
     if dtype != pl.Boolean:
-        raise ParameterError(f"the condition {given} is not true or false but {dtype}")
+        raise ParameterError(f"the condition {given} must be true or false, but gives {dtype}")
     return given
 
 
 def condition(text: str, table: pl.DataFrame) -> pl.Expr:
-    """Return what ``COLUMN=VALUE`` says: also ``!=``, ``>``, ``>=``, ``<``, ``<=``.
+    """Return ``COLUMN=VALUE`` as an expression; ``!=``, ``>``, ``>=``, ``<``, ``<=`` work too.
 
-    An empty value stands for a missing one. Times may be cut off and stand for a period then:
-    ``time=2002-03`` is all of March, ``time>2002`` what comes after that year.
+    An empty value stands for a missing one. Times may be truncated and then stand for a period:
+    ``time=2002-03`` is all of March, ``time>2002`` everything after that year.
     """
     name, sign, value = _split(text)
     if name not in table.columns:
@@ -88,7 +88,7 @@ def condition(text: str, table: pl.DataFrame) -> pl.Expr:
         return found if sign == "=" else _negated(found, sign, text)
     if dtype.is_temporal():
         if not _TIME.fullmatch(value):
-            raise ParameterError(f"{text!r}: times are given as 2002-03-31 14:00, or a part of it")
+            raise ParameterError(f"{text!r}: write times like 2002-03-31 14:00, or a part of that")
         column = column.dt.to_string("iso:strict").str.slice(0, len(value))
         value = value.replace(" ", "T")
         other = pl.lit(value)
@@ -102,36 +102,38 @@ def condition(text: str, table: pl.DataFrame) -> pl.Expr:
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """Return column, sign and value of a condition."""
+    """Return the column, sign and value of a condition."""
     match = _CONDITION.fullmatch(text)
     if match is None:
-        raise ParameterError(f"a condition is COLUMN=VALUE (or !=, >, >=, <, <=), got {text!r}")
+        raise ParameterError(
+            f"a condition must be COLUMN=VALUE (or !=, >, >=, <, <=), got {text!r}"
+        )
     name, sign, value = match.groups()
     return name, "=" if sign == "==" else sign, value
 
 
 def _negated(found: pl.Expr, sign: str, text: str) -> pl.Expr:
     if sign != "!=":
-        raise ParameterError(f"{text!r}: the column has lists, which = and != look into")
+        raise ParameterError(f"{text!r}: the column has lists; use = or != to search them")
     return ~found.fill_null(False)
 
 
 def _value(value: str, dtype: pl.DataType, text: str) -> str | float | bool:
-    """Return a value as a column has it."""
+    """Convert a value to the type of its column."""
     if dtype == pl.Boolean:
         if value.lower() not in _TRUE:
-            raise ParameterError(f"{text!r}: the column has true and false")
+            raise ParameterError(f"{text!r}: the column holds true and false")
         return _TRUE[value.lower()]
     if dtype.is_numeric():
         try:
             return float(value)
         except ValueError:
-            raise ParameterError(f"{text!r}: the column has numbers") from None
+            raise ParameterError(f"{text!r}: the column holds numbers") from None
     return value
 
 
 def examples(text: str, table: pl.DataFrame, n: int = 8) -> str:
-    """Tell the most frequent values of the column that a condition is about."""
+    """List the most frequent values of the column that a condition refers to."""
     column = table[_split(text)[0]]
     column = column.explode() if isinstance(column.dtype, pl.List) else column
     counts = column.drop_nulls().value_counts(sort=True)

@@ -1,4 +1,4 @@
-"""Names of columns: ours, those that other programs use, and how one finds the other."""
+"""Column names: ours, the ones other programs use, and how they are matched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from palaver.errors import ColumnError, CorpusError
 
-#: Names that other programs give to our columns; the first one present is taken.
+#: Names that other programs give to our columns; the first one present is used.
 ALIASES: dict[str, tuple[str, ...]] = {
     "conversation": (
         "conversation_id", "conv_id", "dialogue_id", "dialog_id", "thread_id", "thread",
@@ -22,18 +22,18 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "text": ("body", "message", "content", "utterance", "comment", "transcript", "msg"),
 }  # fmt: skip
 
-#: Where a row stood in its file. Tables that users make have columns of any name, so readers
-#: of such tables use this one, and leave a column called ``place`` to its owner.
+#: Where a row was in its file. Users' tables may have columns of any name, so readers of such
+#: tables use this one, and leave a column called ``place`` alone.
 PLACE = "\0place"
 
-#: How many cells a row of a CSV file has, where some rows end early.
+#: Number of cells in a row of a CSV file, where some rows end early.
 CELLS = "\0cells"
 
 _OURS = tuple(ALIASES)
 
 
 def text_column(names: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
-    """Return which of a file's columns holds the texts, None where none is known to."""
+    """Return which of a file's columns holds the texts, or None if none is known to."""
     if columns and "text" in columns:
         return columns["text"]
     by_lower = {name.strip().lower(): name for name in reversed(list(names))}
@@ -41,7 +41,7 @@ def text_column(names: Iterable[str], columns: Mapping[str, str] | None = None) 
 
 
 def names_for_ours(columns: Iterable[str]) -> set[str]:
-    """Return which of a table's columns are ours, or may become ours since ours are missing."""
+    """Return which of a table's columns are ours, or may stand in for ours that are missing."""
     lower = {name.strip().lower(): name for name in columns}
     missing = [ours for ours in _OURS if ours not in lower]
     wanted = {*_OURS, *(alias for ours in missing for alias in ALIASES[ours])}
@@ -51,18 +51,18 @@ def names_for_ours(columns: Iterable[str]) -> set[str]:
 def name_columns(
     raw: pl.DataFrame, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Give our names to a table's columns: as mapped, else by their usual names.
+    """Give a table's columns our names: as mapped, or else by their usual names.
 
     Returns
     -------
     table : DataFrame
     taken : dict
-        Our names to the file's, of those that were found.
+        Maps our names to the file's, for the columns that were found.
 
     Raises
     ------
     CorpusError
-        The mapping names a column that does not exist, or there is no column of texts.
+        The mapping names a column that does not exist, or no column holds texts.
     """
     _check_mapping(raw, columns)
     header, taken = _listed(raw), dict(columns)
@@ -81,8 +81,8 @@ def name_columns(
                 break
     if "text" not in raw.columns and raw.height:
         raise CorpusError(
-            f"no column of texts among {header}; "
-            'say which it is with columns={"text": "..."} (--column text=...)'
+            f"none of {header} is known to hold texts; "
+            'name the one that does with columns={"text": "..."} (--column text=...)'
         )
     return raw, {ours: taken[ours] for ours in _OURS if ours in taken}
 
@@ -96,12 +96,12 @@ def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:
             )
         if theirs not in raw.columns:
             raise ColumnError(
-                f"columns= (--column {ours}={theirs}) takes {ours!r} from {theirs!r}, "
+                f"columns= (--column {ours}={theirs}) maps {ours!r} to {theirs!r}, "
                 f"but the file has only {_listed(raw)}",
                 raw.columns,
             )
     if len(set(columns.values())) < len(columns):
-        raise CorpusError("columns= takes two of our columns from the same one of the file")
+        raise CorpusError("columns= maps two of our columns to the same column of the file")
 
 
 def _listed(raw: pl.DataFrame) -> str:

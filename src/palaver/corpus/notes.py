@@ -1,8 +1,8 @@
-"""What reading found and repaired: kinds of dirt, counted, with the first places of each.
+"""What reading found and repaired: kinds of problems, counted, with the first places of each.
 
-One policy holds for all formats. A *note* is harmless and counted. A *repair* changed the
-structure or a value so that the corpus can be used. A *loss* means that something in the
-file could not be read and is missing. ``on_bad="error"`` refuses repairs and losses.
+One policy holds for all formats. A *note* is harmless. A *repair* changed the structure or a
+value so that the corpus can be used. A *loss* means that something in the file could not be read
+and is missing. ``on_bad="error"`` turns repairs and losses into an error.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from palaver.errors import CorpusError
 
 Severity = Literal["note", "repair", "loss"]
 
-#: Every kind of dirt: how bad it is and what was done about it.
+#: Every kind of problem: how bad it is and what was done about it.
 KINDS: dict[str, tuple[Severity, str]] = {
     "empty_text": ("note", "message without text; kept, with no words"),
     "long_text": ("note", "text of over a million characters; kept whole"),
-    "generated_id": ("note", "message without an id; an id was made from its position"),
-    "no_conversation": ("note", "message without a conversation; taken from its replies"),
-    "system_message": ("note", "line of the system, not of a person; left out"),
+    "generated_id": ("note", "message without an id; given one made from its position"),
+    "no_conversation": ("note", "message without a conversation; found through its replies"),
+    "system_message": ("note", "line by the system, not by a person; left out"),
     "quote_cut": ("note", "quoted or forwarded text; cut from the message"),
     "signature_cut": ("note", "signature under a mail; cut from the message"),
     "media_omitted": ("note", "attachment without text; kept as an empty message"),
     "continuation": ("note", "continuation of a speaker's earlier unit; joined to it"),
-    "repeated_line": ("note", "caption that repeats the one before as it rolls up; left out"),
+    "repeated_line": ("note", "rolling caption that repeats the previous one; left out"),
     "extra_parent": ("note", "message with several parents; the latest kept in reply_to"),
-    "reordered": ("note", "reply that stood before its parent; moved behind it"),
+    "reordered": ("note", "reply before its parent; moved behind it"),
     "decoded": ("repair", "bytes that are not UTF-8; read as Windows-1252"),
     "control_characters": ("repair", "NUL or lone surrogate in a text; removed or replaced"),
     "duplicate_id": ("repair", "id used twice in a conversation; the later one was renamed"),
@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[Severity, str]] = {
     "self_parent": ("repair", "message that answers itself; became a start"),
     "foreign_parent": ("repair", "parent in another conversation; the reply became a start"),
     "cyclic_parent": ("repair", "parent that closes a cycle; the reply became a start"),
-    "stray_quote": ("repair", "quote in the wrong place of a CSV row; read line by line"),
+    "stray_quote": ("repair", "misplaced quote in a CSV row; read line by line"),
     "bad_time": ("repair", "time that cannot be read; set to null"),
     "bad_line": ("loss", "line or record that cannot be read; left out"),
     "bad_file": ("loss", "file inside the folder or archive that cannot be read; left out"),
@@ -49,7 +49,7 @@ PLACES_KEPT = 10
 
 @dataclass
 class Notes:
-    """Counts of each kind of dirt and the first places where it was seen.
+    """Counts of each kind of problem and the first places where it was seen.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Notes:
     places : dict of str to list of str
         The first ten places of each kind, such as ``"line 12"``.
     advice : list of str
-        What to try where a file seems to be read in the wrong way.
+        What to try if a file seems to have been misread.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Notes:
     advice: list[str] = field(default_factory=list)
 
     def add(self, kind: str, places: Iterable[str] = (), count: int | None = None) -> None:
-        """Count one kind of dirt, once for each place unless ``count`` is given."""
+        """Count one kind of problem, once per place unless ``count`` is given."""
         if kind not in KINDS:
             raise KeyError(f"unknown kind of note {kind!r}")
         found = list(places)
@@ -84,7 +84,7 @@ class Notes:
         self.advice.extend(other.advice)
 
     def of(self, *severities: Severity) -> dict[str, int]:
-        """Return the counts of the kinds that are as bad as named."""
+        """Return the counts of the kinds with the given severities."""
         return {kind: n for kind, n in self.counts.items() if KINDS[kind][0] in severities}
 
     def refuse(self, source: str) -> None:
@@ -105,5 +105,5 @@ class Notes:
         raise CorpusError(
             f"{source}: {total} problem{'s' * (total != 1)} and on_bad='error' (--strict); "
             f"the first places:\n"
-            f"{shown}\nMend the file, or read it with on_bad='repair' (without --strict)."
+            f"{shown}\nFix the file, or read it with on_bad='repair' (without --strict)."
         )

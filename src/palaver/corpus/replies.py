@@ -1,4 +1,4 @@
-"""Replies as rows of parents: their names, their trees, another order of the messages."""
+"""Replies as rows of parents: their ids, their trees, and reordering messages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 
 def ids_at(ids: pl.Series, rows: NDArray[Any]) -> pl.Series:
-    """Return the ids of rows, such as those of parents; null for negative ones."""
+    """Return the ids of rows, such as parents; null for negative rows."""
     nobody = pl.Series([None], dtype=pl.String)
     return ids.gather(np.maximum(rows, 0)).zip_with(pl.Series(rows >= 0), nobody)
 
 
 def components(parents: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the root of each message: messages of one root are one conversation.
+    """Return the root of each message; messages with the same root form one conversation.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def components(parents: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def moved_parents(parents: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the parents of messages that were put into another order.
+    """Return the parents of messages that were reordered.
 
     Parameters
     ----------
     parents : array of int, shape (n_messages,)
         -1 for a start.
     order : array of int64, shape (n_messages,)
-        Old row of each new one.
+        Old row of each new row.
     """
     places = np.empty(len(order) + 1, np.int32)
     places[order] = np.arange(len(order))

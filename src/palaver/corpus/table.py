@@ -1,4 +1,4 @@
-"""The corpus: one tidy table of messages and its reply structure, never changed in place."""
+"""The corpus: a tidy table of messages and its reply structure, never changed in place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from palaver.corpus.readers import find_format
 from palaver.corpus.readers.source import MAX_BYTES, OnRead, Source
 from palaver.corpus.replies import ids_at
 from palaver.errors import MissingExtraError, ParameterError
-from palaver.params import check, one_of, real, whole
+from palaver.params import check, one_of, real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ _HASHED_BYTES = 1 << 20  # texts hashed at a time: few calls, little memory
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """Conversations: a tidy table of messages and who answers whom.
+    """Conversations: a tidy table of messages and who replies to whom.
 
     Make one with :func:`palaver.read`, :func:`palaver.sample`, :meth:`from_polars` or
     :meth:`from_pandas`. A corpus is never changed; methods return new ones.
@@ -43,10 +43,11 @@ class Corpus:
     Attributes
     ----------
     table : polars.DataFrame
-        One row a message: ``conversation, id, reply_to, speaker, time, text`` and all other
-        columns of the file. Conversations are adjacent, parents precede their replies.
+        One row per message: ``conversation, id, reply_to, speaker, time, text`` and all other
+        columns of the file. Messages of a conversation are adjacent; parents precede their
+        replies.
     parents : array of int32, shape (n_messages,)
-        Row of the message that each one answers, -1 for a start.
+        Row of the message that each one replies to, -1 for a start.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
         Conversation ``c`` has the rows ``conversation_offsets[c]:conversation_offsets[c + 1]``.
     notes : Notes
@@ -54,7 +55,7 @@ class Corpus:
     source, format : str
         Where the messages come from.
     columns : dict
-        Our names of columns to those that the file has for them.
+        Maps our column names to the file's.
     """
 
     table: pl.DataFrame
@@ -79,11 +80,11 @@ class Corpus:
         Parameters
         ----------
         table : polars.DataFrame
-            One row a message. Only texts are needed; usual names of columns are known.
+            One row per message. Only texts are required; common column names are recognized.
         columns : mapping, optional
-            Our name to the table's name, such as ``{"text": "body"}``.
+            Maps our names to the table's, such as ``{"text": "body"}``.
         on_bad : {"repair", "error"}
-            Whether to repair and count what is broken, or to refuse it.
+            Whether to repair and count what is broken, or to raise an error.
         source : str
             A name for messages and reports.
         """
@@ -149,7 +150,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short hash of ids, reply structure and texts: equal data, equal fingerprint."""
+        """A short hash of ids, reply structure and texts; equal for equal data."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(self.parents.tobytes())
         digest.update(self.conversation_offsets.tobytes())
@@ -163,11 +164,11 @@ class Corpus:
         return digest.hexdigest()
 
     def take(self, conversations: ArrayLike) -> Corpus:
-        """Return the corpus of some conversations, by number, in the given order."""
+        """Return a corpus of some conversations, given by number, in the given order."""
         chosen = np.asarray(conversations, np.int64)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.n_conversations):
             raise ParameterError(
-                f"take: conversations are numbered 0 to {self.n_conversations - 1}"
+                f"take: conversations must be numbers from 0 to {self.n_conversations - 1}"
             )
         starts = self.conversation_offsets[chosen]
         lengths = self.conversation_offsets[chosen + 1] - starts
@@ -179,15 +180,15 @@ class Corpus:
         return replace(self, table=self.table[rows], parents=parents, conversation_offsets=offsets)
 
     def filter(self, *conditions: pl.Expr | str) -> Corpus:
-        """Return the corpus of the messages that meet all conditions.
+        """Return a corpus of the messages that meet all conditions.
 
-        A reply to a message that is left out answers what that one answered.
+        A reply to a dropped message becomes a reply to that message's parent.
 
         Parameters
         ----------
         *conditions : polars expression or str
-            Such as ``pl.col("likes") > 3``, ``"bot=false"``, ``"time>=2002-03"`` (from March
-            on) or ``"channel!="`` (a value is there).
+            Such as ``pl.col("likes") > 3``, ``"bot=false"``, ``"time>=2002-03"`` (March or
+            later) or ``"channel!="`` (not missing).
 
         Examples
         --------
@@ -200,29 +201,32 @@ class Corpus:
         kept = kept_messages(self.table, self.parents, self.conversation_offsets, keep.to_numpy())
         return replace(self, **kept._asdict())
 
-    def split(self, test: float = 0.25, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Split into two corpora of whole conversations, at random.
+    def split(
+        self, test: float = 0.25, random_state: int | np.random.Generator | None = 0
+    ) -> tuple[Corpus, Corpus]:
+        """Split the conversations at random into two corpora.
 
         Parameters
         ----------
         test : float
             Share of the conversations that go into the second corpus.
-        seed : int
+        random_state : int, numpy.random.Generator or None
 
         Returns
         -------
         train, test : Corpus
             Conversations keep their order.
         """
-        check("split", {"test": real(0, 1), "seed": whole(0)}, {"test": test, "seed": seed})
+        check("split", {"test": real(0, 1)}, {"test": test})
+        seed = rng.resolve_seed(random_state)
         order = rng.generator(seed, "split").permutation(self.n_conversations)
         n_test = round(test * self.n_conversations)
         return self.take(np.sort(order[n_test:])), self.take(np.sort(order[:n_test]))
 
     def chained(self) -> Corpus:
-        """Return the corpus with each start after the first answering the message before it.
+        """Return the corpus with each start but the first made a reply to the previous message.
 
-        For talk and chats whose files do not say who answers whom.
+        For talk and chats whose files do not record who replies to whom.
         """
         parents = self.parents.copy()
         rows = np.arange(self.n_messages, dtype=np.int32)
@@ -234,7 +238,7 @@ class Corpus:
         return replace(self, table=table, parents=parents)
 
     def with_columns(self, **columns: pl.Series | NDArray[Any]) -> Corpus:
-        """Return the corpus with further columns, each with one value a message."""
+        """Return the corpus with further columns, each with one value per message."""
         reserved = set(columns) & set(self.table.columns[:6])
         if reserved:
             raise ParameterError(f"with_columns: {reserved.pop()!r} cannot be replaced")
@@ -258,7 +262,7 @@ class Corpus:
             ) from error
 
     def write(self, path: str | Path) -> Path:
-        """Write the corpus: JSONL, Parquet or CSV by suffix, else a ConvoKit folder.
+        """Write the corpus as JSONL, Parquet or CSV, by suffix, or else as a ConvoKit folder.
 
         Returns
         -------
@@ -293,7 +297,7 @@ class Corpus:
 
 
 def _plain_values(column: pd.Series) -> list[Any]:
-    """Return a pandas column as plain values with None for every kind of missing."""
+    """Return a pandas column as plain values, with None for every kind of missing value."""
     missing = column.isna().to_numpy()
     return [None if gone else value for value, gone in zip(column.tolist(), missing, strict=True)]
 
@@ -314,16 +318,16 @@ def read(
     path : path
         See ``docs/formats.md`` for what can be read.
     format : str, optional
-        Name of the format; detected where not given.
+        Name of the format; detected by default.
     columns : mapping, optional
-        Our name to the file's name, such as ``{"text": "body", "speaker": "nick"}``.
+        Maps our names to the file's, such as ``{"text": "body", "speaker": "nick"}``.
     on_bad : {"repair", "error"}
-        Whether to repair and count what is broken (:attr:`Corpus.notes`), or to refuse it
-        with the first ten places.
+        Whether to repair and count what is broken (:attr:`Corpus.notes`), or to raise an error
+        that lists the first ten places.
     max_bytes : int
-        Unpacked size beyond which reading stops, against hostile archives.
+        Largest unpacked size, as a protection against hostile archives.
     on_read : callable, optional
-        Told how many bytes were read from disk each time, for progress bars.
+        Called with the number of bytes of each read from disk, for progress bars.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Times as people write them: seconds, milliseconds, ISO strings, clock times."""
+"""Parsing times: seconds, milliseconds, ISO strings, clock times."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CLOCK = r"^(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)(?:[.,](\d{1,6}))?$"
 
 
 def parse_times(values: pl.Series) -> pl.Series:
-    """Turn a column of times into UTC date-times; what cannot be read becomes null.
+    """Turn a column of times into UTC date-times; what cannot be parsed becomes null.
 
-    Numbers are seconds since 1970, or milli-, micro- or nanoseconds by their size; small
-    ones (a transcript's seconds) count from 1970-01-01 too, so that order and gaps hold.
-    Strings are such numbers, ISO 8601 (without an offset: UTC), ``hh:mm`` clock times, or
+    Numbers are seconds since 1970, or milli-, micro- or nanoseconds, depending on their size;
+    small ones (a transcript's seconds) also count from 1970-01-01, which preserves order and
+    gaps. Strings are such numbers, ISO 8601 (UTC if there is no offset), ``hh:mm`` clock times, or
     dates such as ``13.01.2024 09:15`` and ``1/13/2024 9:15 PM``.
 
     Parameters
@@ -66,7 +66,7 @@ def _from_seconds(values: pl.Series) -> pl.Series:
         micros=pl.when(size >= _NANOSECONDS).then(number / 1e3)
         .when(size >= _MICROSECONDS).then(number)
         .when(size >= _MILLISECONDS).then(number * 1e3)
-        .otherwise((number - number.floor()) * 1e6),  # apart, since together they lose digits
+        .otherwise((number - number.floor()) * 1e6),  # separately, since together they lose digits
     )  # fmt: skip
     whole = pl.col("seconds").cast(pl.Int64, strict=False).fill_null(0) * 1_000_000
     micros = parts.select(pl.col("micros").round().cast(pl.Int64, strict=False) + whole)
@@ -76,13 +76,13 @@ def _from_seconds(values: pl.Series) -> pl.Series:
 
 
 def _within_calendar(times: pl.Series) -> pl.Series:
-    """Make null of times in years that neither ISO 8601 nor Python can write."""
+    """Turn times in years that ISO 8601 and Python cannot write into null."""
     legal = times.dt.year().is_between(1, 9999)
     return times if legal.all() else times.set(~legal.fill_null(False), None)
 
 
 def _from_strings(values: pl.Series) -> pl.Series:
-    """Read what each string is: a number, ISO 8601, a clock time, or a local date."""
+    """Parse each string as what it is: a number, ISO 8601, a clock time, or a local date."""
     text = values.str.strip_chars()
     numbers = _from_seconds(text.cast(pl.Float64, strict=False))
     if numbers.null_count() == text.null_count():
@@ -96,7 +96,7 @@ def _from_strings(values: pl.Series) -> pl.Series:
 
 
 def _iso(text: pl.Series) -> pl.Series:
-    """Parse ISO 8601, which mixes offsets freely in real files."""
+    """Parse ISO 8601; real files mix offsets freely."""
     parts = text.to_frame("t").select(
         pl.concat_str(
             pl.col("t").str.extract(_ISO, 1),
@@ -119,7 +119,7 @@ def _iso(text: pl.Series) -> pl.Series:
 
 
 def _clock(text: pl.Series) -> pl.Series:
-    """Parse ``hh:mm``, ``hh:mm:ss`` and subtitles' ``mm:ss.mmm`` as time since 1970-01-01.
+    """Parse ``hh:mm``, ``hh:mm:ss`` and the ``mm:ss.mmm`` of subtitles as time since 1970-01-01.
 
     Two parts are hours and minutes, unless a fraction shows that they are minutes and seconds.
     """
@@ -139,10 +139,10 @@ def _clock(text: pl.Series) -> pl.Series:
 
 
 def _local(text: pl.Series) -> pl.Series:
-    """Parse dates with the year last; whether day or month is first, the whole column tells.
+    """Parse dates with the year last; the whole column decides whether days or months are first.
 
-    A first number above 12 anywhere means days first, a second one months; where neither is
-    seen, days come first, unless the times have AM or PM and the dates slashes.
+    A first number above 12 anywhere means days first, a second number above 12 months first. If
+    neither occurs, days come first, unless times have AM or PM and dates have slashes.
     """
     column = pl.col("t")
     names = ("first", "mark", "second", "year", "hour", "minute", "sec", "half")

@@ -1,4 +1,4 @@
-"""Types of columns: what a table may hold so that every format can be written from it."""
+"""Column types: what a table may hold so that it can be written in every format."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LARGEST_EXACT = 2.0**53
 def plain_types(table: pl.DataFrame) -> pl.DataFrame:
     """Return the table with our columns as strings, except the time, and no nested columns.
 
-    Lists of scalars are kept beyond our six columns; anything deeper becomes JSON text, bytes
-    become text, and a column of nothing but nulls is one of strings. Missing columns of ours
-    are added, and ours come first.
+    In other columns, lists of scalars are kept; anything deeper becomes JSON text, bytes become
+    text, and a column of nulls becomes one of strings. Any of our columns that are missing are
+    added; ours come first.
     """
     missing = [name for name in COLUMNS if name not in table.columns]
     table = table.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
@@ -28,7 +28,7 @@ def plain_types(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def json_text(column: pl.Series) -> pl.Series:
-    """Write each value of a column as JSON, null staying null."""
+    """Write each value of a column as JSON; null stays null."""
     name = column.name
     frame = pl.DataFrame({"v": column})
     try:
@@ -41,7 +41,7 @@ def json_text(column: pl.Series) -> pl.Series:
 
 
 def _as_words(column: pl.Series) -> pl.Series:
-    """Make strings; whole numbers that a null has made real lose their ``.0`` again."""
+    """Convert to strings; whole numbers that a null made real lose their ``.0`` again."""
     column = _as_plain(column)
     if isinstance(column.dtype, pl.List):
         return json_text(column)
@@ -54,7 +54,7 @@ def _as_words(column: pl.Series) -> pl.Series:
 
 
 def _as_plain(column: pl.Series) -> pl.Series:
-    """Keep scalars and lists of scalars; make text of everything else."""
+    """Keep scalars and lists of scalars; turn everything else into text."""
     dtype = column.dtype
     if dtype == pl.Null:
         return column.cast(pl.String)
@@ -75,7 +75,7 @@ def _is_nested(dtype: Any) -> bool:
 
 
 def _decoded(column: pl.Series) -> pl.Series:
-    """Read bytes as UTF-8, which some writers of Parquet do not declare."""
+    """Decode bytes as UTF-8; some programs write Parquet strings without declaring them."""
     try:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError:

@@ -1,16 +1,16 @@
-"""Writing a corpus: JSON lines, Parquet, CSV or CoNLL by the name's end, or a ConvoKit folder.
+"""Writing a corpus as JSON lines, Parquet, CSV or CoNLL, by suffix, or as a ConvoKit folder.
 
-What comes back when the file is read again:
+What survives when the file is read again:
 
 - Parquet: everything, with its type.
-- JSON lines: strings, whole and real numbers, truth values and lists of them. NaN and
-  infinity become null, dates and durations text, objects JSON text; a column of nothing but
-  nulls comes back as strings.
-- CSV: strings, numbers and truth values; lists become JSON text. CSV has no types: a column
-  of strings all of which are numbers comes back as numbers (never our six).
-- CoNLL: words and lists that go with them (tags, states), tabs between; nothing else.
+- JSON lines: strings, whole and real numbers, booleans and lists of them. NaN and infinity
+  become null, dates and durations text, objects JSON text; a column of nulls comes back as
+  strings.
+- CSV: strings, numbers and booleans; lists become JSON text. CSV has no types: a column of
+  strings that all look like numbers comes back as numbers (never one of our six).
+- CoNLL: only words and the lists that go with them (tags, states), separated by tabs.
 - ConvoKit: as JSON lines, but a message without a speaker gets the speaker ``unknown``, and
-  where two conversations use the same id, ids become ``conversation/id``.
+  if two conversations use the same id, ids become ``conversation/id``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from palaver.corpus.values import json_text
 from palaver.errors import CorpusError, FormatError, StoreError
 from palaver.store.atomic import replace_file, replace_folder
 
-#: The speaker that ConvoKit, which needs one, gets for a message without.
+#: Speaker of messages without one, since ConvoKit requires a speaker.
 UNKNOWN_SPEAKER = "unknown"
 
 _ROWS_AT_A_TIME = 20_000
@@ -43,14 +43,14 @@ _CONVOKIT_FILES = (
 )  # fmt: skip
 _CHOICES = (
     ".jsonl or .ndjson, .csv or .tsv, .conll (each also with .gz or .zst), .parquet, "
-    "or a name without an end for a ConvoKit folder"
+    "or a name without a suffix for a ConvoKit folder"
 )
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.fZ"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def write(table: pl.DataFrame, path: Path) -> Path:
-    """Write a tidy table; the file or folder appears whole or not at all.
+    """Write a tidy table; the file or folder appears complete or not at all.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def write(table: pl.DataFrame, path: Path) -> Path:
     Raises
     ------
     FormatError
-        The name ends in something else.
+        The name has another suffix.
     StoreError
         The file cannot be written, or the folder holds something else.
     """
@@ -83,24 +83,24 @@ def write(table: pl.DataFrame, path: Path) -> Path:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that :func:`write` would refuse, before there is anything to write.
+    """Reject a name that :func:`write` would reject, before there is anything to write.
 
     Raises
     ------
     FormatError
-        The name ends in something that is not known.
+        The suffix is unknown.
     StoreError
-        It is the name of a folder that holds something else, or stands below a file.
+        It is a folder that holds something else, or part of its path is a file.
     """
     if _writer(path) is None:
         _check_folder(path)
     above = next((folder for folder in path.absolute().parents if folder.exists()), None)
     if above is not None and not above.is_dir():
-        raise StoreError(f"{path}: cannot be written, for {above} is a file")
+        raise StoreError(f"{path}: cannot be written, because {above} is a file")
 
 
 def _writer(path: Path) -> tuple[Callable[[pl.DataFrame, IO[bytes]], None], str] | None:
-    """Return how a name is written to, and its compression; None for a ConvoKit folder."""
+    """Return the writer for a name and its compression; None for a ConvoKit folder."""
     if path.is_dir() or not path.suffix:
         return None
     compression = path.suffix.lower() if path.suffix.lower() in _COMPRESSIONS else ""
@@ -113,7 +113,7 @@ def _writer(path: Path) -> tuple[Callable[[pl.DataFrame, IO[bytes]], None], str]
 
 @contextmanager
 def _opened(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    """Open a file to write to, compressed such that equal data give equal bytes."""
+    """Open a file for writing, compressed so that equal data give equal bytes."""
     with path.open("wb") as raw:
         if compression == ".gz":
             with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
@@ -127,7 +127,7 @@ def _opened(path: Path, compression: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of polars, whose kinds are not ours."""
+    """Turn errors of polars into ours, with the name of the file."""
     try:
         yield
     except pl.exceptions.PolarsError as error:
@@ -138,13 +138,13 @@ def _check_types(table: pl.DataFrame, path: Path) -> None:
     for name, dtype in table.schema.items():
         if dtype in (pl.Object, pl.Binary):
             raise CorpusError(
-                f"{path}: the column {name!r} holds {str(dtype).lower()} values, which no text "
-                "can hold; drop it or turn it into strings"
+                f"{path}: the column {name!r} holds {str(dtype).lower()} values, which cannot be "
+                "written as text; drop it or turn it into strings"
             )
 
 
 def _slices(table: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, io.BytesIO]]:
-    """Yield parts of a table, each with a place to be written to; memory stays small."""
+    """Yield parts of a table, each with a buffer to write it to, to keep memory small."""
     for part in table.iter_slices(_ROWS_AT_A_TIME):
         yield part, io.BytesIO()
 
@@ -157,7 +157,7 @@ def _write_jsonl(table: pl.DataFrame, stream: IO[bytes]) -> None:
 
 def _write_separated(separator: str) -> Callable[[pl.DataFrame, IO[bytes]], None]:
     def write_rows(table: pl.DataFrame, stream: IO[bytes]) -> None:
-        """Quote every string, so that an empty one differs from none, and no text misleads."""
+        """Quote every string, so that empty differs from missing and no text is misread."""
         header = io.StringIO()
         csv.writer(
             header, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
@@ -173,7 +173,7 @@ def _write_separated(separator: str) -> Callable[[pl.DataFrame, IO[bytes]], None
 
 
 def _as_text(table: pl.DataFrame) -> pl.DataFrame:
-    """Write as text what CSV has no form for."""
+    """Turn values that CSV cannot represent into text."""
     spans = [name for name, dtype in table.schema.items() if dtype == pl.Duration]
     nested = [name for name, dtype in table.schema.items() if dtype.is_nested()]
     return table.with_columns(
@@ -188,9 +188,9 @@ def _write_parquet(table: pl.DataFrame, stream: IO[bytes]) -> None:
 
 
 def _write_conll(table: pl.DataFrame, stream: IO[bytes]) -> None:
-    """Write one word a line with its lists, a blank line after each message."""
+    """Write one word per line with its lists, and a blank line after each message."""
     if table.schema.get("tokens") != pl.List(pl.String):
-        raise CorpusError("only tagged sentences can be written as CoNLL: there are no words")
+        raise CorpusError("only tagged sentences can be written as CoNLL: there are no tokens")
     lengths = table["tokens"].list.len()
     names = [
         name
@@ -207,7 +207,7 @@ def _write_conll(table: pl.DataFrame, stream: IO[bytes]) -> None:
 
 
 def _field(value: str | None) -> str:
-    """Return a value that does not break its line."""
+    """Return a value with nothing that would break its line."""
     return re.sub(r"[\t\r\n]+", " ", value) or "_" if value else "_"
 
 
@@ -222,7 +222,7 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], None]] = {
 
 
 def _write_convokit(table: pl.DataFrame, path: Path) -> None:
-    """Write a folder that ConvoKit loads."""
+    """Write a folder that ConvoKit can load."""
     _check_folder(path)
     _check_types(table, path)
     table = _with_unique_ids(table).with_columns(pl.col("speaker").fill_null(UNKNOWN_SPEAKER))
@@ -248,12 +248,12 @@ def _write_convokit(table: pl.DataFrame, path: Path) -> None:
 
 
 def _owners(names: pl.Series) -> dict[str, dict[str, Any]]:
-    """Return an entry without data for each name."""
+    """Return an empty entry for each name."""
     return {name: {"meta": {}, "vectors": []} for name in names.unique(maintain_order=True)}
 
 
 def _check_folder(path: Path) -> None:
-    """Refuse to replace anything but an empty folder or what was written here before."""
+    """Refuse to replace anything but an empty folder or an earlier corpus."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file; for another kind of file, end the name in {_CHOICES}")
     others = (
@@ -261,13 +261,13 @@ def _check_folder(path: Path) -> None:
     )
     if others:
         raise StoreError(
-            f"{path}: the folder has other files in it, such as {min(others)!r}; a corpus needs "
-            "a folder of its own, so name a new one"
+            f"{path}: the folder contains other files, such as {min(others)!r}; a corpus needs "
+            "its own folder, so name a new one"
         )
 
 
 def _with_unique_ids(table: pl.DataFrame) -> pl.DataFrame:
-    """Put the conversation before ids that are unique within conversations only."""
+    """Prefix ids with their conversation if they are unique only within conversations."""
     if table["id"].is_unique().all():
         return table
     conversation = pl.col("conversation").str.replace_all("%", "%25").str.replace_all("/", "%2F")
@@ -277,13 +277,13 @@ def _with_unique_ids(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_utterances(table: pl.DataFrame, stream: IO[bytes]) -> None:
-    """Write the messages in plain ASCII, as ConvoKit opens files in the system's encoding."""
+    """Write the messages in plain ASCII, because ConvoKit uses the system's encoding."""
     others = table.columns[len(COLUMNS) :]
     meta = pl.struct(others) if others else pl.lit(None)
     micros = pl.col("time").dt.epoch("us")
     seconds = micros // 1_000_000
     if table.select((micros % 1_000_000 != 0).any()).item():
-        seconds = seconds + (micros % 1_000_000) / 1e6  # apart: polars divides by multiplying
+        seconds = seconds + (micros % 1_000_000) / 1e6  # separately: polars divides by multiplying
     utterances = table.select(
         "id",
         pl.col("conversation").alias("conversation_id"),
@@ -307,7 +307,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _class_name(dtype: Any) -> str:
-    """Return how ConvoKit's index names the type of a field."""
+    """Return the name of a field's type in ConvoKit's index."""
     if dtype.is_integer():
         return "<class 'int'>"
     if dtype.is_numeric():

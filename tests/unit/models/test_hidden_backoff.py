@@ -12,7 +12,7 @@ from palaver.models.taggers.search import SPACE, graphs, search
 
 @pytest.fixture(scope="module")
 def parts():
-    return pv.sample(100).split(test=0.3, seed=1)
+    return pv.sample(100).split(test=0.3, random_state=1)
 
 
 VARIANTS = [
@@ -106,7 +106,7 @@ def test_a_factor_that_carries_information_helps_and_noise_does_not():
                 "act": "q" if question else "s",
             }
         )
-    train, test = pv.Corpus.from_polars(pl.DataFrame(rows)).split(test=0.3, seed=0)
+    train, test = pv.Corpus.from_polars(pl.DataFrame(rows)).split(test=0.3, random_state=0)
 
     def score(factors, graph, n_states=1):
         tagger = pv.HiddenBackoffTagger(n_states, graph, tag_order=1, factors=factors)

@@ -50,7 +50,7 @@ def test_numbers_are_of_the_texts_on_the_page(corpus, model, tmp_path):
 
 
 def test_other_texts_with_replies_are_counted(corpus, model):
-    train, other = corpus.split(0.5, seed=1)
+    train, other = corpus.split(0.5, random_state=1)
     fitted = small_model(train)
     found = gather(fitted, other, 1000, 10**6, foretell=False)
     assert found.observed

@@ -413,7 +413,7 @@ def test_labels_against_classes_agree_with_scikit_learn(corpus, model):
 
 
 def test_unigram_is_that_of_the_words_learned_from(corpus, model):
-    train, test = corpus.split(0.3, seed=1)
+    train, test = corpus.split(0.3, random_state=1)
     fitted = small_model(train)
     guess = guess_words(fitted, test, seen=False)
     encoded = encode(test, fitted.vocabulary_)

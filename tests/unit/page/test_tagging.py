@@ -10,7 +10,7 @@ EVIL = '<script>alert("x")</script>'
 
 @pytest.fixture(scope="module")
 def judged():
-    train, test = pv.sample(60).split(test=0.3, seed=0)
+    train, test = pv.sample(60).split(test=0.3, random_state=0)
     tagger = pv.HiddenBackoffTagger(n_states=2).fit(train)
     tagger.judge(test)
     return tagger, test

@@ -225,7 +225,7 @@ def test_a_long_message_is_kept(tmp_path):
 
 def test_a_table_without_texts_names_its_columns(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(b'{"a": 1, "b": 2}\n')
-    with pytest.raises(CorpusError, match="no column of texts among 'a', 'b'"):
+    with pytest.raises(CorpusError, match="'a', 'b' is known to hold texts"):
         pv.read(tmp_path / "x.jsonl")
 
 

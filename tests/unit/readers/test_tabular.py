@@ -254,11 +254,11 @@ def test_columns_are_mapped(tmp_path):
     (tmp_path / "x.csv").write_text("nr,says,who\n01,hi,ann\n")
     corpus = pv.read(tmp_path / "x.csv", columns={"id": "nr", "text": "says", "speaker": "who"})
     assert corpus.table.select("id", "text", "speaker").rows() == [("01", "hi", "ann")]
-    with pytest.raises(CorpusError, match="takes 'text' from 'body'"):
+    with pytest.raises(CorpusError, match="'text' to 'body'"):
         pv.read(tmp_path / "x.csv", columns={"text": "body"})
     with pytest.raises(CorpusError, match="'words' is not one of"):
         pv.read(tmp_path / "x.csv", columns={"words": "says"})
-    with pytest.raises(CorpusError, match="from the same one"):
+    with pytest.raises(CorpusError, match="to the same column"):
         pv.read(tmp_path / "x.csv", columns={"text": "says", "id": "says"})
 
 

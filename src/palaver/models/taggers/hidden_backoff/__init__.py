@@ -121,7 +121,7 @@ class HiddenBackoffTagger(Decoding):
     Examples
     --------
     >>> import palaver as pv
-    >>> train, test = pv.sample().split(test=0.25, seed=0)              # doctest: +SKIP
+    >>> train, test = pv.sample().split(test=0.25, random_state=0)      # doctest: +SKIP
     >>> tagger = pv.HiddenBackoffTagger(n_states=2).fit(train, labels="act")  # doctest: +SKIP
     >>> tagger.score(test)                                              # doctest: +SKIP
     """
