@@ -154,7 +154,7 @@ def _opinosis_tables(results: Mapping[str, Any], n_words: int) -> list[str]:
         for column in (0, 1, 3):
             found = paired_bootstrap(
                 _sums(mine[:, column]), _sums(table[method][:, column]), n_resamples=RESAMPLES,
-                seed=SEED,
+                random_state=SEED,
             )  # fmt: skip
             parts.append(f"{found.difference:+.4f} | {found.p_value:.4f}")
         lines.append(f"| {method} | {' | '.join(parts)} |")
@@ -166,7 +166,7 @@ def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _interval(values: NDArray[np.float64]) -> str:
-    found = bootstrap(_sums(values), n_resamples=RESAMPLES, seed=SEED)
+    found = bootstrap(_sums(values), n_resamples=RESAMPLES, random_state=SEED)
     return f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]"
 
 

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from palaver.errors import ParameterError
 
+#: What users may pass as ``random_state``; see :func:`resolve_seed`.
+RandomState = int | np.random.Generator | None
+
 
 def _sequence(
     seed: int, purpose: str, chain: int, sweep: int, conversation: int
@@ -45,7 +48,7 @@ def generator(
     )
 
 
-def unnamed(random_state: int | np.random.Generator | None) -> np.random.Generator:
+def unnamed(random_state: RandomState) -> np.random.Generator:
     """Return numpy's default stream for a seed, for draws that published figures depend on."""
     return np.random.default_rng(resolve_seed(random_state))
 
@@ -61,7 +64,7 @@ def key(seed: int, purpose: str, chain: int = 0, sweep: int = 0) -> NDArray[np.u
     return words.astype(np.uint64, copy=False)
 
 
-def resolve_seed(random_state: int | np.random.Generator | None) -> int:
+def resolve_seed(random_state: RandomState) -> int:
     """Turn a ``random_state`` as in scikit-learn into one whole number that can be recorded.
 
     ``None`` draws a fresh seed from the operating system; a generator supplies one draw.

@@ -75,9 +75,9 @@ def run(
     names = [name.strip() for name in models.split(",") if name.strip()]
     try:
         comparison = compare(
-            corpus, names, numbers, gold=gold, replies=not chain, test=test, seed=seed,
+            corpus, names, numbers, gold=gold, replies=not chain, test=test, random_state=seed,
             folder=keep, n_sweeps=sweeps, n_chains=chains, n_jobs=n_threads(jobs),
-            tell=_tell if errors.is_terminal else None,
+            log=_tell if errors.is_terminal else None,
         )  # fmt: skip
     except KeyboardInterrupt as stop:
         if keep is not None:

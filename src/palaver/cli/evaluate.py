@@ -51,7 +51,7 @@ def run(
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
     with folding("classifying messages"):
-        judgement = judge(model, corpus, gold, n_sweeps=sweeps, seed=seed)
+        judgement = judge(model, corpus, gold, n_sweeps=sweeps, random_state=seed)
         confusion = model.confusion(corpus, gold) if isinstance(model, Tagger) else None
     if json:
         accuracy = {} if confusion is None else {"accuracy": share_right(confusion)}

@@ -201,9 +201,7 @@ class Corpus:
         kept = kept_messages(self.table, self.parents, self.conversation_offsets, keep.to_numpy())
         return replace(self, **kept._asdict())
 
-    def split(
-        self, test: float = 0.25, random_state: int | np.random.Generator | None = 0
-    ) -> tuple[Corpus, Corpus]:
+    def split(self, test: float = 0.25, random_state: rng.RandomState = 0) -> tuple[Corpus, Corpus]:
         """Split the conversations at random into two corpora.
 
         Parameters

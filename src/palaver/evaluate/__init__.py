@@ -1,4 +1,4 @@
-"""Judging models: plain functions of arrays; see ``docs/evaluation.md``."""
+"""Evaluating models: plain functions of arrays; see ``docs/evaluation.md``."""
 
 from palaver.evaluate.bootstrap import (
     Difference,

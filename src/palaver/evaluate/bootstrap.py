@@ -1,15 +1,15 @@
 """Intervals and p-values by resampling whole conversations.
 
-Messages of a conversation depend on each other, so the unit that is drawn again and again is
-the conversation. A run is given as sums, one row a conversation, from whose totals the
-measure can be computed: (right, all) for an accuracy, (log probability, tokens) for a
-perplexity, the cells of a table of counts for a clustering measure. So a resample costs a
-product with a few columns and never goes back to the tokens.
+Messages of a conversation depend on each other, so whole conversations are resampled. A run is
+given as sums, one row per conversation, whose totals determine the measure: (right, all) for an
+accuracy, (log probability, tokens) for a perplexity, the cells of a table of counts for a
+clustering measure. So a resample costs a product with a few columns and never goes back to the
+tokens.
 
-Intervals are centred: what resamples differ by from their own mean, laid around the value.
-Entropies of a sample are biased and resamples show that bias twice; percentiles would take it
-for noise. So an interval tells how a value varies over samples of this size, and values of
-samples of different sizes should not be compared.
+Intervals are centred: the deviations of the resamples from their own mean are placed around the
+value. Entropies of a sample are biased, and resampling doubles that bias, which percentiles would
+mistake for noise. So an interval shows how a value varies over samples of this size; do not
+compare values from samples of different sizes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from palaver.evaluate.clustering import MEASURES
 from palaver.evaluate.labels import grouped_contingency
 from palaver.params import check, real, whole
 
-#: From totals, shape (n_resamples, n_columns), to values, shape (n_resamples,).
+#: Maps totals, shape (n_resamples, n_columns), to values, shape (n_resamples,).
 Statistic = Callable[[NDArray[np.float64]], Any]
 #: An array or a csr_array, shape (n_conversations, n_columns).
 Sums = Any
 
-_DRAWN_AT_ONCE, _CELLS_AT_ONCE = 4_000_000, 4_000_000  # bound the memory
+_DRAWN_AT_ONCE, _CELLS_AT_ONCE = 4_000_000, 4_000_000  # limit memory
 
 
 def ratio(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first column by the second: an accuracy from (right, all)."""
+    """Return the first column divided by the second: an accuracy from (right, all)."""
     return np.asarray(totals[..., 0] / totals[..., 1])
 
 
@@ -46,7 +46,7 @@ def perplexity(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def of_tables(measure: Callable[[Any], Any], shape: tuple[int, int]) -> Statistic:
-    """Make a statistic of a clustering measure, for sums of :func:`grouped_contingency`."""
+    """Turn a clustering measure into a statistic of the sums of :func:`grouped_contingency`."""
     return lambda totals: measure(totals.reshape(*totals.shape[:-1], *shape))
 
 
@@ -59,7 +59,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The difference of two runs on the same conversations.
+    """The difference between two runs on the same conversations.
 
     Attributes
     ----------
@@ -70,9 +70,9 @@ class Difference(NamedTuple):
     low, high : float
         Bootstrap interval of the difference.
     p_value : float
-        Two-sided: how often a difference as large comes by chance if there is none, that is
-        (1 + resamples whose difference is as far from their mean as the observed one from
-        zero) / (1 + resamples).
+        Two-sided: the probability of a difference this large if there is none, estimated as
+        (1 + resamples whose difference is at least as far from their mean as the observed one
+        is from zero) / (1 + resamples).
     """
 
     first: float
@@ -89,7 +89,7 @@ def bootstrap(
     *,
     n_resamples: int = 2000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> Interval:
     """Return a value and its interval over conversations.
 
@@ -97,14 +97,14 @@ def bootstrap(
     ----------
     sums : array or csr_array, shape (n_conversations, n_columns)
     statistic : callable
-        From totals of shape (n_resamples, n_columns) to values of shape (n_resamples,);
+        Maps totals of shape (n_resamples, n_columns) to values of shape (n_resamples,);
         :func:`ratio`, :func:`perplexity`, or :func:`of_tables`.
     n_resamples : int
     level : float
         Share of the resamples within the interval.
-    seed : int
+    random_state : int, numpy.random.Generator or None
     """
-    _check(n_resamples, level, seed)
+    seed = _checked_seed(n_resamples, level, random_state)
     values = _resampled([(sums, statistic)], n_resamples, seed)[0]
     value = _value(sums, statistic)
     return Interval(value, *_limits(value, values, level))
@@ -118,21 +118,21 @@ def paired_bootstrap(
     *,
     n_resamples: int = 2000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> Difference:
-    """Return the difference of two runs on the same conversations, and whether it is noise.
+    """Return the difference between two runs on the same conversations, and its p-value.
 
     Parameters
     ----------
     first, second : array or csr_array, shape (n_conversations, n_columns)
-        The two runs; row c of both is the same conversation. Columns may differ in number
-        (tables of other sizes) if each has its statistic.
+        The two runs; row c of both is the same conversation. They may have different numbers of
+        columns (tables of different sizes) if each has its own statistic.
     statistic, second_statistic : callable
-        See :func:`bootstrap`; the second run's is the first's unless given.
-    n_resamples, level, seed
+        See :func:`bootstrap`; by default, both runs use the same one.
+    n_resamples, level, random_state
         See :func:`bootstrap`.
     """
-    _check(n_resamples, level, seed)
+    seed = _checked_seed(n_resamples, level, random_state)
     if first.shape[0] != second.shape[0]:
         raise ParameterError(
             "paired_bootstrap: both runs must have the same conversations, got "
@@ -144,7 +144,7 @@ def paired_bootstrap(
     observed = here - there
     differences = mine - theirs
     known = differences[np.isfinite(differences)]
-    # the tolerance lets equal differences be equal although sums were added in other orders
+    # the tolerance keeps equal differences equal although sums were added in different orders
     slack = 1e-9 * max(abs(here), abs(there))
     as_far = np.abs(known - known.mean()) >= abs(observed) - slack
     p_value = (1 + int(as_far.sum())) / (1 + len(known))
@@ -154,7 +154,7 @@ def paired_bootstrap(
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Adjust p-values of several comparisons (Holm 1979).
 
-    Calling those below .05 then errs in any of them with a probability of at most .05.
+    If those below .05 are called significant, the probability of any error is at most .05.
     """
     raw = np.asarray(p_values, float)
     order = np.argsort(raw, kind="stable")
@@ -171,26 +171,26 @@ def clustering_intervals(
     *,
     n_resamples: int = 1000,
     level: float = 0.95,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> dict[str, Interval]:
     """Return every clustering measure with its interval over conversations.
 
     Parameters
     ----------
     found, gold : array-like, shape (n_items,)
-        As :func:`palaver.evaluate.contingency`.
+        As in :func:`palaver.evaluate.contingency`.
     groups : array-like of int, shape (n_items,)
         Conversation of each item.
-    n_resamples, level, seed
+    n_resamples, level, random_state
         See :func:`bootstrap`.
 
     Returns
     -------
     dict
-        From the names of :data:`palaver.evaluate.MEASURES`; no interval leaves the range of
-        its measure.
+        By the names of :data:`palaver.evaluate.MEASURES`; intervals are cut to the range of
+        their measure.
     """
-    _check(n_resamples, level, seed)
+    seed = _checked_seed(n_resamples, level, random_state)
     conversations, places = np.unique(np.asarray(groups), return_inverse=True)
     counts, shape = grouped_contingency(found, gold, places, len(conversations))
     resampled = {name: np.empty(n_resamples) for name in MEASURES}
@@ -207,29 +207,31 @@ def clustering_intervals(
 
 
 def _within(name: str, low: float, high: float) -> tuple[float, float]:
-    """Cut an interval where a measure ends: none is below 0, and but for distances none above 1.
+    """Cut an interval to the range of its measure: from 0 to 1, or without limit for distances.
 
-    An interval that is laid around a value near the end of its range would reach beyond it.
+    An interval around a value near the end of its range would otherwise reach beyond it.
     """
     most = np.inf if name in ("vi", "vi_normalised") else 1.0
     return float(np.maximum(low, 0.0)), float(np.minimum(high, most))
 
 
-def _check(n_resamples: int, level: float, seed: int) -> None:
-    check("bootstrap", {"n_resamples": whole(1), "level": real(0, 1), "seed": whole(0)},
-          {"n_resamples": n_resamples, "level": level, "seed": seed})  # fmt: skip
+def _checked_seed(n_resamples: int, level: float, random_state: rng.RandomState) -> int:
+    """Check the options of a bootstrap; return its seed."""
+    check("bootstrap", {"n_resamples": whole(1), "level": real(0, 1)},
+          {"n_resamples": n_resamples, "level": level})  # fmt: skip
+    return rng.resolve_seed(random_state)
 
 
 def _value(sums: Sums, statistic: Statistic) -> float:
-    """Return the statistic of the conversations as they are."""
+    """Return the statistic of the original conversations."""
     totals = np.asarray(sums.sum(axis=0), float).reshape(1, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.asarray(statistic(totals)).reshape(()))
 
 
 def _limits(value: float, resampled: NDArray[np.float64], level: float) -> tuple[float, float]:
-    """Lay the spread of the resamples around the value, mirrored as basic intervals are."""
-    known = resampled[np.isfinite(resampled)]  # a resample may hold nothing to be measured
+    """Place the spread of the resamples around the value, mirrored as in basic intervals."""
+    known = resampled[np.isfinite(resampled)]  # a resample may contain nothing to measure
     if not len(known):
         return np.nan, np.nan
     low, high = np.quantile(known - known.mean(), [(1 - level) / 2, (1 + level) / 2])
@@ -239,7 +241,7 @@ def _limits(value: float, resampled: NDArray[np.float64], level: float) -> tuple
 def _resampled(
     runs: list[tuple[Sums, Statistic]], n_resamples: int, seed: int
 ) -> list[NDArray[np.float64]]:
-    """Return the statistic of each run in each resample; all runs see the same draws."""
+    """Return the statistic of each run in each resample; all runs share the same draws."""
     values = [np.empty(n_resamples) for _ in runs]
     for part, all_totals in _totals([sums for sums, _ in runs], n_resamples, seed):
         for result, (_, statistic), totals in zip(values, runs, all_totals, strict=True):

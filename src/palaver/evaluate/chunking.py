@@ -1,8 +1,8 @@
-"""Shallow parsing: chunks as conlleval counts them, and a CRF that finds them.
+"""Shallow parsing: chunks as counted by conlleval, and a CRF that finds them.
 
 The tagger is a linear-chain conditional random field (python-crfsuite, extra ``crf``) on words in a
-window, with or without a further column of tags or states: what the states of an unsupervised model
-are worth to a task.
+window, with or without a further column of tags or states. It shows what the states of an
+unsupervised model are worth for a task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from palaver.errors import MissingExtraError, ParameterError
 
-#: Beginning, end (not included) and type.
+#: Start, end (exclusive) and type.
 Chunk = tuple[int, int, str]
 Sentences = Sequence[Sequence[str]]
 
@@ -23,7 +23,7 @@ _NOWHERE = "<>"
 
 
 def find_chunks(tags: Sequence[str]) -> list[Chunk]:
-    """Return the chunks of one sentence of IOB tags, as conlleval finds them.
+    """Return the chunks of a sentence of IOB tags, as found by conlleval.
 
     A chunk begins at ``B-x``, and at ``I-x`` after anything but ``B-x`` or ``I-x``.
 
@@ -47,20 +47,20 @@ def find_chunks(tags: Sequence[str]) -> list[Chunk]:
 
 
 def chunk_scores(gold: Sentences, found: Sentences) -> dict[str, float]:
-    """Return how well chunks were found.
+    """Return the accuracy of found chunks.
 
     Parameters
     ----------
     gold, found : lists of lists of str
-        IOB tags, one a word.
+        IOB tags, one per word.
 
     Returns
     -------
     dict
-        accuracy (of tags), precision, recall and f1 (of whole chunks with their types).
+        accuracy (of tags), precision, recall and f1 (of whole chunks including their types).
     """
     if [len(tags) for tags in gold] != [len(tags) for tags in found]:
-        raise ParameterError("gold and found must be the same sentences, one tag a word")
+        raise ParameterError("gold and found must be the same sentences, with one tag per word")
     right = n_gold = n_found = same = words = 0
     for theirs, ours in zip(gold, found, strict=True):
         wanted, given = set(find_chunks(theirs)), set(find_chunks(ours))
@@ -81,8 +81,8 @@ def chunk_scores(gold: Sentences, found: Sentences) -> dict[str, float]:
 def word_features(words: Sequence[str], column: Sequence[str] | None = None) -> list[list[str]]:
     """Return the features of each word of a sentence.
 
-    Words up to two places away and the pairs around the word; of a further column (tags, states)
-    also the pairs and triples within two places, as is usual for this task.
+    Words up to two positions away and the pairs around the word; for a further column (tags,
+    states) also the pairs and triples within two positions, as is usual for this task.
     """
     around = [_NOWHERE] * _WINDOW
     padded = [*around, *words, *around]
@@ -106,9 +106,9 @@ class Chunker:
     Parameters
     ----------
     penalty : float
-        Of the squared weights.
+        Penalty on the squared weights.
     max_iterations : int
-        Of L-BFGS.
+        Maximum number of iterations of L-BFGS.
     """
 
     def __init__(self, penalty: float = 1.0, max_iterations: int = 100) -> None:
@@ -118,7 +118,7 @@ class Chunker:
     def fit(
         self, sentences: Sentences, chunks: Sentences, columns: Sentences | None = None
     ) -> Chunker:
-        """Learn from sentences, their IOB tags, and tags or states of their words if given."""
+        """Learn from sentences and their IOB tags, and optionally tags or states of their words."""
         crf = _crfsuite()
         trainer = crf.Trainer(algorithm="lbfgs", verbose=False)
         trainer.set_params({"c2": self.penalty, "max_iterations": self.max_iterations})

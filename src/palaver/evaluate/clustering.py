@@ -1,11 +1,11 @@
-"""How well classes agree with gold labels: plain functions of labels or of a table of counts.
+"""Agreement of classes with gold labels: plain functions of labels or of a table of counts.
 
 Every measure takes either two arrays of labels, ``measure(found, gold)``, or one table of
 counts, ``measure(table)``, with a row for each found class and a column for each gold label
 (:func:`contingency`). A stack of tables, shape (..., n_found, n_gold), gives an array of
-values: so a bootstrap measures thousands of resamples in one call.
+values, so a bootstrap can measure thousands of resamples in one call.
 
-Entropies are in bits. scikit-learn and igraph work in nats: divide theirs by ``log(2)``.
+Entropies are in bits. scikit-learn and igraph use nats: divide their values by ``log(2)``.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Score = Any
 def contingency(
     found: ArrayLike, gold: ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Count how often each found class meets each gold label.
+    """Count how often each found class occurs together with each gold label.
 
     Parameters
     ----------
     found, gold : array-like, shape (n_items,)
-        Whole numbers or strings. Items with a negative number, None or not-a-number in
-        either are left out.
+        Whole numbers or strings. Items with a negative number, None or NaN in either are left
+        out.
     weights : array-like, shape (n_items,), optional
-        What each item counts; one by default.
+        Weight of each item; one by default.
 
     Returns
     -------
@@ -54,24 +54,24 @@ def contingency(
 def _table(
     found: ArrayLike, gold: ArrayLike | None, weights: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """Return the table of counts that the arguments of a measure stand for."""
+    """Return the table of counts described by the arguments of a measure."""
     if gold is not None:
         return contingency(found, gold, weights)
     table = np.asarray(found, float)
     if table.ndim < 2:
         raise ParameterError(
-            "give found and gold labels, or one table of counts with a row for each found class"
+            "pass found and gold labels, or one table of counts with a row for each found class"
         )
     return table
 
 
 def _score(value: Any) -> Score:
-    """Return a plain float where there is one value."""
+    """Return a plain float if there is only one value."""
     return float(value) if np.ndim(value) == 0 else value
 
 
 def _ratio(part: Any, whole: Any, otherwise: float) -> NDArray[np.float64]:
-    """Return ``part / whole``, and ``otherwise`` where the whole is nothing."""
+    """Return ``part / whole``, or ``otherwise`` where the whole is zero."""
     part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
     result = np.full(whole.shape, otherwise)
     np.divide(part, whole, out=result, where=whole != 0)
@@ -87,7 +87,7 @@ class Entropies(NamedTuple):
 
     @property
     def mutual(self) -> Score:
-        """Information that classes and labels share; never below zero."""
+        """Mutual information of classes and labels; never negative."""
         return np.maximum(self.found + self.gold - self.joint, 0)
 
 
@@ -136,7 +136,7 @@ def variation_of_information(
 def homogeneity(
     found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Score:
-    """Return 1 - H(gold|found) / H(gold): 1 if each class holds one label only."""
+    """Return 1 - H(gold|found) / H(gold): 1 if each class contains only one label."""
     parts = entropies(found, gold, weights)
     return _score(_ratio(parts.mutual, parts.gold, 1.0))
 
@@ -144,7 +144,7 @@ def homogeneity(
 def completeness(
     found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Score:
-    """Return 1 - H(found|gold) / H(found): 1 if each label is in one class only."""
+    """Return 1 - H(found|gold) / H(found): 1 if each label is in only one class."""
     parts = entropies(found, gold, weights)
     return _score(_ratio(parts.mutual, parts.found, 1.0))
 
@@ -173,7 +173,7 @@ def v_beta(
 ) -> Score:
     """Return the V-measure with beta = number of classes / number of labels.
 
-    It does not favour a large number of classes as the V-measure does (Vlachos et al. 2009).
+    Unlike the V-measure, it does not favour large numbers of classes (Vlachos et al. 2009).
     """
     table = _table(found, gold, weights)
     n_found = (table.sum(axis=-1) > 0).sum(axis=-1)
@@ -184,9 +184,9 @@ def v_beta(
 def purity(
     found: ArrayLike, gold: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Score:
-    """Return the share of items whose label is the most frequent one of their class.
+    """Return the share of items whose label is the most frequent one in their class.
 
-    Also known as many-to-one accuracy: each class is read as its most frequent label.
+    Also known as many-to-one accuracy: each class stands for its most frequent label.
     """
     table = _table(found, gold, weights)
     return _score(_ratio(table.max(axis=-1).sum(axis=-1), table.sum(axis=(-2, -1)), np.nan))
@@ -214,14 +214,14 @@ def assignment(
     *,
     method: str = "optimal",
 ) -> NDArray[np.int64]:
-    """Return for each found class the column of its label, no label twice; -1 for none.
+    """Return the column of the label assigned to each class, using no label twice; -1 for none.
 
     Parameters
     ----------
     found, gold, weights
         Labels, or one table of counts.
     method : {"optimal", "greedy"}
-        The best assignment of all, or the largest cell first and so on (Haghighi & Klein
+        The best assignment overall, or repeatedly the largest remaining cell (Haghighi & Klein
         2006; Gao & Johnson 2008).
     """
     check("assignment", {"method": one_of("optimal", "greedy")}, {"method": method})
@@ -248,7 +248,7 @@ def one_to_one(
     *,
     method: str = "optimal",
 ) -> Score:
-    """Return the accuracy when each class is read as one label and no label is used twice.
+    """Return the accuracy if each class stands for one label and no label is used twice.
 
     See :func:`assignment` for ``method``.
     """
@@ -263,7 +263,7 @@ def one_to_one(
 
 
 def accuracy(found: ArrayLike, gold: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return the share of items whose found label *is* the gold one; without gold, left out."""
+    """Return the share of items whose found label *is* the gold label, among those with gold."""
     both, _ = encode_labels(np.concatenate([np.asarray(found), np.asarray(gold)]))
     mine, theirs = np.split(both, 2)
     kept = theirs >= 0

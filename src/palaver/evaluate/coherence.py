@@ -1,4 +1,4 @@
-"""Whether the top words of a class occur together: normalised pointwise mutual information."""
+"""Coherence: do the top words of a class co-occur? Normalised pointwise mutual information."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from palaver.errors import ParameterError
 def word_pairs_together(
     tokens: ArrayLike, document_offsets: ArrayLike, words: ArrayLike
 ) -> tuple[NDArray[np.int64], int]:
-    """Count in how many documents each two of some words occur.
+    """Count the documents in which each pair of some words occurs.
 
     Parameters
     ----------
     tokens : array-like of int, shape (n_tokens,)
-        Word numbers of all documents, one after the other.
+        Word numbers of all documents, concatenated.
     document_offsets : array-like of int, shape (n_documents + 1,)
     words : array-like of int, shape (n_words,)
-        The words to count, each once.
+        The words to count, without duplicates.
 
     Returns
     -------
     counts : array of int64, shape (n_words, n_words)
-        The diagonal has the documents of each word.
+        The diagonal counts the documents that contain each word.
     n_documents : int
-        Documents with at least one token.
+        Number of documents with at least one token.
     """
     flat, limits = np.asarray(tokens, np.int64), np.asarray(document_offsets, np.int64)
     chosen = np.asarray(words, np.int64)
@@ -47,19 +47,19 @@ def word_pairs_together(
 
 
 def npmi_pairs(counts: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
-    """Return ``log(p(v,w) / (p(v) p(w))) / -log p(v,w)`` of each two words (Bouma 2009).
+    """Return ``log(p(v,w) / (p(v) p(w))) / -log p(v,w)`` for each pair of words (Bouma 2009).
 
     Parameters
     ----------
     counts : array of int, shape (n_words, n_words)
-        Of :func:`word_pairs_together`.
+        Returned by :func:`word_pairs_together`.
     n_documents : int
 
     Returns
     -------
     array of float64, shape (n_words, n_words)
         1 for words that occur only together, 0 for independent ones, -1 for words that never
-        meet. Not-a-number where a word never occurs; 0 for two words of every document, of
+        co-occur. NaN if a word never occurs; 0 for two words that are in every document, about
         which nothing can be said.
     """
     single = np.diag(counts).astype(float)
@@ -81,15 +81,14 @@ def npmi(
     Parameters
     ----------
     tokens, document_offsets
-        Documents as flat arrays; two words meet where one document has both.
+        Documents as flat arrays; words co-occur if one document contains both.
     top_words : array-like of int, shape (n_classes, n_top)
         Word numbers.
 
     Returns
     -------
     array of float64, shape (n_classes,)
-        From -1 to 1. Pairs with a word that never occurs are left out; not-a-number where no
-        pair is left.
+        From -1 to 1. Pairs with a word that never occurs are left out; NaN if no pair is left.
     """
     tops = np.asarray(top_words, np.int64)
     if tops.ndim != 2:
@@ -97,7 +96,7 @@ def npmi(
     words, places = np.unique(tops, return_inverse=True)
     counts, n_documents = word_pairs_together(tokens, document_offsets, words)
     if not n_documents:
-        raise ParameterError("npmi: the documents hold no words")
+        raise ParameterError("npmi: the documents contain no words")
     values = npmi_pairs(counts, n_documents)
     places = places.reshape(tops.shape)
     first, second = np.triu_indices(tops.shape[1], 1)

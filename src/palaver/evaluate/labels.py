@@ -1,4 +1,4 @@
-"""Labels as numbers, and tokens against the labels of their messages."""
+"""Labels as numbers, and tokens paired with the labels of their messages."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from palaver.params import check, whole
 
 
 def encode_labels(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    """Return labels as numbers from zero in sorted order, -1 for missing, and how many.
+    """Return labels as numbers from zero in sorted order (-1: missing), and how many there are.
 
     Parameters
     ----------
     labels : array-like, shape (n_items,)
-        Whole numbers or strings; missing are negative numbers, None and not-a-number.
+        Whole numbers or strings; negative numbers, None and NaN are missing.
     """
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ParameterError(f"labels must be a flat array, got shape {array.shape}")
     if array.dtype.kind in "iufb":
         values = array.astype(float) if array.dtype.kind == "f" else array
-        there = values >= 0  # false for not-a-number
+        there = values >= 0  # false for NaN
     else:
         there = np.array([value is not None and value == value for value in array], bool)
         values = np.array([str(value) for value in array], object)
@@ -39,7 +39,7 @@ def encode_labels(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
 
 
 class LabelledTokens(NamedTuple):
-    """Tokens of labelled messages, once for each label of their message.
+    """Tokens of labelled messages, once per label of their message.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class LabelledTokens(NamedTuple):
 
 
 def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any) -> LabelledTokens:
-    """Give each token the label of its message; a message with several counts once for each.
+    """Give each token the label of its message; messages with several labels count once per label.
 
     This is the expanded set on which Paul (2012, footnote 7) measures the variation of
     information. Messages without a label are left out. Tokens with a negative class
-    (background) stay in the rows and are left out by the measures.
+    (background) stay in the rows; the measures ignore them.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any)
     message_offsets : array-like, shape (n_messages + 1,)
         Message ``b`` has the tokens ``message_offsets[b]:message_offsets[b + 1]``.
     labels : sequence, length n_messages
-        For each message a label, a list of labels, or None; numbers below zero are missing.
+        A label, a list of labels, or None per message; numbers below zero are missing.
     """
     found = np.asarray(classes)
     offsets = np.asarray(message_offsets, np.int64)
@@ -102,12 +102,12 @@ class MessageLabels(NamedTuple):
 
 
 def message_labels(labels: Any) -> MessageLabels:
-    """Return one row a message and label; the same label twice counts once.
+    """Return one row per message and label; a repeated label counts once.
 
     Parameters
     ----------
     labels : sequence, length n_messages
-        For each message a label, a list of labels, or None; numbers below zero are missing.
+        A label, a list of labels, or None per message; numbers below zero are missing.
     """
     column = labels if isinstance(labels, pl.Series) else pl.Series(list(labels), strict=False)
     column = column.alias("label")
@@ -129,36 +129,36 @@ def message_labels(labels: Any) -> MessageLabels:
 def grouped_contingency(
     found: ArrayLike, gold: ArrayLike, groups: ArrayLike, n_groups: int | None = None
 ) -> tuple[csr_array, tuple[int, int]]:
-    """Count classes against labels in each group, to resample groups without the items.
+    """Count classes against labels in each group, so that groups can be resampled.
 
     Parameters
     ----------
     found, gold : array-like, shape (n_items,)
-        As :func:`palaver.evaluate.contingency`.
+        As in :func:`palaver.evaluate.contingency`.
     groups : array-like of int, shape (n_items,)
-        Number of the item's group, such as its conversation.
+        Number of each item's group, such as its conversation.
     n_groups : int, optional
-        Number of groups, with the empty ones.
+        Number of groups, including empty ones.
 
     Returns
     -------
     counts : scipy.sparse.csr_array, shape (n_groups, n_found * n_gold)
     shape : (n_found, n_gold)
-        ``counts.sum(axis=0).reshape(shape)`` is the table of counts of all groups.
+        ``counts.sum(axis=0).reshape(shape)`` is the table of counts over all groups.
     """
     cells, kept, shape = table_cells(found, gold)
     places = np.asarray(groups, np.int64)
     height = n_groups if n_groups is not None else int(places.max()) + 1
     counts = csr_array(
         (np.ones(len(cells)), (places[kept], cells)), shape=(height, math.prod(shape))
-    )  # equal places add up
+    )  # entries at the same position add up
     return counts, shape
 
 
 def table_cells(
     found: ArrayLike, gold: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], tuple[int, int]]:
-    """Return the cell of a table, flat, that each item with both labels counts in.
+    """Return the flat index of the table cell that each item with both labels falls into.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def table_cells(
     columns, n_gold = encode_labels(gold)
     if len(rows) != len(columns):
         raise ParameterError(
-            f"found and gold must have one label an item, got {len(rows)} and {len(columns)}"
+            f"found and gold must have one label per item, got {len(rows)} and {len(columns)}"
         )
     kept = (rows >= 0) & (columns >= 0)
     if not kept.any():
@@ -179,8 +179,11 @@ def table_cells(
     return rows[kept] * n_gold + columns[kept], kept, (n_found, n_gold)
 
 
-def random_classes(n_items: int, n_classes: int, seed: int = 0) -> NDArray[np.int64]:
-    """Return classes drawn evenly at random: the row that every table should beat."""
-    check("random_classes", {"n_items": whole(0), "n_classes": whole(1), "seed": whole(0)},
-          {"n_items": n_items, "n_classes": n_classes, "seed": seed})  # fmt: skip
+def random_classes(
+    n_items: int, n_classes: int, random_state: rng.RandomState = 0
+) -> NDArray[np.int64]:
+    """Return classes drawn uniformly at random: the baseline that every model should beat."""
+    check("random_classes", {"n_items": whole(0), "n_classes": whole(1)},
+          {"n_items": n_items, "n_classes": n_classes})  # fmt: skip
+    seed = rng.resolve_seed(random_state)
     return rng.generator(seed, "random classes").integers(n_classes, size=n_items)

@@ -1,4 +1,4 @@
-"""How well reply structure was rebuilt, and what needs no model at all."""
+"""How well reply structure was rebuilt, and baselines that need no model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _arrays(parents: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.int64], 
 
 
 def thread_accuracy(found: ArrayLike, gold: ArrayLike) -> float:
-    """Return the share of messages with the right parent; starts are right as starts.
+    """Return the share of messages with the right parent; a start must be found as a start.
 
     Parameters
     ----------
     found, gold : array-like of int, shape (n_messages,)
-        Row of the message that each one answers; any negative number is a start.
+        Row of the message that each one replies to; any negative number is a start.
     """
     mine, theirs = np.asarray(found, np.int64), np.asarray(gold, np.int64)
     if mine.shape != theirs.shape or not len(mine):
@@ -39,12 +39,12 @@ def thread_accuracy(found: ArrayLike, gold: ArrayLike) -> float:
 def right_parents(
     found: ArrayLike, gold: ArrayLike, conversation_offsets: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return how many parents are right, and how many there are, in each conversation.
+    """Return the numbers of right parents and of messages in each conversation.
 
     Returns
     -------
     array of float64, shape (n_conversations, 2)
-        What :func:`palaver.evaluate.paired_bootstrap` resamples.
+        Sums for :func:`palaver.evaluate.paired_bootstrap`.
     """
     theirs, conversation = _arrays(gold, conversation_offsets)
     right = np.maximum(np.asarray(found, np.int64), -1) == np.maximum(theirs, -1)
@@ -58,15 +58,15 @@ def right_parents(
 
 
 def random_parents_accuracy(conversation_offsets: ArrayLike, order: str | None = None) -> float:
-    """Return the exact expected accuracy of parents chosen evenly at random.
+    """Return the exact expected accuracy of parents chosen uniformly at random.
 
     Parameters
     ----------
     conversation_offsets : array-like of int, shape (n_conversations + 1,)
     order : {None, "time"}
-        None: candidates are every other message of the conversation and the start, so the
-        expectation is the number of conversations by that of messages. "time": only earlier
-        messages and the start.
+        None: any other message of the conversation, or none, may be the parent, so the
+        expectation is the number of conversations divided by that of messages. "time": only
+        earlier messages, or none.
     """
     check("random_parents_accuracy", {"order": one_of("time")},
           {} if order is None else {"order": order})  # fmt: skip
@@ -82,7 +82,7 @@ def random_parents_accuracy(conversation_offsets: ArrayLike, order: str | None =
 
 
 def previous_parents(conversation_offsets: ArrayLike) -> NDArray[np.int64]:
-    """Let every message answer the one before it; the first of a conversation is a start."""
+    """Make every message a reply to the previous one; the first of a conversation is a start."""
     limits = np.asarray(conversation_offsets, np.int64)
     parents = np.arange(limits[-1]) - 1
     parents[limits[:-1][np.diff(limits) > 0]] = -1
@@ -90,7 +90,7 @@ def previous_parents(conversation_offsets: ArrayLike) -> NDArray[np.int64]:
 
 
 def first_parents(conversation_offsets: ArrayLike) -> NDArray[np.int64]:
-    """Let every message answer the first one of its conversation, which is a start."""
+    """Make every message a reply to the first one of its conversation, which is a start."""
     limits = np.asarray(conversation_offsets, np.int64)
     parents = np.repeat(limits[:-1], np.diff(limits))
     parents[limits[:-1][np.diff(limits) > 0]] = -1
@@ -100,7 +100,7 @@ def first_parents(conversation_offsets: ArrayLike) -> NDArray[np.int64]:
 def thread_baselines(
     gold: ArrayLike, conversation_offsets: ArrayLike, order: str | None = None
 ) -> dict[str, float]:
-    """Return the accuracy of what needs no model: random, previous and first message."""
+    """Return the accuracy of baselines that need no model: random, previous and first message."""
     theirs, _ = _arrays(gold, conversation_offsets)
     return {
         "random": random_parents_accuracy(conversation_offsets, order),
@@ -110,17 +110,17 @@ def thread_baselines(
 
 
 def link_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
-    """Return precision, recall and F1 of the replies; starts are no links.
+    """Return precision, recall and F1 of the reply links; starts have none.
 
     Parameters
     ----------
     found, gold : array-like of int, shape (n_messages,)
-        Row of the message that each one answers; any negative number is a start.
+        Row of the message that each one replies to; any negative number is a start.
 
     Returns
     -------
     dict
-        precision, recall, f1; 0 where there is nothing to count.
+        precision, recall, f1; 0 if there is nothing to count.
     """
     mine, theirs = np.asarray(found, np.int64), np.asarray(gold, np.int64)
     if mine.shape != theirs.shape:
@@ -141,9 +141,9 @@ def _precision_recall(right: int, found: int, gold: int) -> dict[str, float]:
 
 
 def exact_match(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
-    """Return precision, recall and F1 of conversations that were found exactly as they are.
+    """Return precision, recall and F1 of conversations that were found exactly.
 
-    Conversations of one message do not count, as is usual (Kummerfeld et al. 2019).
+    Conversations of one message are ignored, as is usual (Kummerfeld et al. 2019).
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ def conversation_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
     -------
     dict
         ``vi``, the variation of information in bits (0 is best); ``scaled_vi``, 1 - vi / log2 N
-        (1 is best); ``one_to_one``, the share of messages in matched conversations when each
-        found one is matched with one true one at best; ``exact_f1`` of :func:`exact_match`.
+        (1 is best); ``one_to_one``, the share of messages in matched conversations under the
+        best one-to-one matching of found and true ones; ``exact_f1`` of :func:`exact_match`.
     """
     normalised = float(variation_of_information(found, gold, normalised=True))
     return {
@@ -183,23 +183,23 @@ def conversation_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
 def reliability(
     probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return how far probabilities are from what comes true, and where.
+    """Return how well probabilities are calibrated, overall and by bin.
 
     Parameters
     ----------
     probabilities : array-like, shape (n_messages,)
-        Of the chosen parents.
+        Probabilities of the chosen parents.
     right : array-like of bool, shape (n_messages,)
     n_bins : int
-        Bins of equal width.
+        Number of bins of equal width.
 
     Returns
     -------
     error : float
         Expected calibration error: the mean over messages of the distance between the mean
-        probability and the share of right ones in their bin.
+        probability and the share of right parents in their bin.
     bins : array of float64, shape (n_bins, 3)
-        Messages, mean probability, share of right ones; zeros in empty bins.
+        Number of messages, mean probability, share of right parents; zeros in empty bins.
     """
     chances, hits = np.asarray(probabilities, float), np.asarray(right, float)
     numbers = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)

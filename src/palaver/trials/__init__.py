@@ -1,4 +1,4 @@
-"""Models on trial: against labels, against each other, and with different numbers of classes."""
+"""Trials of models: against labels, against each other, and with different numbers of classes."""
 
 from palaver.trials.choose import Choice, choose
 from palaver.trials.compare import Comparison, compare

@@ -1,4 +1,4 @@
-"""How many classes: one table, one picture, one suggestion."""
+"""Choosing the number of classes: a table, a picture and a suggestion."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 
 import polars as pl
 
-from palaver import evaluate
+from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
 from palaver.draw.panels import Panel, panel_chart
 from palaver.draw.svg import Svg
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
-from palaver.params import check, real, text, whole
+from palaver.params import check, real, text
 from palaver.trials.kept import Shelf
 from palaver.trials.noise import against_best
 from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
 
-#: What a trial runs unless told otherwise: shorter than a fit that is to be kept.
+#: Default parameters of a trial: shorter than a fit to be kept.
 DEFAULTS = {"n_sweeps": 300, "n_chains": 2}
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What :func:`choose` found.
+    """The result of :func:`choose`.
 
     Attributes
     ----------
     table : polars.DataFrame
-        One row a number of classes: classes, perplexity (sequential, of held-out words), low,
-        high, p_value (of the difference to the best row, by :func:`evaluate.paired_bootstrap`,
+        One row per number of classes: classes, perplexity (sequential, of held-out words), low,
+        high, p_value (of the difference from the best row, by :func:`evaluate.paired_bootstrap`,
         adjusted by Holm's method), coherence, stability, seconds.
     picture : Svg
-        The same as a picture.
+        The table as a picture.
     suggested : int
-        The fewest classes that are not beyond noise worse than the best.
+        The smallest number of classes that is not significantly worse than the best.
     model : str
     """
 
@@ -76,16 +76,17 @@ def choose(
     classes: Sequence[int] = (5, 10, 15, 20),
     *,
     test: float = 0.25,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
     folder: str | Path | None = None,
     show_progress: Show = "auto",
     **params: Any,
 ) -> Choice:
     """Fit a model with several numbers of classes, and judge each on held-out conversations.
 
-    Perplexity says how well unseen words are foretold; it mostly falls with more classes, and
-    then no longer. Coherence says whether the telling words of a class occur together,
-    stability whether two chains find the same classes: both tend to fall with more.
+    Perplexity measures how well unseen words are predicted; it usually falls with more classes
+    up to some point. Coherence measures whether the characteristic words of a class occur
+    together, stability whether two chains find the same classes; both tend to fall with more
+    classes.
 
     Parameters
     ----------
@@ -95,14 +96,14 @@ def choose(
     classes : sequence of int
         Numbers of classes to try.
     test : float
-        Share of the conversations that are held out.
-    seed : int
-        Of the split, the fits and the resampling.
+        Share of the conversations to hold out.
+    random_state : int, numpy.random.Generator or None
+        Seed of the split, the fits and the resampling.
     folder : path, optional
-        Where finished fits are kept: the same call goes on where it was stopped.
+        Where to keep finished fits; repeating the call resumes where it was stopped.
     show_progress : bool or "auto"
     **params
-        Parameters of the model; 300 sweeps and two chains unless given.
+        Parameters of the model; by default, 300 sweeps and two chains.
 
     Returns
     -------
@@ -114,15 +115,16 @@ def choose(
     >>> choice.suggested, choice.table                              # doctest: +SKIP
     >>> choice.picture.save("classes.svg")                          # doctest: +SKIP
     """
-    limits = {"model": text(), "test": real(0.01, 0.9), "seed": whole(0)}
-    check("choose", limits, {"model": model, "test": test, "seed": seed})
+    check("choose", {"model": text(), "test": real(0.01, 0.9)}, {"model": model, "test": test})
+    seed = rng.resolve_seed(random_state)
     settings = [{**DEFAULTS, "random_state": seed, **params, "n_classes": k} for k in classes]
     if not settings:
-        raise ParameterError("choose: give at least one number of classes")
+        raise ParameterError("choose: pass at least one number of classes")
     models = [make_model(model, setting).set_params(**params) for setting in settings]
     if not hasattr(models[0], "log_likelihoods"):
         raise ParameterError(
-            f"choose: {model} has no likelihood of unseen words; compare() judges it by labels"
+            f"choose: {model} has no likelihood of unseen words; use compare(), which judges by "
+            "labels"
         )
     parts = hold_out(corpus, test, seed, models)
     shelf = Shelf.of(folder, corpus, test=test, seed=seed)

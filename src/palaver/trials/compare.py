@@ -1,4 +1,4 @@
-"""Several models with several numbers of classes, side by side on the same conversations."""
+"""Comparing models, with several numbers of classes, on the same conversations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver import evaluate
+from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
 from palaver.models import Model
-from palaver.params import check, real, whole
+from palaver.params import check, real
 from palaver.trials.choose import DEFAULTS
 from palaver.trials.kept import Shelf
 from palaver.trials.labels import label_column
 from palaver.trials.noise import against_best
 from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
 
-#: Measures with intervals: whether lower is better.
+#: Measures with intervals, and whether lower is better.
 JUDGED = {"perplexity": True, "perplexity_paper": True, "replies": False, "vi": True}
 _FACTS = ("coherence", "stability", "seconds", "words_per_second")
 _SCHEMA = {"model": pl.String(), "classes": pl.Int64()}
@@ -35,18 +35,18 @@ _SCHEMA |= dict.fromkeys(_FACTS, pl.Float64())
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What :func:`compare` found.
+    """The result of :func:`compare`.
 
     Attributes
     ----------
     table : polars.DataFrame
-        One row a model and number of classes, then what needs no model: unigram, random,
-        previous and first message. Columns model, classes; for each of perplexity,
-        perplexity_paper, replies and vi the value, its interval (_low, _high) and the p-value
-        of the difference to the best model (_p; null for the best itself); coherence,
+        One row per model and number of classes, then baselines that need no model: unigram,
+        random, previous and first message. Columns model, classes; for each of perplexity,
+        perplexity_paper, replies and vi, the value, its interval (_low, _high) and the p-value
+        of the difference from the best model (_p; null for the best itself); coherence,
         stability, seconds, words_per_second.
     n_conversations : int
-        Held out.
+        Number of held-out conversations.
     gold : str or None
         Column of the labels.
     """
@@ -68,13 +68,13 @@ def compare(
     gold: str | None = None,
     replies: bool = True,
     test: float = 0.25,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
     folder: str | Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
     show_progress: Show = "auto",
     **params: Any,
 ) -> Comparison:
-    """Fit models to most of the conversations, and judge them all on the others.
+    """Fit models to most of the conversations, and judge all of them on the rest.
 
     Parameters
     ----------
@@ -82,31 +82,31 @@ def compare(
     models : sequence of str
         Names of models.
     classes : sequence of int
-        Numbers of classes; every model is fitted with each.
+        Numbers of classes; every model is fitted with each of them.
     gold : str, optional
         A column of labels, for the variation of information.
     replies : bool
-        Whether to judge how well models rebuild the replies; not where these are made up.
+        Whether to judge how well models rebuild the replies; pass False if these are made up.
     test : float
-        Share of the conversations that are held out.
-    seed : int
-        Of the split, the fits and the resampling.
+        Share of the conversations to hold out.
+    random_state : int, numpy.random.Generator or None
+        Seed of the split, the fits and the resampling.
     folder : path, optional
-        Where finished models' results and checkpoints are kept: the same call goes on where
-        it was stopped.
-    tell : callable, optional
-        Told what is done next.
+        Where to keep results and checkpoints; repeating the call resumes where it was stopped.
+    log : callable, optional
+        Called with a line about each step before it starts.
     show_progress : bool or "auto"
     **params
-        Parameters of the models, where they have them; 300 sweeps and two chains unless given.
+        Parameters of the models that have them; by default, 300 sweeps and two chains.
 
     Returns
     -------
     Comparison
     """
-    check("compare", {"test": real(0.01, 0.9), "seed": whole(0)}, {"test": test, "seed": seed})
+    check("compare", {"test": real(0.01, 0.9)}, {"test": test})
+    seed = rng.resolve_seed(random_state)
     if not models or not classes:
-        raise ParameterError("compare: give at least one model and one number of classes")
+        raise ParameterError("compare: pass at least one model and one number of classes")
     common = {**DEFAULTS, "random_state": seed, **params}
     plan = [(name, {**common, "n_classes": k}) for name in models for k in classes]
     parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
@@ -114,8 +114,8 @@ def compare(
     shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, paper=True, replies=replies)
     trials = []
     for number, (name, settings) in enumerate(plan, 1):
-        if tell:
-            tell(f"{name}, {settings['n_classes']} classes ({number} of {len(plan)})")
+        if log:
+            log(f"{name}, {settings['n_classes']} classes ({number} of {len(plan)})")
 
         def work(own: Path | None, name: str = name, settings: Any = settings) -> Trial:
             return try_model(name, settings, parts, labels=labels, paper=True, replies=replies,
@@ -130,7 +130,7 @@ def compare(
 def _checked_plan(
     plan: Sequence[tuple[str, dict[str, Any]]], params: dict[str, Any]
 ) -> list[Model]:
-    """Return the models; find mistakes before the work begins."""
+    """Return the models; report mistakes before the work begins."""
     models = [make_model(name, settings) for name, settings in plan]
     known = {name for model in models for name in model.get_params()}
     unknown = set(params) - known
@@ -143,7 +143,7 @@ def _checked_plan(
 
 
 def _sums(trial: Trial, measure: str) -> tuple[Any, evaluate.Statistic] | None:
-    """Return what a measure is resampled from, or None where a trial does not have it."""
+    """Return the sums from which a measure is resampled, or None if a trial lacks them."""
     if measure == "vi":
         if trial.cells is None:
             return None
@@ -185,7 +185,7 @@ def _judged(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
 
 
 def _complete(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with all columns, empty where it has none."""
+    """Return a table with all columns; those that it lacks are null."""
     missing = [pl.lit(None, dtype).alias(n) for n, dtype in _SCHEMA.items() if n not in table]
     return table.with_columns(missing).select(list(_SCHEMA)).cast(_SCHEMA)  # type: ignore[arg-type]
 
@@ -193,7 +193,7 @@ def _complete(table: pl.DataFrame) -> pl.DataFrame:
 def _baselines(
     parts: Parts, labels: pl.Series | None, classes: Sequence[int], seed: int, *, replies: bool
 ) -> pl.DataFrame:
-    """Return rows of what needs no model."""
+    """Return the rows of the baselines, which need no model."""
     test = parts.test
     found: dict[str, float] = {}
     if replies:
@@ -218,7 +218,7 @@ def _baselines(
 
 
 def unigram_perplexity(parts: Parts) -> float:
-    """Return the perplexity of the training words' frequencies on the held-out words."""
+    """Return the perplexity of the held-out words under the training word frequencies."""
     counts = np.bincount(parts.train.tokens, minlength=len(parts.train.vocabulary))
     chances: NDArray[np.float64] = counts / counts.sum()
     return float(np.exp(-np.mean(np.log(chances[parts.test.tokens]))))

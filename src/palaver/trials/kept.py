@@ -1,4 +1,4 @@
-"""Trials that are kept on disk, so that a comparison can be stopped and go on."""
+"""Trials kept on disk, so that a comparison can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _KIND = "trial"
 
 @dataclass(frozen=True)
 class Shelf:
-    """A folder of finished trials; none is kept where there is no folder.
+    """A folder of finished trials; without a folder, nothing is kept.
 
     Attributes
     ----------
     folder : path or None
     facts : dict
-        What all trials depend on beside the model and its parameters.
+        What all trials depend on in addition to the model and its parameters.
     """
 
     folder: Path | None
@@ -35,7 +35,7 @@ class Shelf:
 
     @classmethod
     def of(cls, folder: str | Path | None, corpus: Corpus, **facts: Any) -> Shelf:
-        """Return the shelf of trials on a corpus."""
+        """Return the shelf for trials on a corpus."""
         if folder is None:
             return cls(None, {})
         rows = int(corpus.table.hash_rows(seed=0).sum())
@@ -44,14 +44,14 @@ class Shelf:
     def trial(
         self, name: str, params: Mapping[str, Any], work: Callable[[Path | None], Trial]
     ) -> Trial:
-        """Return a trial, from the folder if it is there, else by doing the work.
+        """Return a trial, from the folder if it is there, or else by doing the work.
 
         Parameters
         ----------
         name, params
-            The model. The number of threads makes no difference.
+            The model. The number of threads does not matter.
         work : callable
-            Given the folder for checkpoints of the fit.
+            Called with the folder for the checkpoints of the fit.
         """
         if self.folder is None:
             return work(None)

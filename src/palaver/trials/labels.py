@@ -1,4 +1,4 @@
-"""A fitted model against the labels of a corpus."""
+"""Judging a fitted model by the labels of a corpus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver import evaluate
+from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
 from palaver.encode import encode
 from palaver.errors import ParameterError
@@ -28,14 +28,14 @@ class Judgement:
         Columns level ("words": each token against the labels of its message; "messages": the
         largest class of each message), measure, value, low, high, random.
     classes : polars.DataFrame
-        Columns class, label (the most frequent one among the class's words, or messages),
-        share (of it), messages (whose largest class it is), one row a class that occurs.
+        Columns class, label (the most frequent one among the class's words or messages), share
+        (of that label), messages (whose largest class it is); one row per class that occurs.
     gold : str
         The column of labels.
     n_labels, n_messages : int
-        Different labels, and messages that were judged.
+        Number of different labels, and of messages that were judged.
     n_silent, n_unlabelled : int
-        Messages that were not: with a label but without a known word; without a label.
+        Messages that were not judged: labelled but without a known word; without a label.
     """
 
     scores: pl.DataFrame
@@ -54,27 +54,29 @@ def judge(
     *,
     n_sweeps: int = 50,
     n_resamples: int = 1000,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> Judgement:
     """Compare the classes that a model gives a corpus with a column of labels.
 
-    Messages with several labels count once for each (Paul 2012); those without a label are
+    Messages with several labels count once per label (Paul 2012); those without a label are
     left out, as are background words and messages without a known word. Intervals come from
-    resampled conversations; ``random`` is the value of classes drawn evenly at random.
+    resampling conversations; ``random`` is the value for classes drawn uniformly at random.
 
     Parameters
     ----------
     model : Model
-        Fitted.
+        A fitted model.
     corpus : Corpus
     gold : str
-        A column with a label, or a list of labels, for messages.
+        A column with a label, or a list of labels, per message.
     n_sweeps : int
-        Of the fold-in.
-    n_resamples, seed : int
-        Of the bootstrap.
+        Number of sweeps to fold in the corpus.
+    n_resamples : int
+    random_state : int, numpy.random.Generator or None
+        Options of the bootstrap.
     """
     labels = label_column(corpus, gold)
+    seed = rng.resolve_seed(random_state)
     encoded = encode(corpus, model.vocabulary_, sentences=model.needs_sentences)
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
@@ -109,17 +111,19 @@ def label_column(corpus: Corpus, gold: str) -> pl.Series:
     """Return the column of labels, or say which columns there are."""
     usable = [name for name in corpus.labels if _label_type(corpus.table.schema[name])]
     if gold not in corpus.labels:
-        known = f"there are {', '.join(usable)}" if usable else "there is none that could be"
+        known = f"there are {', '.join(usable)}" if usable else "no column could be one"
         raise ParameterError(f"there is no column of labels {gold!r}; {known}")
     column = corpus.table[gold]
     if not _label_type(column.dtype):
-        raise ParameterError(f"the column {gold!r} holds {column.dtype}, which are no labels")
+        raise ParameterError(f"the column {gold!r} holds {column.dtype}, which cannot be labels")
     flat = column.explode() if isinstance(column.dtype, pl.List) else column
     n_labels = flat.drop_nulls().n_unique()
     if not n_labels:
         raise ParameterError(f"no message has a label in the column {gold!r}")
     if n_labels > _MOST_LABELS:
-        raise ParameterError(f"the column {gold!r} has {n_labels:,} different values: no labels")
+        raise ParameterError(
+            f"the column {gold!r} has {n_labels:,} different values, too many for labels"
+        )
     return column.cast(pl.String) if column.dtype == pl.Boolean else column
 
 
@@ -137,11 +141,11 @@ def _scores(
     n_resamples: int,
     seed: int,
 ) -> pl.DataFrame:
-    """Return all measures with intervals beside those of random classes."""
+    """Return all measures with intervals, and their values for random classes."""
     kept = (found >= 0) & (gold >= 0)
     found, gold, groups = found[kept], gold[kept], groups[kept]
     intervals = evaluate.clustering_intervals(
-        found, gold, groups, n_resamples=n_resamples, seed=seed
+        found, gold, groups, n_resamples=n_resamples, random_state=seed
     )
     random = evaluate.clustering_scores(evaluate.random_classes(len(found), n_classes, seed), gold)
     rows = [(level, name, *interval, random[name]) for name, interval in intervals.items()]

@@ -1,4 +1,4 @@
-"""Which differences between runs are beyond noise."""
+"""Which differences between runs are more than noise."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from palaver import evaluate
 def against_best(
     runs: Sequence[Any], statistics: Sequence[evaluate.Statistic], seed: int, *, lower: bool
 ) -> pl.DataFrame:
-    """Return each run's value, interval and p-value of the difference to the best run.
+    """Return each run's value, interval and p-value of the difference from the best run.
 
     Parameters
     ----------
     runs : sequence of array or csr_array, shape (n_conversations, n_columns)
     statistics : sequence of callable
-        One for each run; see :func:`evaluate.bootstrap`.
+        One per run; see :func:`evaluate.bootstrap`.
     seed : int
     lower : bool
         Whether lower is better.
@@ -32,7 +32,7 @@ def against_best(
         Holm's method for the number of rows.
     """
     intervals = [
-        evaluate.bootstrap(sums, statistic, seed=seed)
+        evaluate.bootstrap(sums, statistic, random_state=seed)
         for sums, statistic in zip(runs, statistics, strict=True)
     ]
     values = np.array([interval.value for interval in intervals])
@@ -40,7 +40,7 @@ def against_best(
     others = [number for number in range(len(runs)) if number != best]
     p_values = [
         evaluate.paired_bootstrap(
-            runs[number], runs[best], statistics[number], statistics[best], seed=seed
+            runs[number], runs[best], statistics[number], statistics[best], random_state=seed
         ).p_value
         for number in others
     ]

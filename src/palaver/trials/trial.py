@@ -27,13 +27,13 @@ _TOP_WORDS, _LEAST_CONVERSATIONS = 10, 4
 
 
 class Parts(NamedTuple):
-    """A corpus for trials, all parts with the vocabulary of the first.
+    """A corpus for trials; all parts share the vocabulary of the first.
 
     Attributes
     ----------
     train, test, both : Encoded
     test_corpus : Corpus
-        The held-out conversations as they are.
+        The held-out conversations before encoding.
     """
 
     train: Encoded
@@ -43,54 +43,55 @@ class Parts(NamedTuple):
 
 
 def hold_out(corpus: Corpus, test: float, seed: int, models: Iterable[Model] = ()) -> Parts:
-    """Split a corpus by conversations, and encode it with the words of the larger part.
+    """Split a corpus by conversations, and encode it with the words of the training part.
 
-    Sentences are found where one of the models needs them.
+    Sentences are found if one of the models needs them.
     """
     if corpus.n_conversations < _LEAST_CONVERSATIONS:
         raise ParameterError(
-            f"some conversations are held out, so at least {_LEAST_CONVERSATIONS} are needed; "
+            f"at least {_LEAST_CONVERSATIONS} conversations are needed to hold some out; "
             f"there are {corpus.n_conversations}"
         )
     train, held_out = corpus.split(test, seed)
     if not train.n_conversations or not held_out.n_conversations:
-        raise ParameterError(f"test={test:g} of {corpus.n_conversations} leaves nothing to test on")
+        raise ParameterError(
+            f"test={test:g} of {corpus.n_conversations} conversations leaves none to test on"
+        )
     sentences = any(model.needs_sentences for model in models)
     known = encode(train, sentences=sentences)
     words = known.vocabulary
     unseen = encode(held_out, words, sentences=sentences)
     parts = Parts(known, unseen, encode(corpus, words, sentences=sentences), held_out)
     if not parts.train.n_tokens or not parts.test.n_tokens:
-        raise ParameterError("there are too few words to hold some out")
+        raise ParameterError("there are too few words to hold any out")
     return parts
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a fitted model is worth on held-out conversations, in sums that can be resampled.
+    """How good a fitted model is on held-out conversations, as sums that can be resampled.
 
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     n_classes : int
     seconds : float
-        Of the sweeps of the fit, as if nothing had had to be compiled; NaN where another
-        process had finished them.
+        Time of all sweeps of the fit, without compilation; NaN if another process did them.
     words_per_second : float
-        Of the sweeps after the first, all chains counted.
+        Speed of the sweeps after the first, over all chains.
     held_out, held_out_paper : array of float64, shape (n_conversations, 2), or None
-        Log likelihood and words, by the sequential and the paper's protocol; None for a model
+        Log likelihood and words, by the sequential protocol and the paper's; None for a model
         without a likelihood of words.
     coherence : float
-        Mean NPMI of the classes' ten most probable words, in all messages: a held-out part
-        would be too small to see rare words together.
+        Mean NPMI of the classes' ten most probable words, in all messages, since the held-out
+        part would be too small for rare words to occur together.
     stability : float
         How far two chains found the same classes, see :func:`stability`; NaN for one chain.
     parents : array of float64, shape (n_conversations, 2), or None
-        Right parents and messages; None for a model that rebuilds no replies.
+        Numbers of right parents and messages; None for a model that does not rebuild replies.
     cells : csr_array or None
-        Words by class and label, one row a conversation; None without labels.
+        Words by class and label, one row per conversation; None without labels.
     cells_shape : (int, int)
     """
 
@@ -123,18 +124,18 @@ def try_model(
     Parameters
     ----------
     name : str
-        Of the model, as in the registry.
+        Name of the model in the registry.
     params : mapping
-        Its parameters; those that it does not have are left out.
+        Its parameters; those that it does not have are ignored.
     parts : Parts
     labels : polars.Series, optional
         Labels of the test messages.
     paper : bool
-        Whether to score by the paper's protocol, too.
+        Whether to score by the paper's protocol as well.
     replies : bool
         Whether to rebuild the replies of the held-out conversations.
     folder : path, optional
-        Where the fit keeps its checkpoints, so that it can go on after a kill.
+        Where the fit keeps its checkpoints, so that it can resume after a kill.
     show_progress : bool or "auto"
     """
     model = make_model(name, params)
@@ -169,7 +170,7 @@ def try_model(
 
 
 def _timed_fit(model: Any, train: Encoded, folder: Path | None, show_progress: Show) -> float:
-    """Fit a model; return the seconds of a sweep, NaN where there was none to do."""
+    """Fit a model; return the seconds per sweep, NaN if there was none to do."""
     clock = [time.perf_counter()]
     model.fit(
         train,
@@ -178,13 +179,13 @@ def _timed_fit(model: Any, train: Encoded, folder: Path | None, show_progress: S
         callbacks=[lambda sweep, chains: clock.append(time.perf_counter())],
     )
     paces = np.diff(clock)
-    if len(paces) > 1:  # the first sweep may have had to compile
+    if len(paces) > 1:  # the first sweep may include compilation
         paces = paces[1:]
     return max(float(paces.mean()), 1e-9) if len(paces) else float("nan")
 
 
 def make_model(name: str, params: Mapping[str, Any]) -> Any:
-    """Return a model with those parameters that it has; ``n_classes`` is known to all."""
+    """Return a model with the parameters that it has; all models accept ``n_classes``."""
     kind = model_class(name)
     model = kind()
     known = model.get_params()
@@ -195,29 +196,29 @@ def make_model(name: str, params: Mapping[str, Any]) -> Any:
 
 
 def rebuilt(model: Any, parts: Parts) -> NDArray[np.float64]:
-    """Return how many parents of each held-out conversation a model finds, and how many are."""
+    """Return the numbers of parents that a model finds, and of messages, per conversation."""
     corpus = parts.test_corpus
     found = model.reconstruct(corpus, n_sweeps=REBUILD_SWEEPS, n_restarts=RESTARTS)
     return evaluate.right_parents(found["parent_row"], corpus.parents, corpus.conversation_offsets)
 
 
 def mean_coherence(model: Model, encoded: Encoded) -> float:
-    """Return the mean NPMI of the classes' probable words; NaN where none can be judged."""
+    """Return the mean NPMI of the classes' probable words; NaN if none can be judged."""
     values = model.coherence(encoded, _TOP_WORDS)["coherence"].drop_nulls()
     return float(np.mean(values.to_numpy())) if len(values) else float("nan")
 
 
 def stability(model: Model) -> float:
-    """Return how far chains agree: the share of telling words that matched classes have in common.
+    """Return how far chains agree: the share of characteristic words that matched classes share.
 
-    Classes of the best chain are matched one to one with those of each other chain, so that
-    as many of their ten most telling words as possible are the same; the mean over
-    classes and chains, NaN for a single chain or a model of other things than words.
+    Classes of the best chain are matched one to one with those of each other chain, so that as
+    many of their ten most characteristic words as possible are the same. The result is the mean
+    over classes and chains, or NaN for a single chain or a model of something other than words.
     """
     chains = model.chains_
     if len(chains) < 2 or "class_words" not in chains[0]:
         return float("nan")
-    tops = [_telling(chain) for chain in chains]
+    tops = [_characteristic_words(chain) for chain in chains]
     agreements = []
     for number, other in enumerate(tops):
         if number != model.best_chain_:
@@ -227,8 +228,8 @@ def stability(model: Model) -> float:
     return float(np.mean(agreements))
 
 
-def _telling(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the classes' telling words of one chain, each row a tenth at ten words, (K, W)."""
+def _characteristic_words(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return a chain's characteristic words by class: 0.1 at ten words per row, (K, W)."""
     shares = chain["class_shares"]
     words = chain["class_words"][:, : len(shares)].T
     overall = np.maximum(shares @ words, np.finfo(float).tiny)
@@ -243,7 +244,7 @@ def _telling(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 def _label_cells(model: Any, test: Encoded, labels: pl.Series) -> tuple[csr_array, tuple[int, int]]:
     """Count the words of each conversation by class and label.
 
-    Words of a model that gives classes to messages only have their message's.
+    If a model gives classes only to messages, words have the class of their message.
     """
     if hasattr(model, "token_classes"):
         classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()

@@ -16,7 +16,7 @@ def test_resamples_follow_the_enumerated_distribution():
         sum(sums[i, 0] for i in draw) / sum(sums[i, 1] for i in draw)
         for draw in itertools.product(range(3), repeat=3)
     ]
-    interval = evaluate.bootstrap(sums, n_resamples=20_000, level=0.5, seed=2)
+    interval = evaluate.bootstrap(sums, n_resamples=20_000, level=0.5, random_state=2)
     assert interval.value == pytest.approx(4 / 9)
     low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
     centred = 4 / 9 - (high - np.mean(exact)), 4 / 9 - (low - np.mean(exact))
@@ -34,10 +34,10 @@ def test_paired_p_value_is_the_enumerated_one():
     observed = difference(range(3))
     all_draws = np.array([difference(d) for d in itertools.product(range(3), repeat=3)])
     as_far = np.abs(all_draws - all_draws.mean()) >= observed - 1e-12
-    result = evaluate.paired_bootstrap(first, second, n_resamples=40_000, seed=4)
+    result = evaluate.paired_bootstrap(first, second, n_resamples=40_000, random_state=4)
     assert result.difference == pytest.approx(observed)
     assert result.p_value == pytest.approx(np.mean(as_far), abs=0.012)
-    swapped = evaluate.paired_bootstrap(second, first, n_resamples=40_000, seed=4)
+    swapped = evaluate.paired_bootstrap(second, first, n_resamples=40_000, random_state=4)
     assert swapped.p_value == result.p_value
     assert (swapped.low, swapped.high) == (pytest.approx(-result.high), pytest.approx(-result.low))
 
@@ -48,7 +48,7 @@ def test_p_values_are_even_where_there_is_no_difference():
     for seed in range(200):
         both = generator.normal(size=(60, 2)) + generator.normal(size=(60, 1))
         first, second = (np.column_stack([column, np.ones(60)]) for column in both.T)
-        result = evaluate.paired_bootstrap(first, second, n_resamples=300, seed=seed)
+        result = evaluate.paired_bootstrap(first, second, n_resamples=300, random_state=seed)
         p_values.append(result.p_value)
         covered += result.low <= 0 <= result.high
     assert stats.kstest(p_values, "uniform").pvalue > 1e-4
@@ -93,12 +93,12 @@ def test_all_clustering_measures_at_once_equal_each_alone():
     gold = generator.integers(3, size=300)
     found = np.where(generator.random(300) < 0.7, gold, 3)
     groups = np.repeat(np.arange(30) * 10, 10)  # numbers with gaps
-    intervals = evaluate.clustering_intervals(found, gold, groups, n_resamples=100, seed=3)
+    intervals = evaluate.clustering_intervals(found, gold, groups, n_resamples=100, random_state=3)
     assert set(intervals) == set(evaluate.MEASURES)
     counts, shape = evaluate.grouped_contingency(found, gold, groups // 10)
     for name, measure in evaluate.MEASURES.items():
         alone = evaluate.bootstrap(
-            counts, evaluate.of_tables(measure, shape), n_resamples=100, seed=3
+            counts, evaluate.of_tables(measure, shape), n_resamples=100, random_state=3
         )
         np.testing.assert_allclose(intervals[name], alone)
         assert alone.low < alone.high
@@ -138,11 +138,11 @@ def test_intervals_of_entropies_are_not_moved_by_their_bias():
 
 def test_perplexity_seeds_and_nonsense():
     sums = np.array([[-20.0, 10], [-30, 10], [0, 0]])
-    interval = evaluate.bootstrap(sums, evaluate.perplexity, seed=1)
+    interval = evaluate.bootstrap(sums, evaluate.perplexity, random_state=1)
     assert interval.value == pytest.approx(np.exp(2.5))
     assert interval.low < interval.value < interval.high
     assert interval.high - interval.low == pytest.approx(np.exp(3) - np.exp(2))
-    assert interval == evaluate.bootstrap(sums, evaluate.perplexity, seed=1)
+    assert interval == evaluate.bootstrap(sums, evaluate.perplexity, random_state=1)
     assert np.isnan(evaluate.bootstrap(sums[2:]).low)  # nothing to measure in any resample
     with pytest.raises(ParameterError, match="same conversations"):
         evaluate.paired_bootstrap(sums, sums[:2])

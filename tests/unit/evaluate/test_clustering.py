@@ -127,7 +127,7 @@ def test_missing_labels_are_left_out_and_nonsense_is_refused():
     assert evaluate.accuracy(["a", "b", "b"], ["a", "a", None]) == 0.5
     assert evaluate.accuracy([1, 2, 3], [1, 2, 4], weights=[1, 1, 2]) == 0.5
     for call, message in (
-        (lambda: evaluate.purity([0, 1], [0]), "one label an item"),
+        (lambda: evaluate.purity([0, 1], [0]), "one label per item"),
         (lambda: evaluate.purity([0, 1]), "one table of counts"),
         (lambda: evaluate.purity([-1], [0]), "no item has both"),
         (lambda: evaluate.purity([[0]], [0]), "flat array"),
@@ -178,6 +178,6 @@ def test_counts_in_groups_add_up_to_the_table():
 
 def test_the_room_is_there_by_name():
     assert pv.evaluate is evaluate
-    classes = evaluate.random_classes(1000, 4, seed=1)
-    np.testing.assert_array_equal(classes, evaluate.random_classes(1000, 4, seed=1))
+    classes = evaluate.random_classes(1000, 4, random_state=1)
+    np.testing.assert_array_equal(classes, evaluate.random_classes(1000, 4, random_state=1))
     np.testing.assert_allclose(np.bincount(classes) / 1000, 0.25, atol=0.06)

@@ -97,5 +97,5 @@ def test_mistakes_come_before_the_work(threads):
         with pytest.raises(ParameterError, match=message):
             choose(threads, *arguments, **params)
     one = pv.Corpus.from_polars(pl.DataFrame({"text": ["a", "b"]}))
-    with pytest.raises(ParameterError, match="at least 4 are needed"):
+    with pytest.raises(ParameterError, match="at least 4 conversations"):
         choose(one)

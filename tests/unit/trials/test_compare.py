@@ -25,7 +25,7 @@ def threads():
 def comparison(threads):
     said = []
     result = compare(threads, ["m4", "lda", "gaussian-hmm"], [1, 4], gold="act", n_sweeps=40,
-                     whiten=None, tell=said.append, show_progress=False)  # fmt: skip
+                     whiten=None, log=said.append, show_progress=False)  # fmt: skip
     assert said[1] == "m4, 4 classes (2 of 6)"
     return result
 
