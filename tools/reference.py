@@ -38,7 +38,7 @@ GROUPS = {
 
 #: Methods that rooms use among themselves.
 INNER = {"check_data", "check_params", "cut", "draw_classes", "message_shares", "needs_texts",
-         "relearn_tags", "sized", "tables",
+         "sized", "tables",
          "begin", "end", "restore", "round", "states"}  # fmt: skip
 
 

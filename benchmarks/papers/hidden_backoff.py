@@ -124,8 +124,8 @@ def search_cell(options: Options, convention: Convention, name: str) -> Cell:
 
     def work(folder: Path) -> dict[str, Any]:
         model = tagger(params, options.n_jobs)
-        model.fit(part(options.data, convention, "train"), show_progress=False)
-        model.search(part(options.data, convention, "dev"), budget)
+        parts = [part(options.data, convention, name) for name in ("train", "dev")]
+        model.search(*parts, budget=budget)
         found = {k: v for k, v in model.get_params().items() if k not in ("random_state", "n_jobs")}
         model.save(folder / "model")
         return {

@@ -5,9 +5,11 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.errors import ParameterError
+from palaver.errors import ParameterError, StoppedError
+from palaver.models.taggers.hidden_backoff.engine import Progress, Stage
 from palaver.models.taggers.hidden_backoff.layout import make_layout, states_by_length
-from palaver.models.taggers.search import SPACE, graphs, search
+from palaver.models.taggers.hidden_backoff.search import SPACE, graphs, search
+from palaver.parallel import Globals
 
 
 @pytest.fixture(scope="module")
@@ -209,9 +211,29 @@ def test_graphs_to_search():
 
 def test_search_of_a_tagger(parts):
     train, dev = parts
-    tagger = pv.HiddenBackoffTagger(n_states=1, min_count=60).fit(train)
-    before = tagger.score(dev)
-    tagger.search(dev, budget=25)
+    before = pv.HiddenBackoffTagger(n_states=1, min_count=60).fit(train).score(dev)
+    tagger = pv.HiddenBackoffTagger(n_states=1, min_count=60).search(train, dev, budget=25)
+    assert tagger.search_["accuracy"][0] == before
     assert tagger.score(dev) > before
     assert tagger.search_["accuracy"].max() == pytest.approx(tagger.score(dev))
     assert tagger.search_.height == 25
+
+
+def test_progress_travels_as_whole_numbers():
+    for stage in Stage:
+        progress = Progress(stage, 7, 2)
+        assert progress.array.dtype == np.int64
+        assert Progress.of(Globals("epoch", {"progress": progress.array})) == progress
+
+
+def test_a_fit_that_fails_leaves_the_tagger_as_it_was(parts):
+    train, test = parts
+    tagger = pv.HiddenBackoffTagger(n_states=2).fit(train).judge(test)
+    before = tagger.predict_proba(test)
+    other = train.with_columns(act=pl.Series(["one", "two"] * train.n_messages)[: train.n_messages])
+    with pytest.raises(StoppedError):
+        tagger.fit(other, callbacks=[lambda *_: True])
+    assert set(tagger.tags_) == set(train.table["act"])
+    np.testing.assert_array_equal(tagger.predict_proba(test), before)
+    assert tagger.accuracy_ == tagger.score(test)
+    assert tagger.fit(other).accuracy_ is None, "what was judged before no longer holds"

@@ -1,23 +1,27 @@
-"""The contract of taggers: models that learn the labels that people gave to messages."""
+"""The contract of taggers: models that learn the labels people gave to messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self, Unpack
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encode import Encoded, Vocabulary
 from palaver.errors import CorpusError
+from palaver.fit.trace import trace_table
 from palaver.models.base.fitting import FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
-from palaver.models.taggers.sentences import all_words, label_names
+from palaver.models.taggers.sentences import all_words, label_names, with_vocabulary
+from palaver.models.taggers.tag_moves import learn_tag_moves
+from palaver.parallel import Arrays
 
-#: Columns of what :meth:`Tagger.judge` keeps, also where there are no rows.
+#: Columns of what :meth:`Tagger.judge` keeps, also if there are no rows.
 _JUDGED = {
     "confusion": {"label": pl.String, "tag": pl.String, "messages": pl.Int64},
     "errors": {
@@ -27,20 +31,46 @@ _JUDGED = {
 }  # fmt: skip
 
 
+class LabelledData(Protocol):
+    """What a tagger learns from, as :meth:`Tagger._labelled` returns it."""
+
+    @property
+    def label(self) -> str:
+        """Column of the labels."""
+        ...
+
+    @property
+    def tags(self) -> list[str]:
+        """Names of the tags."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words that the tagger tells apart."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the corpus."""
+        ...
+
+
 class Tagger(Model):
     """A model that learns tags from messages that have them, and gives them to others.
 
-    Subclasses turn a corpus into their data (:meth:`_labelled`) and say how probable each tag of
-    each message is (:meth:`predict_proba`) and which are the best (:meth:`_best`).
+    A subclass turns a corpus into its data (:meth:`_labelled`), which the loop fits as it does for
+    every model, and keeps what was learned (:meth:`_learn`, with :meth:`_keep`). It says how
+    probable each tag of each message is (:meth:`predict_proba`) and which is best (:meth:`_best`).
 
     Attributes
     ----------
     tags_ : list of str
-        In order of first appearance; columns of :meth:`predict_proba`.
+        Columns of :meth:`predict_proba`.
     label_ : str
         Column that the tags were learned from.
     transitions_ : array of float64, shape (n_tags + 1, n_tags)
-        How tags follow each other; rows are the tag before, the last one is the start.
+        How the labels of the training follow each other; rows are the tag before, the last one
+        is the start.
     confusion_, errors_ : polars.DataFrame or None
         What :meth:`judge` found.
     """
@@ -56,14 +86,15 @@ class Tagger(Model):
     confusion_: pl.DataFrame | None = None
     errors_: pl.DataFrame | None = None
 
-    def _labelled(self, corpus: Corpus | Encoded, labels: str) -> Any:
+    @abstractmethod
+    def _labelled(self, corpus: Corpus | Encoded, labels: str) -> LabelledData:
         """Return the messages with a label as what :meth:`_fit` takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _best(self, corpus: Corpus | Encoded) -> NDArray[np.int32]:
-        """Return the number of the best tag of each message."""
-        raise NotImplementedError
+        """Return the number of the best tag of each message, (n_messages,)."""
 
+    @abstractmethod
     def predict_proba(self, corpus: Corpus | Encoded) -> NDArray[np.float64]:
         """Return the probability of each tag of each message.
 
@@ -72,7 +103,6 @@ class Tagger(Model):
         array of float64, shape (n_messages, n_tags)
             Rows sum to one; columns are ``tags_``.
         """
-        raise NotImplementedError
 
     def fit(
         self,
@@ -80,7 +110,7 @@ class Tagger(Model):
         labels: str = "act",
         **options: Unpack[FitOptions],
     ) -> Self:
-        """Learn the tags of a corpus; messages without a label are left out.
+        """Learn the tags of a corpus from the messages that have a label.
 
         Parameters
         ----------
@@ -91,26 +121,62 @@ class Tagger(Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
-        return self._fit(
-            self._labelled(corpus, labels),
-            **options,
-        )
+        return self._fit(self._labelled(corpus, labels), **options)
+
+    def _keep(
+        self, data: LabelledData, seed: int, trace: Sequence[dict[str, float]], learned: Arrays
+    ) -> None:
+        """Set what every tagger learns from a fit; what was judged before no longer holds.
+
+        Parameters
+        ----------
+        data : LabelledData
+        seed : int
+        trace : sequence of dict
+            What each sweep reported.
+        learned : dict of str to array
+            The one chain of a tagger, with the arrays of :func:`tag_statistics` among them.
+        """
+        self.tags_, self.label_ = data.tags, data.label
+        self.vocabulary_, self.seed_, self.fingerprint_ = data.vocabulary, seed, data.fingerprint
+        self.n_sweeps_, self.burn_in_ = len(trace), 0
+        self.sampler_, self.best_chain_, self.draws_ = self._sampler(data), 0, {}
+        self.trace_, self.chains_ = trace_table([trace]), [learned]
+        self.confusion_ = self.errors_ = None
+        self._set_estimates()
+
+    def _set_tag_estimates(self, counts: NDArray[Any]) -> None:
+        """Set the estimates that all taggers have in common.
+
+        Parameters
+        ----------
+        counts : array, shape (n_tags, n_words)
+            How often each word occurs in the labelled messages of each tag.
+        """
+        learned = self.chains_[0]
+        self.transitions_ = learned["bigrams"]
+        self.class_shares_ = learned["tag_counts"] / learned["tag_counts"].sum()
+        self.class_words_ = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
     # using
 
     def _encode(self, corpus: Corpus | Encoded) -> Encoded:
-        """Return a corpus with all its words: taggers have an unknown word of their own."""
         self._check_fitted()
-        return all_words(corpus)
+        return with_vocabulary(corpus, self.vocabulary_)
+
+    def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
+        """Return which messages have a word, known to the tagger or not, (n_messages,)."""
+        self._check_fitted()
+        return all_words(corpus).known_words > 0
 
     def predict(self, corpus: Corpus | Encoded) -> NDArray[np.str_]:
-        """Return the tag of each message, those of a conversation chosen together."""
+        """Return the tag of each message."""
         self._check_fitted()
         return np.array(self.tags_)[self._best(corpus)]
 
     @property
     def needs_texts(self) -> bool:
-        """Words beyond the vocabulary count, too, so whole texts are needed."""
+        """Words outside the vocabulary count as well, so whole texts are needed."""
         return True
 
     def message_classes(
@@ -122,11 +188,11 @@ class Tagger(Model):
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
-        """Return :meth:`predict_proba`, as models without labels do; nothing is sampled."""
+        """Return :meth:`predict_proba`; nothing is sampled, so ``n_sweeps`` is ignored."""
         return self.predict_proba(corpus)
 
     def _gold(self, corpus: Corpus | Encoded, labels: str | None) -> NDArray[np.str_]:
-        """Return the labels of a corpus; "" for none."""
+        """Return the labels of a corpus, (n_messages,); "" for none."""
         self._check_fitted()
         codes, names = label_names(all_words(corpus), labels or self.label_)
         if not (codes >= 0).any():
@@ -140,7 +206,7 @@ class Tagger(Model):
         ----------
         corpus : Corpus or Encoded
         labels : str, optional
-            Column with the labels; that of the training by default. Labels that the training
+            Column with the labels; by default that of the training. Labels that the training
             did not have count as errors.
         """
         gold = self._gold(corpus, labels)
@@ -166,7 +232,7 @@ class Tagger(Model):
         )
 
     def errors(self, corpus: Corpus, labels: str | None = None, n: int = 20) -> pl.DataFrame:
-        """Return wrongly tagged messages, the surest mistakes first.
+        """Return wrongly tagged messages, those with the most probable tags first.
 
         Returns
         -------
@@ -189,7 +255,7 @@ class Tagger(Model):
         return wrong.sort("probability", descending=True, maintain_order=True).head(n)
 
     def judge(self, corpus: Corpus, labels: str | None = None, n_errors: int = 50) -> Self:
-        """Keep the confusion matrix and examples of errors on a labelled corpus with the model."""
+        """Tag a labelled corpus; keep the confusion matrix and examples of errors."""
         self.confusion_ = self.confusion(corpus, labels)
         self.errors_ = self.errors(corpus, labels, n_errors)
         return self
@@ -228,15 +294,39 @@ class Tagger(Model):
         return corpus.with_columns(tag=names, tag_probability=pl.Series(shares[rows, tags]))
 
 
+def tag_statistics(
+    tags: NDArray[np.int32], conversation_offsets: NDArray[np.int64], n_tags: int
+) -> Arrays:
+    """Return what the labels alone say.
+
+    Parameters
+    ----------
+    tags : array of int32, shape (n_messages,)
+        Of the labelled messages.
+    conversation_offsets : array of int64, shape (n_conversations + 1,)
+    n_tags : int
+
+    Returns
+    -------
+    dict
+        tag_counts (n_tags,), how often each tag occurs; bigrams (n_tags + 1, n_tags), how
+        probable each is after each other, the last row being the start.
+    """
+    return {
+        "tag_counts": np.bincount(tags, minlength=n_tags),
+        "bigrams": np.exp(learn_tag_moves(tags, conversation_offsets, n_tags)[0]),
+    }
+
+
 def tag_scores(confusion: pl.DataFrame) -> pl.DataFrame:
-    """Return how well each tag is found, of what :meth:`Tagger.confusion` returned.
+    """Return how well each tag is found, given what :meth:`Tagger.confusion` returned.
 
     Returns
     -------
     polars.DataFrame
-        Columns tag, messages (that have it as their label), precision (share of right ones among
-        those tagged so; null for none), recall (share of those that were found), f1; the most
-        frequent first.
+        Columns tag, messages (with this label), precision (share of right ones among the messages
+        with this tag; null if there are none), recall (share of the labelled messages that got
+        it), f1; the most frequent first.
     """
     right = confusion.filter(pl.col("label") == pl.col("tag")).select("tag", right="messages")
     tagged = confusion.group_by("tag").agg(tagged=pl.col("messages").sum())
@@ -270,6 +360,6 @@ def most_confused(confusion: pl.DataFrame, n: int = 5) -> pl.DataFrame:
 
 
 def share_right(confusion: pl.DataFrame) -> float:
-    """Return the share of messages whose tag is their label, of what ``confusion`` returned."""
+    """Return the share of right tags, given what :meth:`Tagger.confusion` returned."""
     messages, is_right = pl.col("messages"), pl.col("label") == pl.col("tag")
     return float(confusion.select(messages.filter(is_right).sum() / messages.sum()).item())

@@ -1,9 +1,9 @@
-"""Sentences for taggers: words with the unknown one and the end, tags, changes of speaker."""
+"""What taggers read: labels, words with an unknown one and an end, changes of speaker."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,12 @@ class Sentences:
     message_offsets : array of int64, shape (n_messages + 1,)
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     changes : array of int8, shape (n_messages,)
-        1 where the speaker is another one than before; a conversation starts with 1.
+        1 where the speaker differs from the one before; a conversation starts with 1.
     tags : array of int32, shape (n_messages,)
         Numbers of the labels, -1 for none.
     vocabulary : Vocabulary
     factors : dict of str to array of int32, each of shape (n_tokens,)
-        -1 for values that do not exist.
+        -1 for missing values.
     fingerprint : str
     """
 
@@ -74,7 +74,7 @@ class Sentences:
         )
 
     def groups(self, n_tokens: int) -> list[tuple[int, int]]:
-        """Return groups of conversations, first and last + 1, of at least so many tokens."""
+        """Return groups of conversations (first, last + 1) of at least ``n_tokens`` tokens."""
         ends = self.message_offsets[self.conversation_offsets[1:]].tolist()
         groups, first, begun = [], 0, 0
         for number, end in enumerate(ends, 1):
@@ -105,13 +105,21 @@ def choose_words(encoded: Encoded, min_count: int, end: bool) -> Vocabulary:
     counts = np.concatenate([np.zeros(len(special), np.int64), encoded.vocabulary.counts[kept]])
     kept_words = [word for word in words if word not in special]
     if len(kept_words) < len(words):
-        raise CorpusError(f"the words {UNKNOWN} and {END} stand for the unknown word and the end "
-                          "of a sentence; replace them in the texts")  # fmt: skip
+        raise CorpusError(
+            f"the texts contain {UNKNOWN} or {END}, which stand for the unknown word and the end "
+            "of a sentence; replace them in the texts"
+        )
     return Vocabulary(special + kept_words, counts)
 
 
 def all_words(corpus: Corpus | Encoded) -> Encoded:
-    """Return a corpus as arrays, with every word of it."""
+    """Return a corpus as arrays, with every word of it.
+
+    Raises
+    ------
+    ParameterError
+        It is no corpus.
+    """
     if isinstance(corpus, Encoded):
         return corpus
     if not isinstance(corpus, Corpus):
@@ -122,6 +130,28 @@ def all_words(corpus: Corpus | Encoded) -> Encoded:
     return encode(corpus, min_count=1)
 
 
+def with_vocabulary(corpus: Corpus | Encoded, vocabulary: Vocabulary) -> Encoded:
+    """Return a corpus as arrays with the words of a vocabulary; other words are dropped."""
+    if isinstance(corpus, Corpus):
+        return encode(corpus, vocabulary)
+    encoded = all_words(corpus)
+    tokens = _renumbered(encoded, vocabulary, -1)
+    kept = tokens >= 0
+    before = np.concatenate(([0], np.cumsum(kept)))
+    return replace(
+        encoded, tokens=tokens[kept], message_offsets=before[encoded.message_offsets],
+        vocabulary=vocabulary, n_dropped=encoded.n_dropped + int((~kept).sum()),
+        sentence_offsets=np.unique(before[encoded.sentence_offsets]),
+    )  # fmt: skip
+
+
+def _renumbered(encoded: Encoded, vocabulary: Vocabulary, unknown: int) -> NDArray[np.int32]:
+    """Return the tokens as numbers of another vocabulary, ``unknown`` for other words."""
+    index = vocabulary.index
+    numbers = [index.get(word, unknown) for word in encoded.vocabulary.words]
+    return np.array([*numbers, unknown], np.int32)[encoded.tokens]  # the last is for tokens of -1
+
+
 def as_sentences(
     encoded: Encoded,
     vocabulary: Vocabulary,
@@ -129,7 +159,7 @@ def as_sentences(
     factors: Mapping[str, NDArray[np.int32]],
     fingerprint: str,
 ) -> Sentences:
-    """Give words their numbers in a vocabulary that begins with the unknown one.
+    """Give words their numbers in a vocabulary that starts with the unknown one.
 
     Parameters
     ----------
@@ -140,8 +170,7 @@ def as_sentences(
     factors : mapping of str to array of int32, each of shape (n_tokens of encoded,)
     fingerprint : str
     """
-    numbers = np.array([vocabulary.index.get(w, 0) for w in encoded.vocabulary.words], np.int32)
-    tokens = numbers[encoded.tokens] if len(numbers) else np.zeros(0, np.int32)
+    tokens = _renumbered(encoded, vocabulary, 0)
     offsets = encoded.message_offsets
     columns = dict(factors)
     if len(vocabulary) > 1 and vocabulary.words[1] == END:
@@ -162,7 +191,7 @@ def as_sentences(
 def _last_values(
     column: NDArray[np.int32], ends: Numbers, empty: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """Return the value of each sentence's last word, which its end takes over."""
+    """Return the value of each sentence's last word, which its end gets as well."""
     if not len(column):
         return np.full(len(ends), -1, np.int32)
     return np.where(empty, -1, column[np.maximum(ends - 1, 0)]).astype(np.int32)
@@ -182,7 +211,7 @@ def label_names(encoded: Encoded, labels: str) -> tuple[NDArray[np.int32], list[
     Raises
     ------
     ParameterError
-        There is no such column of labels.
+        There is no such column of names, or it has more than 1,000 of them.
     """
     if labels not in encoded.labels:
         known = ", ".join(encoded.labels) or "none"
@@ -192,9 +221,9 @@ def label_names(encoded: Encoded, labels: str) -> tuple[NDArray[np.int32], list[
 
 
 def factor_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[str, pl.Series]:
-    """Return the values of further factors, one a token.
+    """Return the values of factors, one per token.
 
-    A column of lists has a value for each word; any other column has one for the whole message.
+    A column of lists has one value per word; any other column has one for the whole message.
     """
     found: dict[str, pl.Series] = {}
     lengths = np.diff(encoded.message_offsets)
@@ -207,9 +236,10 @@ def factor_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[s
             wrong = np.flatnonzero(sizes != lengths)
             if len(wrong):
                 row = int(wrong[0])
-                raise ParameterError(f"factors: {name!r} has {sizes[row]} values in message {row}, "
-                                     f"which has {lengths[row]} words; add a column `tokens` with "
-                                     "the words as lists")  # fmt: skip
+                raise ParameterError(
+                    f"factors: {name!r} has {sizes[row]} values in message {row}, which has "
+                    f"{lengths[row]} words; add a column `tokens` with the words as lists"
+                )
             flat = column.filter(pl.Series(sizes > 0)).explode()
         else:
             flat = column.gather(np.repeat(np.arange(len(column)), lengths))

@@ -11,7 +11,7 @@ Ji & Bilmes (2006); equations and what was found out about them in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -22,36 +22,39 @@ from palaver.encode import Encoded
 from palaver.errors import CorpusError, StoppedError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.fit.trace import trace_table
-from palaver.language import Smoothing
+from palaver.language import Tables
 from palaver.language.backoff import as_cutoffs
 from palaver.language.words import END, START, UNKNOWN
+from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
-from palaver.models.taggers.hidden_backoff.decoding import SHARD_TOKENS, Decoding
+from palaver.models.taggers.contract import Tagger, tag_statistics
+from palaver.models.taggers.hidden_backoff.decoding import (
+    SHARD_TOKENS,
+    best_tags,
+    tag_probabilities,
+)
 from palaver.models.taggers.hidden_backoff.engine import (
+    COURSE,
     PHASES,
     HiddenBackoffEngine,
     Rounds,
     TagShard,
 )
-from palaver.models.taggers.hidden_backoff.layout import StateLayout, make_layout
+from palaver.models.taggers.hidden_backoff.layout import StateLayout
 from palaver.models.taggers.hidden_backoff.limits import HIDDEN_LIMITS
-from palaver.models.taggers.hidden_backoff.moves import learn_tag_moves
+from palaver.models.taggers.hidden_backoff.search import search_settings
 from palaver.models.taggers.hidden_backoff.tables import round_table, state_table
-from palaver.models.taggers.hidden_backoff.words import WordModel, check_backoff
-from palaver.models.taggers.sentences import (
-    Sentences,
-    all_words,
-    as_sentences,
-    choose_words,
-    coded_factors,
-    factor_values,
-    label_names,
+from palaver.models.taggers.hidden_backoff.training import (
+    Training,
+    make_word_model,
+    training_data,
 )
+from palaver.models.taggers.hidden_backoff.words import WordModel, check_backoff, word_tables
+from palaver.models.taggers.tag_moves import learn_tag_moves
 from palaver.params import Limit
 
 
-class HiddenBackoffTagger(Decoding):
+class HiddenBackoffTagger(Tagger):
     """Tagger of dialogue acts with backoff models of words and hidden states inside sentences.
 
     Parameters
@@ -130,6 +133,11 @@ class HiddenBackoffTagger(Decoding):
     size_parameter: ClassVar[str] = "n_states"
     limits: ClassVar[dict[str, Limit]] = HIDDEN_LIMITS
 
+    factor_values_: dict[str, list[str]]
+    search_: pl.DataFrame
+    _words: WordModel
+    _tables: list[Tables]
+
     def __init__(
         self,
         n_states: int | Mapping[str, int] | str = 1,
@@ -194,52 +202,41 @@ class HiddenBackoffTagger(Decoding):
         check_backoff(self.backoff)
         as_cutoffs(self.cutoffs)
 
-    def _labelled(self, corpus: Corpus | Encoded, labels: str) -> Sentences:
-        encoded = all_words(corpus)
-        self._training = (corpus if self.factors else encoded, labels)
-        codes, names = label_names(encoded, labels)
-        if not names:
-            raise CorpusError(f"{type(self).__name__}: no message has a label in {labels!r}")
-        self.tags_, self.label_ = names, labels
-        values = factor_values(corpus, self.factors or [], encoded)
-        self.factor_values_ = {
-            name: column.drop_nulls().unique(maintain_order=True).to_list()
-            for name, column in values.items()
-        }
-        vocabulary = choose_words(encoded, self.min_count, self.end)
-        coded = coded_factors(values, self.factor_values_)
-        whole = as_sentences(encoded, vocabulary, codes, coded, encoded.fingerprint)
-        return whole.take(whole.tags >= 0)
+    def _labelled(self, corpus: Corpus | Encoded, labels: str) -> Training:
+        return training_data(self, corpus, labels)
 
-    def _word_model(self, layout: StateLayout, n_words: int) -> WordModel:
-        sizes = {name: len(values) for name, values in self.factor_values_.items()}
-        smoothing = Smoothing(
-            self.discount, self.combine, (), self.interpolate, as_cutoffs(self.cutoffs)
-        )
-        model = WordModel(
-            layout, n_words, self.order, sizes, self.backoff, self.continuation, smoothing
-        )
-        return model.weighted(self.weights or {})
+    def check_data(self, data: Training) -> None:
+        """Refuse a corpus from which nothing can be learned."""
+        if not data.n_messages:
+            raise CorpusError(f"{type(self).__name__}: the corpus holds no labelled messages")
+        tokens = data.sentences.tokens
+        if not (tokens > self.end).any() and not (tokens == 0).any():
+            raise CorpusError(f"{type(self).__name__}: the labelled messages hold no words")
+
+    def _reads(self, data: Training) -> dict[str, Sequence[Any]]:
+        part = data.sentences
+        places = (part.message_offsets, part.conversation_offsets)  # of the labelled messages
+        found = {**super()._reads(data), "labels": (data.tags, part.tags, *places)}
+        if self.factors:
+            found["factors"] = (data.factor_values, *part.factors.values())
+        if self.speaker_change:
+            found["speakers"] = (part.changes,)
+        return found
 
     def _rounds(self) -> Rounds:
         n_alignments = self.n_alignments if self.alignment == "averaged" else 1
         return Rounds(self.max_rounds, self.epochs, self.final_epochs, self.tolerance,
                       self.alignment, n_alignments)  # fmt: skip
 
-    def _engine(self, data: Sentences) -> HiddenBackoffEngine:
-        lengths = np.diff(data.message_offsets) - bool(self.end)
-        parts = [lengths[data.tags == tag].astype(float) for tag in range(len(self.tags_))]
-        layout = make_layout(self.n_states, self.tags_, parts, self.topology, self.tied)
-        medians = np.array([np.median(part) if len(part) else 0.0 for part in parts]) + self.end
-        words = self._word_model(layout, len(data.vocabulary))
-        return HiddenBackoffEngine(words, self._rounds(), medians)
+    def _engine(self, data: Training) -> HiddenBackoffEngine:
+        return HiddenBackoffEngine(data.words, self._rounds(), data.medians)
 
-    def _shards(self, data: Sentences, engine: HiddenBackoffEngine) -> list[TagShard]:
+    def _shards(self, data: Training, engine: HiddenBackoffEngine) -> list[TagShard]:
         """Cut by conversations, at every 100,000 tokens; depends on the data alone."""
         found = []
-        for first, last in data.groups(SHARD_TOKENS):
-            part = data.part(first, last)
-            found.append(TagShard(part, engine.words.types(part, with_tags=True), first))
+        for first, last in data.sentences.groups(SHARD_TOKENS):
+            part = data.sentences.part(first, last)
+            found.append(TagShard(part, data.words.types(part, with_tags=True), first))
         return found
 
     def _sampler(self, data: Any) -> str:
@@ -249,92 +246,115 @@ class HiddenBackoffTagger(Decoding):
         n_sweeps = self._rounds().n_sweeps
         return Schedule(n_sweeps, n_sweeps)
 
-    def _fit(self, data: Sentences, **options: Any) -> Any:
+    def _fit(self, data: Training, **options: Unpack[FitOptions]) -> Self:
         options["callbacks"] = [*options.get("callbacks", ()), _is_done]
         return super()._fit(data, **options)
 
-    def check_data(self, encoded: Any) -> None:
-        """Refuse a corpus from which nothing can be learned."""
-        if not encoded.n_messages:
-            raise CorpusError(f"{type(self).__name__}: the corpus holds no labelled messages")
-        if not (encoded.tokens > self.end).any() and not (encoded.tokens == 0).any():
-            raise CorpusError(f"{type(self).__name__}: the labelled messages hold no words")
-
-    def _reads(self, data: Sentences) -> dict[str, Sequence[Any]]:
-        places = (data.message_offsets, data.conversation_offsets)  # of the labelled messages
-        found = {**super()._reads(data), "labels": (self.tags_, data.tags, *places)}
-        if self.factors:
-            found["factors"] = (self.factor_values_, *data.factors.values())
-        if self.speaker_change:
-            found["speakers"] = (data.changes,)
-        return found
-
-    def _learn(self, fit: Fit, schedule: Schedule, data: Sentences, seed: int) -> None:
+    def _learn(self, fit: Fit, schedule: Schedule, data: Training, seed: int) -> None:
         """Take the last globals as the model; add what the tags alone say."""
         shared = fit.chains[0].shared
         if shared.phase != "done":
             raise StoppedError(f"stopped after {fit.sweep} sweeps, before the embedded EM ended")
-        rows = [row for row in fit.chains[0].trace if row["phase"] < len(PHASES) - 1]
-        self.vocabulary_, self.seed_, self.fingerprint_ = data.vocabulary, seed, data.fingerprint
-        self.n_sweeps_, self.burn_in_ = len(rows), 0
-        self.sampler_, self.best_chain_, self.draws_ = self._sampler(data), 0, {}
-        self.trace_ = trace_table([rows])
-        layout = self._engine(data).words.layout
-        n_tags = len(self.tags_)
-        self.chains_ = [
-            {
-                **{name: a for name, a in shared.arrays.items() if name != "progress"},
-                "n_states": np.array(layout.n_states),
-                "word_tags": layout.word_tags,
-                "word_states": layout.word_states,
-                "n_word_tags": np.array(layout.n_word_tags),
-                "tag_moves": learn_tag_moves(data, n_tags, self.tag_order, self.speaker_change),
-                "bigrams": np.exp(learn_tag_moves(data, n_tags, 2, False)[0]),
-                "tag_counts": np.bincount(data.tags, minlength=n_tags),
-            }
-        ]
-        self._set_estimates()
+        part, self.factor_values_ = data.sentences, data.factor_values
+        trace = [row for row in fit.chains[0].trace if row["phase"] < len(PHASES) - 1]
+        learned = {
+            **{name: array for name, array in shared.arrays.items() if name not in COURSE},
+            **data.words.layout.arrays(),
+            "tag_moves": self._tag_moves(data),
+            **tag_statistics(part.tags, part.conversation_offsets, len(data.tags)),
+        }
+        self._keep(data, seed, trace, learned)
 
-    def relearn_tags(self, corpus: Corpus | Encoded, labels: str) -> None:
-        """Learn again how tags follow each other, after ``tag_order`` or its like was changed."""
-        data = self._labelled(corpus, labels)
-        moves = learn_tag_moves(data, len(self.tags_), self.tag_order, self.speaker_change)
-        self.chains_[0]["tag_moves"] = moves
-
-    @property
-    def word_parents_(self) -> list[str]:
-        """Names of the parents of words, as graphs name them."""
-        self._check_fitted()
-        return self._words.parents
+    def _tag_moves(self, data: Training) -> NDArray[np.float64]:
+        """Return how tags follow each other, as ``tag_order`` and ``speaker_change`` say."""
+        part = data.sentences
+        changes = part.changes if self.speaker_change else None
+        return learn_tag_moves(
+            part.tags, part.conversation_offsets, len(data.tags), self.tag_order, changes
+        )
 
     def _set_estimates(self) -> None:
-        best = self.chains_[0]
-        layout = StateLayout(
-            tuple(best["n_states"].tolist()), self.topology == "fork", best["word_tags"],
-            best["word_states"], int(best["n_word_tags"]),
-        )  # fmt: skip
-        self._words = self._word_model(layout, len(self.vocabulary_))
-        engine = HiddenBackoffEngine(self._words, self._rounds(), np.zeros(0))
-        self._tables = engine.tables(best)
+        learned = self.chains_[0]
+        layout = StateLayout.of_arrays(learned, fork=self.topology == "fork")
+        n_words = len(self.vocabulary_)
+        self._words = make_word_model(self, layout, n_words, self.factor_values_)
+        self._tables = word_tables(self._words, learned)
         self.n_states_ = dict(zip(self.tags_, layout.n_states, strict=True))
-        self.transitions_ = best["bigrams"]
-        self.class_shares_ = best["tag_counts"] / best["tag_counts"].sum()
-        counts = np.zeros((len(self.tags_), len(self.vocabulary_)))
-        np.add.at(counts, layout.unit_tags, best["unit_words"])
-        self.class_words_ = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        counts = np.zeros((len(self.tags_), n_words))
+        np.add.at(counts, layout.unit_tags, learned["unit_words"])
+        self._set_tag_estimates(counts)
 
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.chains_[0]["unit_words"].sum(axis=0)
         return np.asarray(counts / counts.sum())
 
-    def distinctiveness(self) -> NDArray[np.float64]:
-        """Return how much each word tells a tag from the others; ends of sentences are no words."""
-        telling = super().distinctiveness()
-        words = self.vocabulary_.words
-        telling[:, [i for i, word in enumerate(words) if word in (UNKNOWN, START, END)]] = 0.0
-        return telling
+    def search(
+        self,
+        train: Corpus | Encoded,
+        dev: Corpus | Encoded,
+        labels: str = "act",
+        *,
+        budget: int = 200,
+    ) -> Self:
+        """Look for better settings on development data, and train with the best.
+
+        Starting from the tagger's parameters, one setting at a time is changed (backoff graph,
+        cut-offs, smoothing, unknown words, tags before, states of each tag) and kept if it tags
+        ``dev`` better, until nothing improves.
+
+        Parameters
+        ----------
+        train : Corpus or Encoded
+            Labelled; what the tagger learns from.
+        dev : Corpus or Encoded
+            Labelled, with other conversations than ``train``.
+        labels : str
+            Column with the tags, in both.
+        budget : int
+            Settings to try at most; each needs a training, except those of the tag chain.
+
+        Returns
+        -------
+        self
+            With the best settings as its parameters, trained on ``train``; all trials are in
+            ``search_``.
+        """
+        self.check_params()
+        settings, self.search_ = search_settings(self, train, dev, labels, budget)
+        return self.set_params(**settings).fit(train, labels, show_progress=False)
 
     # using
+
+    def _best(self, corpus: Corpus | Encoded) -> NDArray[np.int32]:
+        self._check_fitted()
+        return best_tags(self, corpus)
+
+    def predict_proba(self, corpus: Corpus | Encoded) -> NDArray[np.float64]:
+        """Return the probability of each tag of each message, summed over the hidden states.
+
+        Returns
+        -------
+        array of float64, shape (n_messages, n_tags)
+            Rows sum to one; columns are ``tags_``.
+        """
+        self._check_fitted()
+        return tag_probabilities(self, corpus)
+
+    @property
+    def word_parents_(self) -> list[str]:
+        """Names of the parents of words, as backoff graphs use them."""
+        self._check_fitted()
+        return self._words.parents
+
+    def distinctiveness(self) -> NDArray[np.float64]:
+        """Return how much each word tells a tag from all words, in bits, (n_tags, n_words).
+
+        Zero for the unknown word and the end of a sentence, which are no words.
+        """
+        bits = super().distinctiveness()
+        words = self.vocabulary_.words
+        bits[:, [i for i, word in enumerate(words) if word in (UNKNOWN, START, END)]] = 0.0
+        return bits
 
     @property
     def rounds_(self) -> pl.DataFrame:
@@ -344,7 +364,10 @@ class HiddenBackoffTagger(Decoding):
 
     @property
     def state_words_(self) -> pl.DataFrame:
-        """The telling words of each state: columns tag, state, share, rank, word, probability."""
+        """Characteristic words of each state.
+
+        Columns tag, state, share, rank, word, probability.
+        """
         self._check_fitted()
         counts = self.chains_[0]["unit_words"]
         return state_table(self._words.layout, self.tags_, self.vocabulary_.words, counts)
@@ -352,7 +375,7 @@ class HiddenBackoffTagger(Decoding):
     # keeping
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the telling words of each state, rounds, confusion matrix and errors."""
+        """Return words of states, rounds, and what :meth:`judge` found."""
         return {"state_words": self.state_words_, "rounds": self.rounds_, **super().tables()}
 
     def _extras(self) -> Extras:
@@ -361,8 +384,8 @@ class HiddenBackoffTagger(Decoding):
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         super()._set_extras(content, arrays)
-        self.factor_values_ = {name: list(content["factor_values"][name])
-                               for name in self.factors or []}  # fmt: skip
+        found = content["factor_values"]
+        self.factor_values_ = {name: list(found[name]) for name in self.factors or []}
 
 
 def _is_done(sweep: int, chains: Sequence[Chain]) -> bool:

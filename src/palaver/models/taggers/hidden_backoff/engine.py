@@ -1,34 +1,83 @@
-"""Embedded EM of hidden backoff models as the loop sees it.
+"""Embedded EM (Ji & Bilmes 2006, algorithm 1 and section 4.1) as the loop sees it.
+
+This is EM, not a sampler: it borrows the loop of the samplers for its workers, checkpoints and
+interruptions. A sweep is one step, and ``n_sweeps`` of the schedule is only an upper bound, for
+nobody knows beforehand how many rounds there will be. What the trace calls ``log_joint`` is the
+log-likelihood of the training sentences; a sweep that has none (the first) leaves it not-a-number.
 
 The phase says what the next sweep does::
 
     begin    count the first states, spread evenly      -> the first word model
-    score    find the words' probabilities, then as epoch
-    epoch    expected starts and moves of the states    -> new ones, the word model is fixed
-    align    likeliest, or drawn, states                -> a new word model
-    done     nothing is left to do
+    score    look up the words' probabilities, then as epoch
+    epoch    expected starts and moves of the states    -> new ones; the word model stays
+    align    most likely, or drawn, states              -> a new word model
+    done     nothing
+
+A round is ``epochs`` epochs and an alignment. :class:`Progress` says which round it is, and
+whether another may follow.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.language import Tables
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
-from palaver.models.taggers.hidden_backoff.words import Types, WordModel
+from palaver.models.taggers.hidden_backoff.words import Types, WordModel, word_tables
 from palaver.models.taggers.sentences import Sentences
 from palaver.parallel import Arrays, Globals
 
 PHASES = ("begin", "score", "epoch", "align", "done")
 
 
+#: Globals that steer the rounds and are no part of what is learned.
+COURSE = ("progress", "reached")
+
+
+class Stage(IntEnum):
+    """Where in its course the embedded EM is."""
+
+    ROUNDS = 0  #: Another round may follow this one.
+    LAST_ROUND = 1  #: This round converged, or no more are allowed; its alignment is next.
+    FINAL = 2  #: After the last round: final epochs, an alignment, the final word model.
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of the embedded EM, which travels in the globals as one array.
+
+    Attributes
+    ----------
+    stage : Stage
+    round : int
+        Word models trained so far.
+    epoch : int
+        Epochs done since the last alignment.
+    """
+
+    stage: Stage = Stage.ROUNDS
+    round: int = 0
+    epoch: int = 0
+
+    @classmethod
+    def of(cls, shared: Globals) -> Self:
+        """Read the progress from globals."""
+        stage, number, epoch = shared.arrays["progress"].tolist()
+        return cls(Stage(stage), number, epoch)
+
+    @property
+    def array(self) -> NDArray[np.int64]:
+        """The progress as whole numbers, (3,)."""
+        return np.array([self.stage, self.round, self.epoch], np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class TagShard:
-    """Sentences of whole conversations and their types of events."""
+    """Sentences of whole conversations, and which event each of their tokens is."""
 
     sentences: Sentences
     types: Types
@@ -36,22 +85,22 @@ class TagShard:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each sentence begins."""
+        """First token of each sentence."""
         return self.sentences.message_offsets
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The course of embedded EM.
+    """How long the embedded EM runs; the defaults of the tagger are those of section 4.1.
 
     Attributes
     ----------
     max_rounds, epochs, final_epochs : int
     tolerance : float
-        Relative change of the log-likelihood from round to round at which it has converged.
+        Rounds stop when the log-likelihood changes by less than this share of itself.
     alignment : {"viterbi", "sampled", "averaged"}
     n_alignments : int
-        Drawn alignments, each with a word model of its own, of which the mean is taken.
+        Alignments, each with a word model of its own; words get the mean of the models.
     """
 
     max_rounds: int
@@ -63,12 +112,12 @@ class Rounds:
 
     @property
     def n_sweeps(self) -> int:
-        """The most sweeps there can be."""
+        """Sweeps at most."""
         return 1 + self.max_rounds * (self.epochs + 1) + self.final_epochs + 1
 
 
 class HiddenBackoffEngine:
-    """Embedded EM as five functions."""
+    """Embedded EM as the functions that the loop calls."""
 
     exact: ClassVar[tuple[str, ...]] = ()
 
@@ -77,11 +126,11 @@ class HiddenBackoffEngine:
         self.run: Any = map
 
     def start(self, generator: np.random.Generator) -> Globals:
-        """Begin with the first alignment."""
-        return Globals("begin", {"progress": np.array([0.0, 0.0, 0.0, -np.inf])})
+        """Start with the first alignment; nothing is drawn."""
+        return Globals("begin", {"progress": Progress().array, "reached": np.array(-np.inf)})
 
     def open(self, shared: Globals, shard: TagShard, key: NDArray[np.uint64]) -> Arrays:
-        """Spread the states evenly along each sentence."""
+        """Spread the states evenly along each sentence (section 4.1)."""
         layout = self.words.layout
         states = layout.spread(shard.offsets, shard.sentences.tags, self.medians)
         return {"states": np.repeat(states[None], self.rounds.n_alignments, axis=0)}
@@ -106,7 +155,8 @@ class HiddenBackoffEngine:
 
     def _epoch(self, shared: Globals, shard: TagShard, state: Arrays) -> Arrays:
         if shared.phase == "score":
-            state["emissions"] = self.words.emissions(self.tables(shared.arrays), shard.types)
+            tables = word_tables(self.words, shared.arrays)
+            state["emissions"] = self.words.emissions(tables, shard.types)
         starts = np.zeros_like(shared.arrays["start"])
         steps = np.zeros_like(shared.arrays["moves"])
         arguments = [*self._arguments(shared, shard, state), starts, steps]
@@ -127,7 +177,7 @@ class HiddenBackoffEngine:
         return float(logs)
 
     def _count(self, shard: TagShard, state: Arrays) -> Arrays:
-        """Count the events of every alignment, each different one once."""
+        """Count the distinct events of every alignment."""
         most = self.words.layout.most
         events, counts = [], []
         for number, states in enumerate(state["states"]):
@@ -159,7 +209,7 @@ class HiddenBackoffEngine:
         return starts.astype(float), steps
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
-        """Put events beside each other, add all else."""
+        """Append events, add up everything else."""
         return {
             name: np.concatenate([value, right[name]], axis=-1)
             if name in ("events", "counts")
@@ -179,7 +229,7 @@ class HiddenBackoffEngine:
             new = self._after_alignment(shared, statistics)
         info = {
             "log_joint": float(statistics["log_likelihood"]) if shared.phase != "begin" else np.nan,
-            "round": float(shared.arrays["progress"][0]),
+            "round": float(Progress.of(shared).round),
             "phase": float(PHASES.index(shared.phase)),
         }
         return new, info
@@ -187,21 +237,26 @@ class HiddenBackoffEngine:
     def _after_epoch(self, shared: Globals, statistics: Arrays) -> Globals:
         """Take over starts and moves; align after the last epoch of a round."""
         start, moves = self.words.layout.parameters(statistics["starts"], statistics["steps"])
-        number, epoch, final, before = shared.arrays["progress"]
-        epoch += 1
-        wanted = self.rounds.final_epochs if final else self.rounds.epochs
-        if epoch == wanted and not final:
+        arrays = {**shared.arrays, "start": start, "moves": moves}
+        progress = Progress.of(shared)
+        progress = replace(progress, epoch=progress.epoch + 1)
+        is_final = progress.stage is Stage.FINAL
+        ends = progress.epoch == (self.rounds.final_epochs if is_final else self.rounds.epochs)
+        if ends and not is_final:
             reached = float(statistics["log_likelihood"])
-            small = abs(reached - before) < self.rounds.tolerance * abs(reached)
-            last = small or number >= self.rounds.max_rounds
-            final, before = (0.5 if last else 0.0), reached
-        progress = np.array([number, epoch, final, before])
-        arrays = {**shared.arrays, "start": start, "moves": moves, "progress": progress}
-        return Globals("align" if epoch == wanted else "epoch", arrays)
+            if self._is_last(progress.round, reached, float(shared.arrays["reached"])):
+                progress = replace(progress, stage=Stage.LAST_ROUND)
+            arrays["reached"] = np.array(reached)
+        arrays["progress"] = progress.array
+        return Globals("align" if ends else "epoch", arrays)
+
+    def _is_last(self, number: int, reached: float, before: float) -> bool:
+        """Whether a round changed little, or is the last that is allowed."""
+        has_converged = abs(reached - before) < self.rounds.tolerance * abs(reached)
+        return has_converged or number >= self.rounds.max_rounds
 
     def _after_alignment(self, shared: Globals, statistics: Arrays) -> Globals:
-        """Train the word model; go on with the next round, the final epochs, or end."""
-        number, _, final, before = shared.arrays["progress"]
+        """Train the word model; continue with the next round, the final epochs, or end."""
         arrays = self._train(statistics)
         if shared.phase == "begin":
             start, moves = self.words.layout.first_parameters(
@@ -210,17 +265,17 @@ class HiddenBackoffEngine:
             arrays |= {"start": start, "moves": moves}
         else:
             arrays |= {"start": shared.arrays["start"], "moves": shared.arrays["moves"]}
-        phase = "score"
-        if final == 1.0 or not self.words.has_states:
-            phase = "done"
-        elif final == 0.5:
-            final = 1.0
-            phase = "score" if self.rounds.final_epochs else "done"
-        arrays["progress"] = np.array([number + 1, 0.0, final, before])
-        return Globals(phase, arrays)
+        progress = Progress.of(shared)
+        is_over = progress.stage is Stage.FINAL or not self.words.has_states
+        if progress.stage is Stage.LAST_ROUND:
+            progress = replace(progress, stage=Stage.FINAL)
+            is_over = is_over or not self.rounds.final_epochs
+        arrays["progress"] = replace(progress, round=progress.round + 1, epoch=0).array
+        arrays["reached"] = shared.arrays["reached"]
+        return Globals("done" if is_over else "score", arrays)
 
     def _train(self, statistics: Arrays) -> Arrays:
-        """Train one word model for each alignment; count the words of each unit."""
+        """Train one word model per alignment; count the words of each unit."""
         events, counts = statistics["events"], statistics["counts"]
         arrays: Arrays = {}
         for number in range(self.rounds.n_alignments):
@@ -232,16 +287,6 @@ class HiddenBackoffEngine:
         unit_words = np.zeros((self.words.layout.n_units, self.words.n_words), np.int64)
         np.add.at(unit_words, (events[1, mine], events[2, mine]), counts[mine])
         return {**arrays, "unit_words": unit_words}
-
-    def tables(self, arrays: Arrays) -> list[Tables]:
-        """Return the word models of globals."""
-        empty = self.words.empty
-        found = []
-        for number in range(self.rounds.n_alignments):
-            prefix = f"words{number}_"
-            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            found.append(empty.with_arrays(own))
-        return found
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Keep nothing: the last globals are the model."""

@@ -1,10 +1,15 @@
-"""Hidden states of tags: how many, how they may follow each other, which share their words."""
+"""Hidden states of tags: how many, how they may follow each other, which share their words.
+
+Ji & Bilmes (2006): states only move forward, and are spread evenly at first (section 4.1); their
+number may differ by tag (section 4.2). Forks for short and long sentences, and tied states, are
+proposed in section 4.4.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +20,7 @@ Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _MOST_STATES = 100
-#: What a move that is allowed but was not seen counts for.
+#: Count of every allowed start and move in addition to those of the first alignment.
 _PRIOR = 0.5
 
 
@@ -28,9 +33,9 @@ class StateLayout:
     n_states : tuple of int
         States of each tag.
     fork : bool
-        Short and long sentences take different states, and meet in the last one.
+        Short and long sentences take different states, which meet in the last one.
     word_tags : array of int64, shape (n_units,)
-        Tag that each unit's words are counted for; a group of tied units is a tag of its own.
+        Tag whose words the unit shares; a group of tied units counts as a tag of its own.
     word_states : array of int64, shape (n_units,)
     n_word_tags : int
     """
@@ -43,17 +48,17 @@ class StateLayout:
 
     @property
     def n_units(self) -> int:
-        """Number of states of all tags."""
+        """Number of states of all tags together."""
         return sum(self.n_states)
 
     @property
     def most(self) -> int:
-        """States of the tag that has most."""
+        """States of the tag that has the most."""
         return max(self.n_states)
 
     @property
     def units(self) -> Numbers:
-        """Where the units of each tag begin, (n_tags + 1,)."""
+        """First unit of each tag, (n_tags + 1,)."""
         return np.concatenate([[0], np.cumsum(self.n_states)]).astype(np.int64)
 
     @property
@@ -61,11 +66,28 @@ class StateLayout:
         """Tag of each unit, (n_units,)."""
         return np.repeat(np.arange(len(self.n_states)), self.n_states)
 
+    def arrays(self) -> dict[str, Numbers]:
+        """Return the layout as named arrays, for a stored model."""
+        return {
+            "n_states": np.array(self.n_states),
+            "word_tags": self.word_tags,
+            "word_states": self.word_states,
+            "n_word_tags": np.array(self.n_word_tags),
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, fork: bool) -> Self:
+        """Make a layout of what :meth:`arrays` returned."""
+        return cls(
+            tuple(arrays["n_states"].tolist()), fork, arrays["word_tags"], arrays["word_states"],
+            int(arrays["n_word_tags"]),
+        )  # fmt: skip
+
     def allowed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which units can start a sentence, and which states can follow a unit.
 
-        Forward: the same or a later state; a sentence may start anywhere. Fork: the first
-        state is the short branch, the last one, of three or more, the join.
+        Forward: the same or a later state; a sentence may start in any. Fork: the first state is
+        the short branch; the last, if there are at least three, is where the branches join.
         """
         start = np.ones(self.n_units, bool)
         moves = np.zeros((self.n_units, self.most), bool)
@@ -97,21 +119,21 @@ class StateLayout:
         return start, moves
 
     def first_parameters(self, starts: Floats, steps: Floats) -> tuple[Floats, Floats]:
-        """Return the same from counts of a first alignment, every allowed move made possible."""
+        """Return the same from counts of a first alignment; every allowed move is possible."""
         start, moves = self.allowed()
         return self.parameters(starts + _PRIOR * start, steps + _PRIOR * moves)
 
     def spread(
         self, offsets: Numbers, tags: NDArray[np.int32], medians: Floats
     ) -> NDArray[np.int8]:
-        """Return the first states: each tag's evenly along its sentences.
+        """Return the first states: those of each tag, evenly along its sentences.
 
         Parameters
         ----------
         offsets : array of int64, shape (n_sentences + 1,)
         tags : array of int32, shape (n_sentences,)
         medians : array of float64, shape (n_tags,)
-            Length up to which a sentence is short, for the fork.
+            Length up to which a sentence counts as short, for forks.
         """
         lengths = np.diff(offsets)
         positions = np.arange(offsets[-1] - offsets[0]) - np.repeat(offsets[:-1], lengths)
@@ -127,20 +149,20 @@ class StateLayout:
 def make_layout(
     n_states: Any, names: Sequence[str], lengths: Sequence[Floats], topology: str, tied: Any
 ) -> StateLayout:
-    """Make the layout of states that parameters ask for.
+    """Make the layout that parameters ask for.
 
     Parameters
     ----------
     n_states : int, mapping of str to int, or "auto"
-        For all tags; for some tags, one for the others; or from the lengths of sentences.
+        For all tags; for some tags, the others having one; or by the lengths of sentences.
     names : sequence of str
-        Of the tags.
+        Names of the tags.
     lengths : sequence of array
         Words of the sentences of each tag.
     topology : {"forward", "fork"}
     tied : bool or sequence of sequences of str
-        Groups of states such as ``["s.0", "q.0"]`` that share their words; True: the last states
-        of all tags with several.
+        Groups of states such as ``["s.0", "q.0"]`` that share their words; True ties the last
+        states of all tags that have several.
     """
     counts = _numbers_of_states(n_states, names, lengths)
     groups = _tied_groups(tied, names, counts)
@@ -162,16 +184,17 @@ def _numbers_of_states(n_states: Any, names: Sequence[str], lengths: Sequence[Fl
         return [int(n_states)] * len(names)
     unknown = [name for name in n_states if name not in names]
     if unknown:
-        raise ParameterError(f"n_states: there is no tag {unknown[0]!r}; known are "
-                             f"{', '.join(names)}")  # fmt: skip
+        raise ParameterError(
+            f"n_states: there is no tag {unknown[0]!r}; the tags are {', '.join(names)}"
+        )
     return [int(n_states.get(name, 1)) for name in names]
 
 
 def states_by_length(lengths: Floats) -> int:
-    """Return a number of states that suits the lengths of a tag's sentences.
+    """Return a number of states that suits the lengths of a tag's sentences (see section 4.2).
 
-    One where the median sentence has at most two words; two where it has at most six, or where
-    short ones are as usual as long ones (the spread is above the mean); three otherwise.
+    One if the median sentence has at most two words; two if it has at most six, or if lengths
+    vary widely (their standard deviation exceeds their mean); three otherwise.
     """
     if not len(lengths) or np.median(lengths) <= 2:
         return 1
@@ -179,7 +202,7 @@ def states_by_length(lengths: Floats) -> int:
 
 
 def admits_states(value: Any) -> bool:
-    """Return whether a value can be ``n_states``."""
+    """Return whether a value is legal as ``n_states``."""
     values = list(value.values()) if isinstance(value, Mapping) else [value]
     return value == "auto" or all(
         isinstance(v, int | np.integer) and not isinstance(v, bool) and 1 <= v <= _MOST_STATES

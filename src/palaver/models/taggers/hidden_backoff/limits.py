@@ -1,4 +1,4 @@
-"""What the parameters of a hidden backoff tagger may be."""
+"""Limits of the parameters of a hidden backoff tagger."""
 
 from __future__ import annotations
 

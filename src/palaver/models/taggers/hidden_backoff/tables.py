@@ -29,7 +29,7 @@ def round_table(trace: pl.DataFrame, phases: Sequence[str]) -> pl.DataFrame:
 def state_table(
     layout: StateLayout, tags: Sequence[str], words: Sequence[str], counts: NDArray[Any]
 ) -> pl.DataFrame:
-    """Return the words that tell each state from all words, the most telling first.
+    """Return the characteristic words of each state, the most characteristic first.
 
     Parameters
     ----------

@@ -1,4 +1,10 @@
-"""The word model of a hidden backoff tagger: words given words before, state, tag and factors."""
+"""The word model of a hidden backoff tagger: words given words before, state, tag and factors.
+
+It is the factor P(w_{k,i} | w_{k,i-1}, s_{k,i}, d_k) of the joint probability in section 3 of
+Ji & Bilmes (2006). Section 4.1 describes its backoff path in two ways: the previous word is
+dropped first, then state and tag in parallel (``"word>state+tag"``); or the state first and the tag
+second (``"state>tag>word"``, the default). Prosody (section 4.5) is a factor.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Types:
-    """Different observed events, and which one every token is.
+    """Distinct observed events, and which one each token is.
 
     Attributes
     ----------
@@ -32,7 +38,7 @@ class Types:
         -1 throughout if tags are not observed.
     words : array of int64, shape (n_types,)
     observed : list of array of int64, each of shape (n_types,)
-        The words before, then the factors; -1 where one does not exist.
+        The words before, then the factors; -1 where there is none.
     """
 
     of_tokens: NDArray[np.int32]
@@ -43,7 +49,7 @@ class Types:
 
 @dataclass(frozen=True)
 class WordModel:
-    """How words depend on their parents; the probabilities themselves are :class:`Tables`.
+    """How words depend on their parents; :class:`Tables` hold the probabilities.
 
     Attributes
     ----------
@@ -52,7 +58,7 @@ class WordModel:
     order : int
     factor_sizes : dict of str to int
     backoff : str
-        The graph's text; "auto" drops the state, then the tag, then factors and words.
+        The graph's text; "auto" drops factors, words from the farthest, state, tag, last word.
     continuation : bool or str
     smoothing : Smoothing
     """
@@ -66,7 +72,7 @@ class WordModel:
     smoothing: Smoothing
 
     def weighted(self, weights: Mapping[str, float]) -> WordModel:
-        """Return the model with weights of the paths; that of a state that no tag has says nothing.
+        """Return the model with weights of backoff paths; "state" is ignored if none is hidden.
 
         Raises
         ------
@@ -90,7 +96,7 @@ class WordModel:
 
     @property
     def graph(self) -> Graph:
-        """The backoff graph; a state that no tag has is left out of its text."""
+        """The backoff graph; "state" is left out of its text if none is hidden."""
         text = self.backoff
         if text == "auto":
             words = word_parents(self.order)
@@ -117,7 +123,7 @@ class WordModel:
         return Tables(self.graph, self.sizes, self.n_words, smoothing.combine, smoothing.weights)
 
     def types(self, sentences: Sentences, *, with_tags: bool) -> Types:
-        """Find the different events of sentences."""
+        """Find the distinct events of sentences."""
         tokens = sentences.tokens.astype(np.int64)
         offsets = sentences.message_offsets - sentences.message_offsets[0]
         observed = [
@@ -137,7 +143,7 @@ class WordModel:
         return Types(numbers.astype(np.int32), found_tags - 1, words, [c - 1 for c in columns])
 
     def _parents(self, observed: Sequence[Numbers], units: Numbers) -> list[Numbers]:
-        """Return the columns of all parents of events in given units."""
+        """Return the columns of all parents of events in the given units."""
         hidden = [self.layout.word_tags[units]]
         if self.has_states:
             hidden = [self.layout.word_states[units], *hidden]
@@ -200,6 +206,23 @@ class WordModel:
         parents = self._parents([column[rows] for column in types.observed], units)
         parts = [table.probability(types.words[rows], parents) for table in tables]
         return np.asarray(sum(parts) / len(parts))
+
+
+def word_tables(words: WordModel, arrays: Mapping[str, NDArray[Any]]) -> list[Tables]:
+    """Return the word models in a tagger's globals, one per alignment.
+
+    Parameters
+    ----------
+    words : WordModel
+    arrays : mapping of str to array
+        Arrays of model ``i`` are named ``words{i}_...``, as :class:`HiddenBackoffEngine` does.
+    """
+    own: dict[str, dict[str, NDArray[Any]]] = {}
+    for name, array in arrays.items():
+        prefix, _, rest = name.partition("_")
+        if prefix.startswith("words"):
+            own.setdefault(prefix, {})[rest] = array
+    return [words.empty.with_arrays(own[f"words{number}"]) for number in range(len(own))]
 
 
 def check_backoff(text: Any) -> None:
