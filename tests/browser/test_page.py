@@ -297,7 +297,7 @@ def test_talk_is_a_line_and_no_staircase(visit, model, tmp_path):
     table = pv.sample(30).table.drop("reply_to")
     lengths = table.group_by("conversation", maintain_order=True).len()["len"].to_list()
     path = pv.report(
-        model, pv.Corpus.from_polars(table).chained(), tmp_path / "talk.html", foretell=False
+        model, pv.Corpus.from_polars(table).chained(), tmp_path / "talk.html", predict_heldout=False
     )
     long, short = lengths.index(max(lengths)), lengths.index(3)
     page = visit(path, f"#thread={long}")

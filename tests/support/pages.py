@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
+import numpy as np
 import polars as pl
 
 import palaver as pv
+from palaver.encode.tokenizer import split_words
+from palaver.page.marks import Marks, mark
 
 #: Each must show as text and do nothing.
 ATTACKS = [
@@ -43,6 +48,28 @@ def hostile_corpus() -> pv.Corpus:
             }
         ),
         source="</title><script>window.hacked=10</script>.csv",
+    )
+
+
+def mark_texts(
+    texts: Sequence[str],
+    ranks: Sequence[int],
+    lengths: Sequence[int],
+    known: Collection[str],
+    limit: int = 1000,
+    shown: Sequence[str] | None = None,
+) -> Marks:
+    """Return the marks of texts that are split as by default."""
+    read = pl.Series(texts, dtype=pl.String)
+    displayed = read if shown is None else pl.Series(shown, dtype=pl.String)
+    return mark(
+        read,
+        split_words(read),
+        np.array(ranks, np.int16),
+        np.array(lengths),
+        known=set(known),
+        limit=limit,
+        shown=(displayed, split_words(displayed)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Telling and different messages of each class, for every model of the registry."""
+"""Characteristic and different messages of each class, for every model of the registry."""
 
 import time
 
@@ -22,8 +22,12 @@ class Fixed:
     def __init__(self, shares):
         self.shares = np.array(shares, float)
 
-    def transform(self, corpus):
+    def message_shares(self, corpus):
         return self.shares
+
+    def top_words(self, n, by):
+        """Return that no word is characteristic of any class."""
+        return pl.DataFrame({"class": [], "word": []}, {"class": pl.Int64, "word": pl.String})
 
 
 def corpus_of(*texts):
@@ -56,7 +60,7 @@ def test_messages_of_a_model_whose_documents_are_conversations():
         assert row["share"] == shares[row["message"], row["class"]]
 
 
-def test_telling_different_readable():
+def test_characteristic_different_readable():
     printer = "the printer prints nothing but blank pages since the update of the driver"
     corpus = corpus_of(
         printer, printer + " today", printer.upper(), "no",
@@ -64,11 +68,11 @@ def test_telling_different_readable():
         "where do I find the settings of the wireless network on this laptop",
         "thanks a lot for your help, everything works again now as it should", "",
     )  # fmt: skip
-    telling = [1, 1, 1, 1, 0.8, 0.7, 0.0, 1]
-    table = pv.exemplars(Fixed(np.column_stack((telling, np.zeros(8)))), corpus, k=3)
+    shares = [1, 1, 1, 1, 0.8, 0.7, 0.0, 1]
+    table = pv.exemplars(Fixed(np.column_stack((shares, np.zeros(8)))), corpus, k=3)
     assert set(table["message"].to_list()) == {0, 4, 5}
     assert table["class"].to_list() == [0, 0, 0]
-    more = pv.exemplars(Fixed(np.column_stack((telling, np.zeros(8)))), corpus, k=8)
+    more = pv.exemplars(Fixed(np.column_stack((shares, np.zeros(8)))), corpus, k=8)
     assert more["message"].to_list()[-1] == 3  # too short to be read before the others
     assert set(more["message"]) == {0, 3, 4, 5}
 

@@ -54,7 +54,7 @@ def run(
             model,
             corpus,
             out / _PAGE,
-            foretell=False,  # compiling what it takes would be a third of the demo
+            predict_heldout=False,  # compiling what it takes would be a third of the demo
             command=command("report", out),
             fit_command=fit_command(out, model.get_params()),
         )

@@ -10,13 +10,10 @@ import typer
 from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Json, Run
 
 if TYPE_CHECKING:
-    from palaver.page.names import Names
     from palaver.threads import ThreadRebuilder
 
 NAME = "report"
 _MAX_MESSAGES = 20_000
-#: How often a page applies a thread model to all messages: shares, word classes, prediction.
-_FOLDS = 3
 
 
 def run(
@@ -60,43 +57,40 @@ def run(
     """
     from palaver.cli import runs
     from palaver.cli.commands import fit_command
-    from palaver.cli.output import console, folding, print_json, working
-    from palaver.encode import encode
+    from palaver.cli.output import console, folding, print_json
     from palaver.models import load
-    from palaver.models.words.model import ThreadModel
-    from palaver.page import report
-    from palaver.page.findings import learned_from
+    from palaver.page.build import make_page
+    from palaver.page.names import read_names
 
     model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain)
-    same = file is None or learned_from(encode(corpus, model.vocabulary_))
     target = out or folder / "report.html"
     summary = model.summary()
-    known: Names = dict(runs.names_of(folder, summary).items())
-    called = names if names is not None else known
+    called = read_names(names, summary) if names else runs.names_of(folder, summary)
     options: dict[str, str | Path | int | bool | None] = {
         "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
         "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
     what = "classifying messages and writing the page (slower the first time)"
-    with folding(what, _FOLDS) if isinstance(model, ThreadModel) else working(what):
-        path = report(
-            model, corpus, target, names=called, anonymize=anonymize, title=title,
+    with folding(what):
+        findings = make_page(
+            model, corpus, target, summary=summary, names=called, anonymize=anonymize, title=title,
             test=None if test is None else runs.corpus_of(folder, test, format, column, chain),
             max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
             fit_command=fit_command(folder, summary.params, anonymize=anonymize),
         )  # fmt: skip
+    same = file is None or findings.same_texts
     kept = names is not None and runs.keep_names(folder, names, summary)
     if json:
-        print_json({"out": str(path), "bytes": path.stat().st_size, "same_texts": same})
+        print_json({"out": str(target), "bytes": target.stat().st_size, "same_texts": same})
         return
     if not same:
         console.print("These are not the texts that the run was fitted on.", style="yellow")
     if kept:
         console.print("Names saved with the run; other verbs show them from now on.")
-    console.print(f"Open in a browser: {path}", soft_wrap=True)
+    console.print(f"Open in a browser: {target}", soft_wrap=True)
 
 
 def _rebuilder(asked: bool, folder: Path | None) -> ThreadRebuilder | None:

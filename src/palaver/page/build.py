@@ -6,9 +6,8 @@ import base64
 import hashlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-import numpy as np
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,13 +16,13 @@ from palaver.corpus.describe import bots, roles
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
-from palaver.encode import encode
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
-from palaver.page.findings import Annotator, Findings, gather, rows_of
+from palaver.page.findings import Findings, gather, rows_of
 from palaver.page.groups import LABELS, choose_columns, make_groups
 from palaver.page.names import Names, read_names, run_id
+from palaver.page.progress import Work, part_of_work
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
@@ -34,6 +33,8 @@ from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
 if TYPE_CHECKING:
+    from palaver.models.base.model import Model
+    from palaver.models.summary import ModelSummary
     from palaver.threads import ThreadRebuilder
 
 _HERE = Path(__file__).parent
@@ -47,8 +48,17 @@ _POLICY = (
 )
 
 
+class Options(TypedDict, total=False):
+    """What a page shows beyond the findings; see :func:`report`."""
+
+    title: str | None
+    command: str | None
+    fit_command: str | None
+    rebuilder: ThreadRebuilder | None
+
+
 def report(
-    model: Annotator,
+    model: Model,
     corpus: Corpus,
     path: str | Path = "report.html",
     *,
@@ -56,7 +66,7 @@ def report(
     anonymize: bool = False,
     title: str | None = None,
     test: Corpus | None = None,
-    foretell: bool = True,
+    predict_heldout: bool = True,
     max_messages: int = MAX_MESSAGES,
     max_characters: int = MAX_CHARACTERS,
     command: str | None = None,
@@ -72,26 +82,26 @@ def report(
     corpus : Corpus
         What it was fitted on, or other conversations.
     path : path
-        The file to write; replaced in one step. Missing folders are made.
+        The file to write; replaced in one step. Missing folders are created.
     names : mapping or path, optional
-        Names of classes by their number, or a file that the page exported.
+        Names of classes by number, or a file that the page exported.
     anonymize : bool
-        Show the texts as ``corpus.anonymized()`` has them, and leave out the model's words
-        that are then in no text any more. Numbers are the same as without.
+        Show the texts as ``corpus.anonymized()`` has them, and leave out words of the model that
+        are then in no text any more. The numbers stay the same.
     title : str, optional
     test : Corpus, optional
-        Conversations that the model has not seen, to say how well it foretells words; without,
-        it is tried on the texts it knows, and the page says so.
-    foretell : bool
-        Whether to try that at all; it compiles a loop of its own the first time.
+        Conversations that the model has not seen, to measure how well it predicts words. Without
+        them it predicts the texts of the page, and the page says so.
+    predict_heldout : bool
+        Whether to measure that at all; the first time, it compiles a loop of its own.
     max_messages, max_characters : int
         How much the page's reader may carry; see :mod:`palaver.page.embed`.
     command : str, optional
-        What made the page, for its last section.
+        The command that made the page, for its last section.
     fit_command : str, optional
-        What fitted the model, for the same.
+        The command that fitted the model, for the same section.
     rebuilder : ThreadRebuilder, optional
-        Its replies can be seen beside the given ones in the page's reader.
+        Show the replies that it finds next to the given ones in the page's reader.
 
     Returns
     -------
@@ -101,6 +111,31 @@ def report(
     --------
     >>> pv.report(model, corpus, "report.html")  # doctest: +SKIP
     """
+    summary = model.summary()
+    make_page(
+        model, corpus, path, summary=summary, names=read_names(names, summary), test=test,
+        anonymize=anonymize, title=title, predict_heldout=predict_heldout,
+        max_messages=max_messages, max_characters=max_characters, command=command,
+        fit_command=fit_command, rebuilder=rebuilder,
+    )  # fmt: skip
+    return Path(path)
+
+
+def make_page(
+    model: Model,
+    corpus: Corpus,
+    path: str | Path,
+    *,
+    summary: ModelSummary,
+    names: dict[int, str],
+    test: Corpus | None = None,
+    anonymize: bool = False,
+    predict_heldout: bool = True,
+    max_messages: int = MAX_MESSAGES,
+    max_characters: int = MAX_CHARACTERS,
+    **shown: Unpack[Options],
+) -> Findings:
+    """Write the page of :func:`report`, given the model's summary; return what it shows."""
     limits = {"max_messages": whole(1), "max_characters": whole(1)}
     check("report", limits, {"max_messages": max_messages, "max_characters": max_characters})
     if not isinstance(corpus, Corpus):
@@ -109,43 +144,42 @@ def report(
         )
     if not corpus.n_messages:
         raise ParameterError("report: the corpus holds no messages")
-    shown_as = corpus.anonymized() if anonymize else None
-    findings = gather(model, corpus, max_messages, max_characters, test, foretell, shown_as)
-    given = read_names(names, findings.summary)
-    html = render(findings, given, anonymized=anonymize, title=title, command=command,
-                  fit_command=fit_command, rebuilder=rebuilder)  # fmt: skip
-    path = Path(path)
-    with replace_file(path) as target:
-        target.write_text(html, encoding="utf-8")
-    return path
+    work = Work.expected(model, corpus, max_characters, predict=predict_heldout)
+    findings = gather(
+        model, corpus, max_messages, max_characters, summary=summary, work=work, test=test,
+        predict_heldout=predict_heldout, anonymize=anonymize,
+    )  # fmt: skip
+    with part_of_work(work.writing):
+        html = render(findings, names, **shown)
+        with replace_file(Path(path)) as target:
+            target.write_text(html, encoding="utf-8")
+    return findings
 
 
 def render(
     findings: Findings,
     names: dict[int, str],
     *,
-    anonymized: bool = False,
     title: str | None = None,
     command: str | None = None,
     fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
 ) -> str:
     """Return the page's text."""
-    hidden = _gone(findings) if anonymized else frozenset()
     positions = sections.positions_of(findings)
-    acts = sections.make_acts(findings, names, hidden, positions)
+    acts = sections.make_acts(findings, names, positions)
     graph = sections.make_graph(findings, acts)
     groups = make_groups(findings, acts)
-    topics = sections.make_topics(findings, hidden)
+    topics = sections.make_topics(findings)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
     rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
     chunks, index = pack_threads(
         part, findings.shown, findings.shares[rows], findings.marks, rebuilt,
-        anonymized=anonymized, gold=_gold(part),
+        anonymized=findings.anonymized, gold=_gold(part),
     )  # fmt: skip
     style, script = _style(), _script()
-    wording = wording_of(findings.summary, findings.steps)
+    wording = wording_of(findings.summary, findings.flow.steps)
     return _environment().get_template("page.html.j2").render(
         title=name(title) if title else wording.title,
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
@@ -156,20 +190,20 @@ def render(
         story=sections.make_story(findings, acts, graph),
         graph=graph,
         corpus=_corpus_facts(findings),
-        overview=stacked_bar(findings.class_shares, [act.name for act in acts]),
+        overview=stacked_bar(findings.flow.class_shares, [act.name for act in acts]),
         positions=sections.make_positions(positions, acts),
         axis=positions.axis,
         quality=make_quality(findings),
         topics=topics,
         topic_share=findings.summary.facts.get("topic_share", 0.0),
-        tagging=make_tagging(findings, acts, hidden, anonymized),
+        tagging=make_tagging(findings, acts),
         groups=groups,
         walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
-        steps=findings.steps,
+        steps=findings.flow.steps,
         words_apart=findings.words_apart,
-        share_of=findings.summary.units,
+        units=findings.summary.units,
         wording=wording,
-        settings=make_settings(findings, command, fit_command, anonymized),
+        settings=make_settings(findings, command, fit_command),
         noun=wording.noun,
         taught=findings.summary.names is not None,
         data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
@@ -239,13 +273,6 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _gone(findings: Findings) -> frozenset[str]:
-    """Return the words of the model that are in no text of an anonymized corpus."""
-    shown = encode(findings.corpus, findings.encoded.vocabulary)
-    there = np.bincount(shown.tokens, minlength=len(shown.vocabulary))
-    return frozenset(word for word, n in zip(shown.vocabulary.words, there, strict=True) if not n)
-
-
 def _corpus_facts(findings: Findings) -> dict[str, Any]:
     corpus, shown = findings.corpus, findings.shown
     times = corpus.table["time"].drop_nulls()
@@ -274,8 +301,8 @@ def _data(
     """Return what the script needs."""
     return {
         "run": run_id(findings.summary),
-        "observed": findings.observed,
-        "wording": asdict(wording_of(findings.summary, findings.steps)),
+        "observed": findings.flow.observed,
+        "wording": asdict(wording_of(findings.summary, findings.flow.steps)),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "share": percent(a.share),

@@ -1,4 +1,4 @@
-"""What a model says about a corpus, gathered once: all that the sections of the page are from.
+"""What a model says about a corpus, gathered once: the sections of the page are made from it.
 
 Classes are in order of rank here, the largest first: rank 0 is A.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,39 +15,28 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary, encode
-from palaver.models.summary import ModelSummary, messages_before, relative, replies_to
-from palaver.page.embed import Shown, choose
-from palaver.page.guess import Guess, guess_words
+from palaver.encode import Encoded, Vocabulary
+from palaver.encode.part import members
+from palaver.encode.tokenizer import split_words, word_type
+from palaver.models.summary import ModelSummary
+from palaver.models.views.reading import Reading, read
+from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, Shown, choose
+from palaver.page.flow import Flow, find_flow
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.names import in_order
+from palaver.page.prediction import Prediction, predict_words
+from palaver.page.progress import Work, part_of_work
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
-from palaver.ranking.exemplars import exemplars
+from palaver.ranking.exemplars import N_WORDS, choose_examples
+
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
 
 _EXAMPLES = 3
-_TALK = 8  # messages of a conversation, on average, below which a line is a thread
 
 
-class Annotator(Protocol):
-    """What the page asks of a fitted model."""
-
-    vocabulary_: Vocabulary
-
-    def summary(self) -> ModelSummary:
-        """Return the plain record."""
-        ...
-
-    def transform(self, corpus: Any) -> NDArray[np.float64]:
-        """Return class shares of messages."""
-        ...
-
-    def known_messages(self, corpus: Any) -> NDArray[np.bool_]:
-        """Return which messages the model can say something of."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Findings:
     """Everything the page is made from.
 
@@ -55,69 +44,58 @@ class Findings:
     ----------
     summary : ModelSummary
     corpus : Corpus
-        As it is shown: without people, if they are to be taken out.
-    texts : list of str
-        What the model has read of the messages that the reader carries.
+        As it is shown: without people, if the page is anonymized.
     encoded : Encoded
-        What the model has read: all numbers are of this.
+        What the model has read: all numbers are about this.
     order : array of int64, shape (n_classes,)
         Class number of each rank.
     shares : array of float64, shape (n_messages, n_classes)
-        By rank; zero in messages without known words.
+        By rank; zero in messages about which the model can say nothing.
     speaking : array of bool, shape (n_messages,)
-        Messages with known words.
+        The other messages: those with known words.
     same_texts : bool
         Whether these are the texts that the model learned from.
-    class_shares : array of float64, shape (n_classes,)
-        Share of each rank in the words of these texts that bear a class. Ranks go by what
-        the model learned from, so in other texts rank 0 need not be the largest.
-    following, effects : array of float64, shape (n_classes + 1, n_classes)
-        By rank; the start is last.
-    observed : bool
-        Whether ``following`` was counted in the texts: the model has no transitions, or has
-        learned them from other texts.
-    answered : array of float64, shape (n_classes,), or None
-        Replies to each rank in these texts; None where transitions are not about replies.
+    flow : Flow
+        What follows what.
     examples : list of list of int
-        Rows of the telling messages of each rank.
+        Rows of messages that are characteristic of each rank.
     shown : Shown
-        What the reader carries.
-    guess : Guess or None
-        How well the model foretells words, of a model that can say it.
-    foretell : bool
-        Whether it was asked.
+        Conversations that the reader carries.
+    texts : list of str
+        Their texts as the model has read them.
     marks : Marks
-        Token classes of the messages that are shown.
+        Classes of their words.
+    prediction : Prediction or None
+        How well the model predicts words, for a model that can.
+    predict_heldout : bool
+        Whether that was asked for.
     walks : list of Walk
-        Walks of telling documents, of a model that has them.
-    steps : {"replies", "messages", "document", "words"}
-        What follows what: as the model has it, but messages also where every message answers the
-        one before, as in talk.
+        Walks of characteristic documents, for a model that has them.
     words_apart : bool
         Whether every word has a class of its own, and not that of its message.
+    anonymized : bool
+    hidden : frozenset of str
+        Words of the model that are in no text of an anonymized page.
     """
 
     summary: ModelSummary
     corpus: Corpus
-    texts: list[str]
     encoded: Encoded
     order: NDArray[np.int64]
     shares: NDArray[np.float64]
     speaking: NDArray[np.bool_]
     same_texts: bool
-    class_shares: NDArray[np.float64]
-    following: NDArray[np.float64]
-    effects: NDArray[np.float64]
-    observed: bool
-    answered: NDArray[np.float64] | None
+    flow: Flow
     examples: list[list[int]]
     shown: Shown
-    guess: Guess | None
-    foretell: bool
+    texts: list[str]
     marks: Marks
+    prediction: Prediction | None
+    predict_heldout: bool
     walks: list[Walk]
-    steps: str = "replies"
-    words_apart: bool = True
+    words_apart: bool
+    anonymized: bool
+    hidden: frozenset[str]
 
     @property
     def n_classes(self) -> int:
@@ -126,122 +104,117 @@ class Findings:
 
 
 def gather(
-    model: Annotator,
+    model: Model,
     corpus: Corpus,
-    max_messages: int,
-    max_characters: int,
+    max_messages: int = MAX_MESSAGES,
+    max_characters: int = MAX_CHARACTERS,
+    *,
+    summary: ModelSummary | None = None,
+    work: Work | None = None,
     test: Corpus | None = None,
-    foretell: bool = True,
-    shown_as: Corpus | None = None,
+    predict_heldout: bool = True,
+    anonymize: bool = False,
 ) -> Findings:
-    """Let a model annotate a corpus, and foretell words of it, or of ``test`` if that is given.
+    """Let a model read a corpus once, and predict words of it, or of ``test`` if that is given.
 
-    ``shown_as`` has the same messages as they are to be shown; the model reads the others.
+    The model reads the texts as they are, even where they are shown anonymized.
     """
-    summary = model.summary()
+    summary = model.summary() if summary is None else summary
     order = in_order(summary)
-    encoded = encode(corpus, model.vocabulary_, sentences=getattr(model, "needs_sentences", False))
-    of_messages = getattr(model, "message_shares", model.transform)
-    read = corpus if getattr(model, "needs_texts", False) else encoded
-    speaking = model.known_messages(read)
-    lengths = np.diff(encoded.message_offsets)
+    if work is None:
+        work = Work.expected(model, corpus, max_characters, predict=predict_heldout)
+    with part_of_work(work.reading):
+        reading = read(model, corpus)
+    shares = reading.shares[:, order] * reading.known[:, None]
+    same = learned_from(reading.encoded)
+    lengths = np.diff(reading.encoded.message_offsets)
     if summary.units == "messages":  # all count alike, as in the model's own shares
-        lengths = speaking.astype(np.int64)
-    shares = of_messages(read)[:, order] * speaking[:, None]
-    same = learned_from(encoded)
-    own_shares = summary.class_shares[order] if same else _by_words(shares, lengths)
-    links = summary.transition_steps in ("replies", "messages")
-    by_order = summary.transition_steps == "messages"
-    parents = messages_before(corpus, speaking) if by_order else corpus.parents
-    learned = None if links and not same else summary.next_shares()
-    observed = learned is None
-    answered = replies_to(shares, parents) if links else None
-    following = (
-        _counted(parents, shares, lengths, own_shares)
-        if learned is None
-        else learned[:, order][[*order.tolist(), len(order)]]  # by rank, the start last
-    )
-    with threadpool_limits(1):  # small matrices: threads would only be in each other's way
-        telling = exemplars(model, corpus, _EXAMPLES, shares=shares[:, np.argsort(order)])
-    examples = [telling.filter(pl.col("class") == k)["message"].to_list() for k in order.tolist()]
-    offsets = corpus.conversation_offsets
-    conversation = np.searchsorted(offsets, telling["message"].to_numpy(), side="right") - 1
-    shown = choose(corpus, conversation.tolist(), max_messages, max_characters)
-    seen = test is None and same
-    part, displayed = corpus.take(shown.conversations), shown_as or corpus
+        lengths = reading.known.astype(np.int64)
+    prediction = None
+    with part_of_work(work.prediction):
+        if predict_heldout:
+            prediction = predict_words(model, reading.encoded, test, learned=same)
+    with part_of_work(work.showing):
+        examples = _examples(model, corpus, reading)
+        shown = choose(corpus, _conversations(corpus, examples), max_messages, max_characters)
+        displayed = corpus.anonymized() if anonymize else corpus
+        words = split_words(displayed.table["text"]) if anonymize else reading.words
+        rows = rows_of(corpus, shown)
+        texts = corpus.table["text"].gather(rows)
+        marks = mark(
+            texts,
+            reading.words.gather(rows),
+            *_token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
+            known=reading.encoded.vocabulary.index,
+            limit=MAX_TEXT,
+            n_classes=len(order),
+            shown=(displayed.table["text"].gather(rows), words.gather(rows)),
+        )
+        quoted = sorted({row for own in examples for row in own})
+        walks = find_walks(model, corpus, reading.encoded, order, quoted)
     return Findings(
-        summary, displayed, part.table["text"].to_list(), encoded, order, shares, speaking,
-        same, own_shares, following, relative(following, own_shares, answered), observed, answered,
-        examples, shown,
-        guess_words(model, corpus if test is None else test, seen=seen) if foretell else None,
-        foretell,
-        _marks(model, part, displayed.take(shown.conversations), order,
-               shares[rows_of(corpus, shown)]),
-        find_walks(model, corpus, encoded, order, sorted({row for own in examples for row in own})),
-        "messages" if links and (by_order or is_talk(corpus)) else summary.transition_steps,
-        hasattr(model, "token_classes"),
-    )  # fmt: skip
+        summary=summary,
+        corpus=displayed,
+        encoded=reading.encoded,
+        order=order,
+        shares=shares,
+        speaking=reading.known,
+        same_texts=same,
+        flow=find_flow(summary, corpus, order, shares, lengths, same_texts=same),
+        examples=[examples[k] for k in order.tolist()],
+        shown=shown,
+        texts=texts.to_list(),
+        marks=marks,
+        prediction=prediction,
+        predict_heldout=predict_heldout,
+        walks=walks,
+        words_apart=reading.tokens is not None,
+        anonymized=anonymize,
+        hidden=_gone(reading.encoded.vocabulary, words) if anonymize else frozenset(),
+    )
 
 
-def is_talk(corpus: Corpus) -> bool:
-    """Whether conversations are long, and every message answers the one before: nobody replies."""
-    first = np.zeros(corpus.n_messages, bool)
-    first[corpus.conversation_offsets[:-1][np.diff(corpus.conversation_offsets) > 0]] = True
-    expected = np.where(first, -1, np.arange(corpus.n_messages) - 1)
-    long = corpus.n_messages > _TALK * max(corpus.n_conversations, 1)
-    return bool(long and np.array_equal(expected, corpus.parents))
+def _examples(model: Model, corpus: Corpus, reading: Reading) -> list[list[int]]:
+    """Return rows of messages that are characteristic of each class, by class number."""
+    words = model.top_words(N_WORDS, by="distinctiveness")
+    shares = reading.shares * reading.known[:, None]
+    with threadpool_limits(1):  # small matrices: threads would only be in each other's way
+        rows = choose_examples(corpus.table["text"], shares, words, _EXAMPLES, split=reading.words)
+    return [own.tolist() for own in rows]
 
 
-def _by_words(shares: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the shares of some messages, long ones counting more; zero if they have no words."""
-    sums = lengths @ shares
-    return np.asarray(sums / max(sums.sum(), np.finfo(float).tiny))
+def _conversations(corpus: Corpus, examples: list[list[int]]) -> list[int]:
+    """Return the conversations of messages."""
+    rows = np.array([row for own in examples for row in own], np.int64)
+    found = np.searchsorted(corpus.conversation_offsets, rows, side="right") - 1
+    return [int(number) for number in found]
 
 
-def _counted(
-    parents: NDArray[np.integer],
-    shares: NDArray[np.float64],
-    lengths: NDArray[np.int64],
-    own_shares: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Count what replies to each rank do, and what starts do; as usual where nothing is known."""
-    replies, starts = np.flatnonzero(parents >= 0), parents < 0
-    pairs = shares[parents[replies]].T @ shares[replies]
-    table = np.vstack((pairs, _by_words(shares[starts], lengths[starts])))
-    table = table + 1e-3 * (own_shares + 1e-9)
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
-
-
-def _marks(
-    model: Annotator,
-    part: Corpus,
-    displayed: Corpus,
+def _token_ranks(
+    reading: Reading,
     order: NDArray[np.int64],
     shares: NDArray[np.float64],
-) -> Marks:
-    """Ask for the classes of the tokens that are shown.
+    topics: pl.DataFrame | None,
+    rows: NDArray[np.int64],
+) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    """Return the ranks of the known words of some messages, and how many words each has.
 
-    The words of a model that has no classes for tokens get that of their message.
+    The words of a model that has no classes for tokens get that of their message. Topics have
+    the ranks beyond those of the classes.
     """
-    token_classes = getattr(model, "token_classes", None)
-    if token_classes is None:
-        lengths = np.diff(encode(part, model.vocabulary_).message_offsets)
-        ranks = np.repeat(shares.argmax(axis=1), lengths).astype(np.int16)
-    else:
-        table = token_classes(part)
-        rank_of = np.empty(len(order) + 1, np.int16)
-        rank_of[order], rank_of[-1] = np.arange(len(order)), BACKGROUND
-        ranks = rank_of[table["class"].fill_null(len(order)).to_numpy()]
-        topics = model.summary().tables.get("topics")
-        if topics is not None and "topic" in table.columns:  # ranks beyond those of the classes
-            place = np.empty(topics.height + 1, np.int16)
-            place[topics["topic"].to_numpy()] = len(order) + np.arange(topics.height)
-            own = table["topic"].fill_null(topics.height).to_numpy()
-            ranks = np.where(own < topics.height, place[own], ranks)
-        lengths = np.bincount(table["message"].to_numpy(), minlength=part.n_messages)
-    known = set(model.vocabulary_.words)
-    texts, as_shown = part.table["text"], displayed.table["text"]
-    return mark(texts, ranks, lengths, known, MAX_TEXT, len(order), as_shown)
+    tokens, offsets = members(reading.encoded.message_offsets, rows)
+    lengths = np.diff(offsets)
+    if reading.tokens is None:
+        return np.repeat(shares[rows].argmax(axis=1), lengths).astype(np.int16), lengths
+    rank_of = np.empty(len(order) + 1, np.int16)
+    rank_of[order], rank_of[-1] = np.arange(len(order)), BACKGROUND  # -1 is the last place
+    ranks = rank_of[reading.tokens.classes[tokens]]
+    if reading.tokens.topics is not None and topics is not None:
+        place = np.empty(topics.height, np.int16)
+        place[topics["topic"].to_numpy()] = len(order) + np.arange(topics.height)
+        own = reading.tokens.topics[tokens]
+        ranks = np.where(own >= 0, place[own], ranks)
+    return ranks, lengths
 
 
 def learned_from(encoded: Encoded) -> bool:
@@ -253,18 +226,22 @@ def learned_from(encoded: Encoded) -> bool:
     return np.array_equal(counts, encoded.vocabulary.counts)
 
 
+def _gone(vocabulary: Vocabulary, words: pl.Series) -> frozenset[str]:
+    """Return the words of the vocabulary that are in no text any more."""
+    there = {word_type(word) for word in words.explode().drop_nulls().unique()}
+    return frozenset(vocabulary.words) - there
+
+
 def rows_of(corpus: Corpus, shown: Shown) -> NDArray[np.int64]:
     """Return the rows of the conversations that the reader carries, whole."""
-    offsets = corpus.conversation_offsets
-    parts = [np.arange(offsets[c], offsets[c + 1]) for c in shown.conversations]
-    return np.concatenate([np.zeros(0, np.int64), *parts])
+    return members(corpus.conversation_offsets, shown.conversations)[0]
 
 
-def telling_words(findings: Findings, n_words: int, hidden: frozenset[str]) -> list[list[str]]:
-    """Return the distinctive words of each rank, without those that are to be hidden."""
+def characteristic_words(findings: Findings, n_words: int) -> list[list[str]]:
+    """Return the most distinctive words of each rank, without those that are to be hidden."""
     words: list[list[str]] = []
     table = findings.summary.words
     for number in findings.order.tolist():
         own: Sequence[str] = table.filter(pl.col("class") == number).sort("rank")["word"].to_list()
-        words.append([word for word in own if word not in hidden][:n_words])
+        words.append([word for word in own if word not in findings.hidden][:n_words])
     return words

@@ -1,4 +1,4 @@
-"""Which stretches of a text bear which class: words found again in the texts they come from."""
+"""Which stretches of a text have which class: words found again in the texts they come from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode.tokenizer import split_words, word_type
+from palaver.encode.tokenizer import word_type
 
 BACKGROUND, UNKNOWN = -1, -2
+_CHUNK = 5_000  # messages
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_CHUNK = 5_000
-#: Characters of a line from which on its end may be that of the paper only; in the midst of
-#: a sentence, that is before a small letter, fewer will do.
+#: Characters from which on a line may have been wrapped; within a sentence, that is before a
+#: small letter, fewer will do.
 _WRAPPED, _WITHIN = 50, 30
 
 
@@ -38,7 +38,7 @@ class Marks:
     starts : array of int32, shape (n_words,)
         Place in the text; where the word before ends if a word is not found.
     breaks : array of bool, shape (n_words,)
-        Whether a line or a message begins with the word. Lines that mail programs broke go on:
+        Whether a line or a message begins with the word. Lines that mail programs broke continue:
         a single end of line after fifty characters (thirty before a small letter) is a space.
     """
 
@@ -52,18 +52,22 @@ class Marks:
 
 def mark(
     texts: pl.Series,
+    words: pl.Series,
     ranks: NDArray[np.int16],
     lengths: NDArray[np.int64],
+    *,
     known: Collection[str],
     limit: int,
     n_classes: int = 32_767,
-    shown: pl.Series | None = None,
+    shown: tuple[pl.Series, pl.Series] | None = None,
 ) -> Marks:
-    """Find the tokens of messages in their texts.
+    """Find the words of messages in their texts.
 
     Parameters
     ----------
     texts : polars.Series of str
+    words : polars.Series of list of str
+        As :func:`split_words` returns them.
     ranks : array of int16, shape (n_tokens,)
         Classes of the known words of all messages, one after the other.
     lengths : array of int64, shape (n_messages,)
@@ -74,19 +78,19 @@ def mark(
         Characters of a text beyond which nothing is marked, for it is not shown.
     n_classes : int
         Ranks from here on are topics: marked, but of no class.
-    shown : polars.Series of str, optional
-        The same texts as they are shown, where people were taken out of them. Words that
-        are in both keep their class, words that were put in have none.
+    shown : tuple of two polars.Series, optional
+        The same texts and words as they are shown, where people were taken out of them. Words
+        that are in both keep their class, words that were put in have none.
     """
     runs: list[str] = []
-    words: list[str] = []
+    said: list[str] = []
     flat: list[int] = []
     starts: list[int] = []
     breaks: list[bool] = []
     counts = np.zeros(len(texts), np.int64)
     done = 0
-    as_shown = _split(texts if shown is None else shown)
-    for i, ((text, found), other) in enumerate(zip(_split(texts), as_shown, strict=True)):
+    both = zip(_messages(texts, words), _messages(*(shown or (texts, words))), strict=True)
+    for i, ((text, found), other) in enumerate(both):
         own = ranks[done : done + lengths[i]].tolist()
         done += int(lengths[i])
         classes = _classes(found, own, known)
@@ -94,18 +98,19 @@ def mark(
         runs.append(pack(_stretches(*_as_shown(text, spans, found, classes, other), limit)))
         starts += [start for start, _ in spans]
         breaks += _line_starts(text, spans)
-        words += found
+        said += found
         flat += [rank if rank < n_classes else BACKGROUND for rank in classes]
         counts[i] = len(found)
     messages = np.repeat(np.arange(len(texts), dtype=np.int32), counts)
-    return Marks(runs, words, np.array(flat, np.int16), messages, np.array(starts, np.int32),
+    return Marks(runs, said, np.array(flat, np.int16), messages, np.array(starts, np.int32),
                  np.array(breaks, bool))  # fmt: skip
 
 
-def _split(texts: pl.Series) -> Iterator[tuple[str, list[str]]]:
+def _messages(texts: pl.Series, words: pl.Series) -> Iterator[tuple[str, list[str]]]:
+    """Yield texts with their words; only a part of them is in memory as Python strings."""
     for start in range(0, len(texts), _CHUNK):
-        chunk = texts[start : start + _CHUNK]
-        yield from zip(chunk.to_list(), split_words(chunk).to_list(), strict=True)
+        part = slice(start, start + _CHUNK)
+        yield from zip(texts[part].to_list(), words[part].to_list(), strict=True)
 
 
 def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str]) -> list[int]:
@@ -203,7 +208,7 @@ def _units(text: str, start: int, end: int, wide: bool) -> int:
 
 
 def pack(numbers: Iterator[int] | Sequence[int]) -> str:
-    """Write whole numbers as text, five bits a character, small numbers in one."""
+    """Write whole numbers as text, five bits per character, small numbers in one."""
     characters = []
     for number in numbers:
         while number > 31:

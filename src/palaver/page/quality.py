@@ -28,8 +28,8 @@ def make_quality(findings: Findings) -> dict[str, Any]:
     gold = [_gold(findings, column) for column in label_columns(findings)]
     return {
         "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
-        "guess": findings.guess,
-        "foretell": findings.foretell,
+        "prediction": findings.prediction,
+        "predict_heldout": findings.predict_heldout,
         "gold": sorted(
             filter(None, gold), key=lambda table: (not table["is_label"], -table["v_measure"])
         ),

@@ -14,7 +14,7 @@ from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
 from palaver.draw.palette import colour_class, letters
 from palaver.models.summary import least_replies
-from palaver.page.findings import Findings, telling_words
+from palaver.page.findings import Findings, characteristic_words
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
@@ -79,14 +79,12 @@ class Act:
     curve: str
 
 
-def make_acts(
-    findings: Findings, names: dict[int, str], hidden: frozenset[str], positions: Positions
-) -> list[Act]:
+def make_acts(findings: Findings, names: dict[int, str], positions: Positions) -> list[Act]:
     """Describe each class, the largest first."""
     n_classes = findings.n_classes
     as_shown = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
     sentences = typical_sentences(findings.texts, findings.marks, n_classes, shown=as_shown)
-    words = telling_words(findings, _WORDS, hidden)
+    words = characteristic_words(findings, _WORDS)
     known = findings.summary.names or findings.summary.facts.get("class_names", [])
     given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
     sizes = _sizes(findings, words)
@@ -99,15 +97,15 @@ def make_acts(
             colour=colour_class(k),
             name=called[k],
             named=given[k] is not None,
-            share=float(findings.class_shares[k]),
+            share=float(findings.flow.class_shares[k]),
             is_empty=_is_empty(findings, k),
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
             told=spoken([name(word, MAX_WORD) for word in words[k]]),
             sentences=[name(sentence) for sentence in sentences[k]],
-            before=_typical(findings.effects[:-1, k], findings.following[:-1, k]),
-            after=_typical(findings.effects[k], findings.following[k]),
-            start=float(findings.effects[-1, k]),
-            opens=bool(_is_typical(findings.effects[-1], findings.following[-1])[k]),
+            before=_typical(findings.flow.effects[:-1, k], findings.flow.following[:-1, k]),
+            after=_typical(findings.flow.effects[k], findings.flow.following[k]),
+            start=float(findings.flow.effects[-1, k]),
+            opens=bool(_is_typical(findings.flow.effects[-1], findings.flow.following[-1])[k]),
             examples=[_example(findings, row, k) for row in findings.examples[k]],
             curve=band_chart(
                 positions.shares[:, k], None, None, positions.labels, k,
@@ -123,7 +121,7 @@ def _is_empty(findings: Findings, rank: int) -> bool:
     """Whether no message is mainly of a class, and all have less than half a message of it."""
     own = findings.shares[:, rank]
     is_main = (own[findings.speaking] >= findings.shares[findings.speaking].max(axis=1)).any()
-    return bool(not is_main and own.sum() < _LITTLE and findings.class_shares[rank] < _SMALL)
+    return bool(not is_main and own.sum() < _LITTLE and findings.flow.class_shares[rank] < _SMALL)
 
 
 def _known(names: list[str], number: int) -> str | None:
@@ -178,8 +176,8 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
     }
 
 
-def make_topics(findings: Findings, hidden: frozenset[str]) -> list[dict[str, Any]]:
-    """Return the topics that a model has beside its classes, the largest first, from number 1."""
+def make_topics(findings: Findings) -> list[dict[str, Any]]:
+    """Return the topics that a model has alongside its classes, the largest first, from 1."""
     table = findings.summary.tables.get("topics")
     if table is None:
         return []
@@ -187,7 +185,7 @@ def make_topics(findings: Findings, hidden: frozenset[str]) -> list[dict[str, An
         {
             "number": number,
             "share": float(row["share"]),
-            "words": name(" ".join(_told(row["words"], hidden)), _TOPIC_LENGTH),
+            "words": name(" ".join(_told(row["words"], findings.hidden)), _TOPIC_LENGTH),
         }
         for number, row in enumerate(table.to_dicts(), 1)
     ]
@@ -201,13 +199,13 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     """Draw the act graph, for wide and for narrow screens, and put it in words."""
     filled = [act.rank for act in acts if not act.is_empty] or [0]
     n_nodes = min(filled[-1] + 1, graph.MAX_NODES)
-    shares = findings.class_shares[:n_nodes]
+    shares = findings.flow.class_shares[:n_nodes]
     rows = [*range(n_nodes), findings.n_classes]
-    following = findings.following[rows][:, :n_nodes]
-    effects = findings.effects[rows][:, :n_nodes]
-    answered = findings.answered
+    following = findings.flow.following[rows][:, :n_nodes]
+    effects = findings.flow.effects[rows][:, :n_nodes]
+    answered = findings.flow.answered
     replies = None if answered is None else answered[:n_nodes]
-    weights = None if findings.observed else _weights(findings, n_nodes)
+    weights = None if findings.flow.observed else _weights(findings, n_nodes)
     edges = graph.find_edges(shares, following, effects, weights, replies)
     first = graph.first_step(edges, n_nodes)
     telling = [" ".join(act.told[:5]) for act in acts]
@@ -224,7 +222,7 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
         "steps": graph.STEPS,
         "first": first,
         "n_nodes": n_nodes,
-        "observed": findings.observed,
+        "observed": findings.flow.observed,
         "learns": findings.summary.transition_kind != "none",
         "replies": None if answered is None else round(float(answered.sum())),
         "least": None if answered is None else least_replies(answered),
@@ -264,10 +262,10 @@ def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) 
 
 def _usual_replies(findings: Findings) -> list[tuple[int, float]]:
     """Return the ranks that replies have most of, and their shares; none without replies."""
-    answered = findings.answered
+    answered = findings.flow.answered
     if answered is None or answered.sum() < least_replies(answered) or findings.n_classes < 2:
         return []
-    usual = answered / answered.sum() @ findings.following[:-1]
+    usual = answered / answered.sum() @ findings.flow.following[:-1]
     return [(int(k), float(usual[k])) for k in np.argsort(-usual, kind="stable")[:2]]
 
 
@@ -290,5 +288,5 @@ def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]
 
 def positions_of(findings: Findings) -> Positions:
     """Return shares by place in the thread."""
-    unit = wording_of(findings.summary, findings.steps).unit
+    unit = wording_of(findings.summary, findings.flow.steps).unit
     return by_position(findings.corpus, findings.shares, findings.speaking, unit)

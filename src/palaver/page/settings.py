@@ -12,14 +12,14 @@ from palaver.store.folder import versions
 
 
 def make_settings(
-    findings: Findings, command: str | None, fit_command: str | None, anonymized: bool
+    findings: Findings, command: str | None, fit_command: str | None
 ) -> dict[str, Any]:
     """Return names and values for the last section."""
     summary, corpus = findings.summary, findings.corpus
     facts = {
         "model": summary.name,
         **{key: value for key, value in summary.facts.items() if key != "fingerprint"},
-        "texts from": "anonymized" if anonymized else name(Path(corpus.source).name),
+        "texts from": "anonymized" if findings.anonymized else name(Path(corpus.source).name),
         "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
     }
     return {
@@ -29,7 +29,7 @@ def make_settings(
         "command": command or 'palaver.report(model, corpus, "report.html")',
         "fit_command": fit_command,
         "same_texts": findings.same_texts,
-        "anonymized": anonymized,
+        "anonymized": findings.anonymized,
     }
 
 

@@ -15,9 +15,7 @@ from palaver.page.text import MAX_WORD, excerpt, name
 _ERRORS, _WORDS, _EXCERPT = 12, 8, 200
 
 
-def make_tagging(
-    findings: Findings, acts: list[Act], hidden: frozenset[str], anonymized: bool
-) -> dict[str, Any] | None:
+def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
     """Return the parts of the section, or None for a model that is no tagger.
 
     Examples of errors are texts that were kept with the model: an anonymized page leaves them
@@ -27,11 +25,11 @@ def make_tagging(
     if tags is None:
         return None
     ranks = {tags[act.number]: act.rank for act in acts}
-    errors = None if anonymized else tables.get("errors")
+    errors = None if findings.anonymized else tables.get("errors")
     return {
         "confusion": _confusion(tables.get("confusion"), ranks),
         "errors": [] if errors is None else _errors(errors, ranks),
-        "states": _states(tables.get("state_words"), ranks, hidden),
+        "states": _states(tables.get("state_words"), ranks, findings.hidden),
     }
 
 

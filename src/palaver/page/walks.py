@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,21 @@ from palaver.encode import Encoded
 from palaver.encode.documents import documents_of
 from palaver.page.text import excerpt
 
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
+
 _WALKS = 6  # documents that are shown
 _EXCERPT = 280
 _SMALLEST = 0.02  # positions with a smaller share of the document are left out
+
+
+@runtime_checkable
+class FindsPaths(Protocol):
+    """A model whose documents are walks over topics."""
+
+    def path(self, documents: Any, /) -> pl.DataFrame:
+        """Return the most probable walk of each document."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -38,10 +50,10 @@ class Walk:
 
 
 def find_walks(
-    model: Any, corpus: Corpus, encoded: Encoded, order: NDArray[np.int64], rows: list[int]
+    model: Model, corpus: Corpus, encoded: Encoded, order: NDArray[np.int64], rows: list[int]
 ) -> list[Walk]:
     """Return the walks of the documents of some messages, those with several topics first."""
-    if not hasattr(model, "path") or not rows:
+    if not isinstance(model, FindsPaths) or not rows:
         return []
     unit = model.get_params()["unit"]
     places = np.array(rows)

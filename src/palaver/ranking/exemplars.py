@@ -1,8 +1,8 @@
-"""The telling and different messages of each class of a model."""
+"""Messages that are characteristic of each class of a model, and different from each other."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,49 +15,44 @@ from palaver.params import check, whole
 from palaver.ranking.grasshopper import grasshopper
 from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplicates
 
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
+
 #: Messages of a class among which examples are looked for.
 N_CANDIDATES = 300
 #: Words within which a message is neither too short nor too long to be read as an example.
 SHORT, LONG = 6, 60
-#: Telling words of a class that speak for it.
-TELLING = 50
+#: Characteristic words of a class that speak for it.
+N_WORDS = 50
 _FAINT = 0.02  # what a text without any of them has
 _WORD = r"[\p{L}\p{N}]+"
 
 
-class Transforms(Protocol):
-    """A fitted model that gives the share of each class in each message."""
-
-    def transform(self, corpus: Any) -> NDArray[np.float64]:
-        """Return shares, (n_messages, n_classes)."""
-        ...
-
-
 def exemplars(
-    model: Transforms,
+    model: Model,
     corpus: Corpus,
     k: int = 5,
     *,
     shares: NDArray[np.float64] | None = None,
     weight: float = 0.5,
 ) -> pl.DataFrame:
-    """Return the k most telling messages of each class, different from each other.
+    """Return k messages for each class that are characteristic of it and differ from each other.
 
-    GRASSHOPPER over the messages with the largest shares of a class: edges are tf-idf
+    GRASSHOPPER ranks the messages with the largest shares of a class: edges are tf-idf
     cosines, the prior is the share, damped for messages below 6 or above 60 words (or the
-    median length of the corpus, where that lies beyond) and for those with few of the words
-    that tell the class from others. Of near-duplicates one is kept.
+    median length of the corpus, where that lies beyond) and for those with few characteristic
+    words of the class. Of near-duplicates one is kept.
 
     Parameters
     ----------
     model : Model
-        Any fitted model: what ``model.message_shares(corpus)`` says is used.
+        Any fitted model; ``model.message_shares(corpus)`` says how much of a class a message has.
     corpus : Corpus
-        Where to look for examples; not only what the model was fitted on.
+        Where to look for examples; it need not be what the model was fitted on.
     k : int
-        Examples a class. A class has fewer if there are not so many messages.
+        Examples per class; fewer for a class with fewer messages.
     shares : array of float64, shape (n_messages, n_classes), optional
-        What ``model.message_shares(corpus)`` returned, where it is at hand.
+        What ``model.message_shares(corpus)`` returned, if at hand.
     weight : float
         Weight of the graph against the shares, as in :func:`grasshopper`.
 
@@ -77,25 +72,53 @@ def exemplars(
             f"exemplars: takes a Corpus, whose texts are shown, got {type(corpus).__name__}"
         )
     if shares is None:
-        shares = getattr(model, "message_shares", model.transform)(corpus)
+        shares = model.message_shares(corpus)
     shares = np.asarray(shares, np.float64)
     if shares.ndim != 2 or len(shares) != corpus.n_messages:
         raise InputError(
             f"exemplars: shares must have a row for each of the {corpus.n_messages} messages; "
             f"their shape is {shares.shape}"
         )
-    texts = corpus.table["text"]
+    words = model.top_words(N_WORDS, by="distinctiveness")
+    return _table(corpus, shares, choose_examples(corpus.table["text"], shares, words, k, weight))
+
+
+def choose_examples(
+    texts: pl.Series,
+    shares: NDArray[np.float64],
+    words: pl.DataFrame,
+    k: int,
+    weight: float = 0.5,
+    split: pl.Series | None = None,
+) -> list[NDArray[np.int64]]:
+    """Return the rows of k messages for each class, the best first; see :func:`exemplars`.
+
+    Parameters
+    ----------
+    texts : polars.Series of str
+    shares : array of float64, shape (n_messages, n_classes)
+    words : polars.DataFrame
+        Columns class and word: the characteristic words of each class.
+    k, weight
+        As in :func:`exemplars`.
+    split : polars.Series of list of str, optional
+        The words of the texts, if at hand; else candidates are split.
+    """
+    number = max(N_CANDIDATES, 3 * k)
     preference = shares * readability(texts)[:, None]
-    candidates = _candidates(model, texts, preference, max(N_CANDIDATES, 3 * k))
-    pool = _together(candidates)
-    vectors = tfidf(texts.gather(pool))
-    rows = [
-        found[_choose(vectors[np.searchsorted(pool, found)], preference[found, number], k, weight)]
+    first = [_largest(column, 4 * number) for column in preference.T]
+    pool = _together(first)
+    lists = split_words(texts.gather(pool)) if split is None else split.gather(pool)
+    preference[pool] *= evidence(lists, words, preference.shape[1])
+    candidates = [rows[_largest(preference[rows, c], number)] for c, rows in enumerate(first)]
+    near = _together(candidates)
+    vectors = tfidf(lists.gather(np.searchsorted(pool, near)))
+    return [
+        found[_choose(vectors[np.searchsorted(near, found)], preference[found, c], k, weight)]
         if len(found)
         else found
-        for number, found in enumerate(candidates)
+        for c, found in enumerate(candidates)
     ]
-    return _table(corpus, shares, rows)
 
 
 def readability(texts: pl.Series) -> NDArray[np.float64]:
@@ -107,49 +130,36 @@ def readability(texts: pl.Series) -> NDArray[np.float64]:
     return np.where(lengths > 0, np.exp(-(distance**2)), 0.0)
 
 
-def evidence(texts: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[np.float64]:
+def evidence(lists: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[np.float64]:
     """Return how much of each text speaks for each class, (n_texts, n_classes), above zero.
 
-    The root of the share of its words that are among the telling ones of the class. A model's
-    share alone may rest on a word or two, or on what is answered.
+    The root of the share of its words that are characteristic of the class. A model's share alone
+    may rest on a word or two, or on the message that is answered.
+
+    Parameters
+    ----------
+    lists : polars.Series of list of str
+        The words of each text.
+    words : polars.DataFrame
+        Columns class and word.
+    n_classes : int
     """
-    tokens = pl.DataFrame({"text": np.arange(len(texts)), "word": split_words(texts)})
+    tokens = pl.DataFrame({"text": np.arange(len(lists)), "word": lists})
     tokens = tokens.explode("word").drop_nulls("word")
-    sizes = np.bincount(tokens["text"].to_numpy(), minlength=len(texts))
+    sizes = np.bincount(tokens["text"].to_numpy(), minlength=len(lists))
     hits = tokens.join(words.select("class", "word"), on="word").group_by("text", "class").len()
-    found = np.zeros((len(texts), n_classes))
+    found = np.zeros((len(lists), n_classes))
     found[hits["text"].to_numpy(), hits["class"].to_numpy()] = hits["len"].to_numpy()
     return np.sqrt(found / np.maximum(sizes, 1)[:, None] + _FAINT)
 
 
-def _candidates(
-    model: Any, texts: pl.Series, preference: NDArray[np.float64], number: int
-) -> list[NDArray[np.int64]]:
-    """Return the messages from which each class's examples are chosen, at most ``number``.
-
-    Where the model has telling words, the best four times as many are weighed by them.
-
-    Parameters
-    ----------
-    preference : array of float64, shape (n_messages, n_classes). IN-OUT
-        Of the messages that are weighed, times their evidence.
-    """
-    first = [np.arange(len(preference))] * preference.shape[1]
-    if hasattr(model, "top_words"):
-        first = [_largest(column, 4 * number) for column in preference.T]
-        pool = _together(first)
-        words = model.top_words(TELLING, by="distinctiveness")
-        preference[pool] *= evidence(texts.gather(pool), words, preference.shape[1])
-    return [rows[_largest(preference[rows, k], number)] for k, rows in enumerate(first)]
-
-
 def _together(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return all that is in any part, in rising order."""
+    """Return all rows that are in any part, ascending."""
     return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
 
 
 def _largest(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:
-    """Return the rows of the largest preferences, in rising order; among equals the first."""
+    """Return the rows of the largest preferences, ascending; among equals the first."""
     if len(preference) > n_candidates:
         limit = np.partition(preference, -n_candidates)[-n_candidates]
         above = np.flatnonzero(preference > limit)

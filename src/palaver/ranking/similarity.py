@@ -28,7 +28,8 @@ def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
 
     Parameters
     ----------
-    texts : sequence of str
+    texts : sequence of str, or polars.Series of list of str
+        Lists are words, as :func:`split_words` returns them.
     stemmed : bool
         Whether words count as the same if Porter's stemmer says so (English).
 
@@ -36,8 +37,11 @@ def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
     -------
     csr matrix of float64, shape (n_texts, n_words)
     """
-    column = pl.Series(texts, dtype=pl.String)
-    words = split_words(column).alias("word").to_frame().with_row_index("text")
+    if isinstance(texts, pl.Series) and texts.dtype == pl.List(pl.String):
+        lists = texts
+    else:
+        lists = split_words(pl.Series(texts, dtype=pl.String))
+    words = pl.DataFrame({"word": lists}).with_row_index("text")
     words = words.explode("word").drop_nulls().filter(pl.col("word").str.contains(_HAS_LETTER))
     types = words["word"].unique(maintain_order=True)
     kinds = [word_type(word) for word in types]
@@ -48,11 +52,11 @@ def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
     )
     places = (words["text"].to_numpy(), codes.to_numpy())
     counts = sparse.csr_matrix(
-        (np.ones(len(codes)), places), shape=(len(column), max(len(numbers), 1))
+        (np.ones(len(codes)), places), shape=(len(texts), max(len(numbers), 1))
     )
     counts.sum_duplicates()
     spread = np.bincount(counts.indices, minlength=counts.shape[1])
-    counts.data *= np.log(len(column) / spread[counts.indices])
+    counts.data *= np.log(len(texts) / spread[counts.indices])
     counts.eliminate_zeros()
     lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
     scale = sparse.diags(1 / np.where(lengths > 0, lengths, 1.0))

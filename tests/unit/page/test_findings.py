@@ -31,15 +31,15 @@ def thanks_only():
 
 def test_numbers_are_of_the_texts_on_the_page(corpus, model, tmp_path):
     other = thanks_only()
-    found = gather(model, other, 1000, 10**6, foretell=False)
+    found = gather(model, other, 1000, 10**6, predict_heldout=False)
     assert not found.same_texts
     lengths = np.diff(found.encoded.message_offsets)
     by_hand = sum(n * row for n, row in zip(lengths, found.shares, strict=True))
-    np.testing.assert_allclose(found.class_shares, by_hand / by_hand.sum())
-    assert not np.allclose(found.class_shares, model.class_shares_[found.order], atol=0.05)
-    np.testing.assert_allclose(found.effects, 1, atol=1e-6)  # no replies: nothing is known
+    np.testing.assert_allclose(found.flow.class_shares, by_hand / by_hand.sum())
+    assert not np.allclose(found.flow.class_shares, model.class_shares_[found.order], atol=0.05)
+    np.testing.assert_allclose(found.flow.effects, 1, atol=1e-6)  # no replies: nothing is known
     page = pv.report(model, other, tmp_path / "r.html").read_text().split("<script")[0]
-    largest = "ABCD"[int(np.argmax(found.class_shares))]
+    largest = "ABCD"[int(np.argmax(found.flow.class_shares))]
     headline = re.search(r'<p class="headline">(.*?)</p>', page, re.S)[1]
     assert re.search(r'href="#act-(.)"', headline)[1] == largest
     assert "learned its acts from other texts" in page
@@ -52,17 +52,17 @@ def test_numbers_are_of_the_texts_on_the_page(corpus, model, tmp_path):
 def test_other_texts_with_replies_are_counted(corpus, model):
     train, other = corpus.split(0.5, random_state=1)
     fitted = small_model(train)
-    found = gather(fitted, other, 1000, 10**6, foretell=False)
-    assert found.observed
+    found = gather(fitted, other, 1000, 10**6, predict_heldout=False)
+    assert found.flow.observed
     replies = np.flatnonzero(other.parents >= 0)
     pairs = found.shares[other.parents[replies]].T @ found.shares[replies]
     np.testing.assert_allclose(
-        found.following[:-1], pairs / pairs.sum(axis=1, keepdims=True), atol=1e-3
+        found.flow.following[:-1], pairs / pairs.sum(axis=1, keepdims=True), atol=1e-3
     )
-    same = gather(model, corpus, 1000, 10**6, foretell=False)
+    same = gather(model, corpus, 1000, 10**6, predict_heldout=False)
     assert same.same_texts
-    assert not same.observed
-    np.testing.assert_array_equal(same.class_shares, model.class_shares_[same.order])
+    assert not same.flow.observed
+    np.testing.assert_array_equal(same.flow.class_shares, model.class_shares_[same.order])
 
 
 def test_usual_is_the_average_over_replies_and_unanswered_classes_say_nothing():
@@ -91,7 +91,7 @@ def test_replies_are_counted_by_what_they_answer():
 
 def test_examples_are_those_of_their_class(corpus, model):
     """Telling words go by class number, the page by size: they must not be mixed up."""
-    found = gather(model, corpus, 1000, 10**6, foretell=False)
+    found = gather(model, corpus, 1000, 10**6, predict_heldout=False)
     shares = model.transform(corpus) * found.speaking[:, None]
     table = pv.exemplars(model, corpus, 3, shares=shares)
     assert found.order.tolist() != list(range(4))  # or this test could not fail

@@ -4,10 +4,11 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from support.pages import mark_texts
 from support.words import tokenize
 
 from palaver.encode.tokenizer import split_words
-from palaver.page.marks import mark, pack
+from palaver.page.marks import pack
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -36,9 +37,7 @@ def stretches(text, runs):
 
 
 def mark_one(text, ranks, known, limit=10_000):
-    return mark(
-        pl.Series([text]), np.array(ranks, np.int16), np.array([len(ranks)]), set(known), limit
-    )
+    return mark_texts([text], ranks, [len(ranks)], known, limit)
 
 
 @given(st.lists(st.integers(0, 10**9)))
@@ -105,8 +104,8 @@ def test_words_keep_their_class_where_others_were_replaced():
     shown = pl.Series(["@p1 thanks ann, it works", "it works"])
     known = {"@", "ann", "thanks", "it", "works"}
     ranks = np.array([0, 1, 2, 3, 0, 1, 2, 3], np.int16)  # @ ann thanks ann it works | it works
-    plain = mark(texts, ranks, np.array([6, 2]), known, 100)
-    marks = mark(texts, ranks, np.array([6, 2]), known, 100, shown=shown)
+    plain = mark_texts(texts, ranks, [6, 2], known)
+    marks = mark_texts(texts, ranks, [6, 2], known, shown=shown)
     assert marks.words == plain.words
     assert marks.runs[1] == plain.runs[1]
     # @ is of 0, p1 of none, thanks of 2, ann of 3, it of 0, works of 1

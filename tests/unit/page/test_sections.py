@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.metrics import v_measure_score
-from support.pages import small_model
+from support.pages import mark_texts, small_model
 from support.words import tokenize
 
 import palaver as pv
@@ -27,10 +27,9 @@ from palaver.models.summary import ModelSummary
 from palaver.page.embed import choose
 from palaver.page.findings import gather
 from palaver.page.groups import _standout, make_groups, period
-from palaver.page.guess import guess_words
-from palaver.page.marks import mark
 from palaver.page.names import read_names, run_id
 from palaver.page.positions import by_position
+from palaver.page.prediction import predict_words
 from palaver.page.quality import make_quality
 from palaver.page.sections import make_acts, positions_of
 from palaver.page.sentences import typical_sentences
@@ -77,16 +76,16 @@ def test_effects_of_probabilities_and_of_no_transitions():
 def test_transitions_are_counted_where_the_model_has_none(corpus):
     lda = pv.LDA(n_classes=3, n_sweeps=20).fit(corpus)
     found = gather(lda, corpus, 1000, 10**6)
-    assert found.observed
-    np.testing.assert_allclose(found.following.sum(axis=1), 1)
+    assert found.flow.observed
+    np.testing.assert_allclose(found.flow.following.sum(axis=1), 1)
     lengths = np.diff(found.encoded.message_offsets)
     first = (lengths[:, None] * found.shares)[corpus.parents < 0].sum(axis=0)
-    np.testing.assert_allclose(found.following[-1], first / first.sum(), atol=1e-3)
+    np.testing.assert_allclose(found.flow.following[-1], first / first.sum(), atol=1e-3)
 
 
 def test_ranks_are_by_share_and_findings_follow(corpus, model):
     found = gather(model, corpus, 1000, 10**6)
-    assert (np.diff(found.class_shares) <= 0).all()
+    assert (np.diff(found.flow.class_shares) <= 0).all()
     k = int(found.order[0])
     np.testing.assert_array_equal(
         found.shares[found.speaking, 0], model.transform(corpus)[found.speaking, k]
@@ -94,7 +93,7 @@ def test_ranks_are_by_share_and_findings_follow(corpus, model):
     weights = model.transitions_
     expected = np.exp(weights[k] + weights[-1])
     np.testing.assert_allclose(
-        found.following[0], (expected / expected.sum())[found.order], rtol=1e-12
+        found.flow.following[0], (expected / expected.sum())[found.order], rtol=1e-12
     )
 
 
@@ -196,13 +195,11 @@ def test_typical_sentences_are_short_pure_and_different():
     texts = ["Thanks so much! The printer is broken again and again and again and again.",
              "Thanks so much! Does it work now?", "thanks so much @ann. Ok.",
              "Does it work now? Does it work at all?"]  # fmt: skip
-    series = pl.Series(texts)
     words = [tokenize(text) for text in texts]
     flat = [w for own in words for w in own]
     thanks, asks = {"thanks", "so", "much", "!"}, {"does", "it", "work", "now", "?", "at", "all"}
     ranks = [0 if w in thanks else 1 if w in asks else -1 for w in flat]
-    marks = mark(series, np.array(ranks, np.int16), np.array([len(own) for own in words]),
-                 set(flat), 1000)  # fmt: skip
+    marks = mark_texts(texts, ranks, [len(own) for own in words], flat)
     found = typical_sentences(texts, marks, 2)
     assert found[0] == ["Thanks so much!"]
     assert found[1][0] in ("Does it work now?", "Does it work at all?")
@@ -219,8 +216,7 @@ def test_code_and_tables_stand_for_a_class_only_if_nothing_else_does(code):
     def found(texts):
         words = [tokenize(text) for text in texts]
         flat = [word for own in words for word in own]
-        marks = mark(pl.Series(texts), np.zeros(len(flat), np.int16),
-                     np.array([len(own) for own in words]), set(flat), 1000)  # fmt: skip
+        marks = mark_texts(texts, [0] * len(flat), [len(own) for own in words], flat)
         return typical_sentences(texts, marks, 1, n_sentences=1)[0]
 
     said = [
@@ -242,7 +238,7 @@ def sentences_of(classes):
     lengths = np.array([len(own) for own in words])
     own = np.repeat(np.arange(len(classes)), [len(own) for own in classes])
     flat = {word for part in words for word in part}
-    marks = mark(pl.Series(texts), np.repeat(own, lengths).astype(np.int16), lengths, flat, 1000)
+    marks = mark_texts(texts, np.repeat(own, lengths), lengths, flat)
     return typical_sentences(texts, marks, len(classes))
 
 
@@ -341,7 +337,7 @@ def test_names_that_the_model_knows_stand_unless_others_are_given(corpus, model)
     found = gather(model, corpus, 1000, 10**6)
     labels = ["asks", "tells", "thanks", "jokes"]
     found = replace(found, summary=replace(found.summary, names=labels))
-    acts = make_acts(found, {2: "says thanks"}, frozenset(), positions_of(found))
+    acts = make_acts(found, {2: "says thanks"}, positions_of(found))
     assert {act.number: act.name for act in acts} == {
         0: "asks", 1: "tells", 2: "says thanks", 3: "jokes"}  # fmt: skip
     assert all(act.named for act in acts)
@@ -362,7 +358,7 @@ def test_tagger_has_a_page_with_its_labels_and_its_own_tables(corpus, tmp_path):
 def test_groups_are_those_of_the_corpus_with_intervals(corpus, model):
     found = gather(model, corpus, 1000, 10**6)
     positions = positions_of(found)
-    groups = make_groups(found, make_acts(found, {}, frozenset(), positions))
+    groups = make_groups(found, make_acts(found, {}, positions))
     assert [table["by"] for table in groups["tables"]] == ["speaker", "act", "acts", "topic"]
     acts = groups["tables"][1]
     row = next(row for row in acts["rows"] if row["name"] == "problem_report")
@@ -415,15 +411,27 @@ def test_labels_against_classes_agree_with_scikit_learn(corpus, model):
 def test_unigram_is_that_of_the_words_learned_from(corpus, model):
     train, test = corpus.split(0.3, random_state=1)
     fitted = small_model(train)
-    guess = guess_words(fitted, test, seen=False)
     encoded = encode(test, fitted.vocabulary_)
+    found = predict_words(fitted, encoded)
     counts = fitted.vocabulary_.counts
     logs = np.log(counts / counts.sum())[encoded.tokens]
-    assert guess.n_words == encoded.n_tokens
-    assert guess.unigram == pytest.approx(np.exp(-logs.mean()))
-    assert guess.model == fitted.perplexity(encoded, n_particles=50)
-    assert not guess.seen
-    assert guess_words(object(), test, seen=False) is None
+    assert found.n_words == encoded.n_tokens
+    assert found.unigram == pytest.approx(np.exp(-logs.mean()))
+    assert found.model == fitted.perplexity(encoded, n_particles=50)
+    assert found.texts == "page"
+    assert predict_words(fitted, encoded, learned=True).texts == "training"
+    given = predict_words(fitted, encode(corpus, fitted.vocabulary_), test)
+    assert given == replace(found, texts="test")
+    assert predict_words(object(), encoded) is None
+
+
+def test_at_most_forty_thousand_words_are_predicted():
+    words = pl.Series(["one two three four five six seven eight nine ten"] * 100).str.join(" ")
+    table = {"conversation": [f"c{i}" for i in range(60)], "text": [words.item()] * 60}
+    corpus = pv.Corpus.from_polars(pl.DataFrame(table))
+    model = pv.LDA(n_classes=1, n_sweeps=2, random_state=0).fit(corpus)
+    found = predict_words(model, encode(corpus, model.vocabulary_))
+    assert (found.n_words, found.n_conversations) == (40_000, 40)
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 40])
@@ -514,14 +522,14 @@ def test_numbers_of_an_anonymized_page_are_those_of_the_texts_as_they_were(corpu
     spoken = pv.Corpus.from_polars(table.with_columns(text=text).drop("row"))
     model = small_model(spoken, n_sweeps=20)
     assert "someone" in model.vocabulary_.words
-    plain = gather(model, spoken, 1000, 10**6, foretell=False)
-    hidden = gather(model, spoken, 1000, 10**6, foretell=False, shown_as=spoken.anonymized())
+    plain = gather(model, spoken, 1000, 10**6, predict_heldout=False)
+    hidden = gather(model, spoken, 1000, 10**6, predict_heldout=False, anonymize=True)
     np.testing.assert_array_equal(hidden.shares, plain.shares)
-    read_again = gather(model, spoken.anonymized(), 1000, 10**6, foretell=False)
+    read_again = gather(model, spoken.anonymized(), 1000, 10**6, predict_heldout=False)
     assert (read_again.shares != plain.shares).any()  # or this test could not fail
     found = []
     for findings in (plain, hidden):
-        acts = make_acts(findings, {}, frozenset(), positions_of(findings))
+        acts = make_acts(findings, {}, positions_of(findings))
         groups = make_groups(findings, acts)
         found.append(
             (
@@ -538,7 +546,7 @@ def test_numbers_of_an_anonymized_page_are_those_of_the_texts_as_they_were(corpu
     texts = hidden.corpus.table["text"].str.join(" ").item()
     assert "wanderer42" not in texts
     assert "ann@example.org" not in texts
-    for act in make_acts(hidden, {}, frozenset(), positions_of(hidden)):
+    for act in make_acts(hidden, {}, positions_of(hidden)):
         assert not any("wanderer42" in example["text"] for example in act.examples)
         assert not any("wanderer42" in sentence for sentence in act.sentences)
 

@@ -10,7 +10,8 @@ import palaver as pv
 from palaver.draw.lines import band_chart
 from palaver.evaluate import v_measure
 from palaver.models.summary import messages_before, replies_to
-from palaver.page.findings import gather, is_talk
+from palaver.page.findings import gather
+from palaver.page.flow import is_talk
 from palaver.page.groups import choose_columns
 from palaver.page.names import automatic_name
 from palaver.page.quality import make_quality
@@ -48,7 +49,7 @@ def model(corpus):
 
 @pytest.fixture(scope="module")
 def found(corpus, model):
-    return gather(model, corpus, 1000, 10**6, foretell=False)
+    return gather(model, corpus, 1000, 10**6, predict_heldout=False)
 
 
 def test_the_message_before_is_the_last_that_speaks(corpus):
@@ -62,12 +63,14 @@ def test_the_message_before_is_the_last_that_speaks(corpus):
 
 
 def test_what_follows_needs_no_replies(corpus, model, found, tmp_path):
-    assert found.steps == "messages"
+    assert found.flow.steps == "messages"
     before = messages_before(corpus, found.speaking)
-    np.testing.assert_allclose(found.answered, replies_to(found.shares, before))
-    assert found.answered.sum() > 0
+    np.testing.assert_allclose(found.flow.answered, replies_to(found.shares, before))
+    assert found.flow.answered.sum() > 0
     order = found.order.tolist()
-    np.testing.assert_array_equal(found.following[:-1], model.transitions_[:-1][:, order][order])
+    np.testing.assert_array_equal(
+        found.flow.following[:-1], model.transitions_[:-1][:, order][order]
+    )
     page = pv.report(model, corpus, tmp_path / "talk.html").read_text().split("<script")[0]
     text = re.sub(r"<style.*?</style>", "", page, flags=re.S)
     assert not re.findall(r"\b(?:threads?|repl(?:y|ies))\b", re.sub(r"<[^>]*>", " ", text), re.I)
@@ -116,7 +119,7 @@ def test_labels_and_reasons_are_on_the_page(corpus, model, tmp_path):
 def test_shares_over_a_conversation_have_their_own_scale(found):
     positions = positions_of(found)
     assert positions.axis.endswith("conversation")
-    for act in make_acts(found, {}, frozenset(), positions):
+    for act in make_acts(found, {}, positions):
         heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', act.curve)]
         assert min(heights) == 16.0, "the highest point is at the upper edge"
 

@@ -20,6 +20,7 @@ from palaver.fit.fold import map_shards
 from palaver.kernels.chains import chain_posteriors
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.states.kernels.beam_trees import message_log_densities, tree_posteriors
+from palaver.models.views.reading import TokenReading
 
 _BLOCK = 20_000  # words whose posteriors are held at a time
 
@@ -124,20 +125,27 @@ class InfiniteAnswers(Model):
         Exact, by summing over all state sequences: ``n_sweeps`` is not needed. A message without
         words has the corpus' shares, or with ``unit="message"`` those that its place foretells.
         """
-        data = self._sentences(corpus)
-        if self.unit == "message":
-            return self.predict_proba(data)
-        shares = np.zeros((data.n_messages, len(self.class_shares_)))
+        return self.read_tokens(self._sentences(corpus)).shares
+
+    def read_tokens(self, encoded: Encoded) -> TokenReading:
+        """Return shares of messages and states of words from one pass; see :meth:`transform`."""
+        data = self._sentences(encoded)
         lengths = np.diff(data.message_offsets)
-        known = np.repeat(np.arange(data.n_messages), lengths)
+        each = np.ones_like(lengths) if self.unit == "message" else lengths
+        message = np.repeat(np.arange(data.n_messages), each)
+        states = np.empty(len(message), np.int16)
+        shares = np.zeros((data.n_messages, len(self.class_shares_)))
 
         def visit(first: int, posteriors: NDArray[np.float64]) -> None:
-            np.add.at(shares, known[first : first + len(posteriors)], posteriors)
+            here = slice(first, first + len(posteriors))
+            states[here] = posteriors.argmax(axis=1)
+            np.add.at(shares, message[here], posteriors)
 
         self._visit(data, visit)
-        return np.where(
-            lengths[:, None] > 0, shares / np.maximum(lengths, 1)[:, None], self.class_shares_
-        )
+        if self.unit == "message":
+            return TokenReading(shares, np.repeat(states, lengths))
+        means = shares / np.maximum(lengths, 1)[:, None]
+        return TokenReading(np.where(lengths[:, None] > 0, means, self.class_shares_), states)
 
     def token_classes(self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS) -> pl.DataFrame:
         """Return the state of each word.

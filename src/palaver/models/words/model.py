@@ -14,6 +14,8 @@ from palaver.fit.fold import fold_in
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.views.heldout import HeldOut
+from palaver.models.views.reading import TokenReading
+from palaver.models.words.tallies import ShareTally, TokenTally
 from palaver.parallel import Arrays
 from palaver.params import Limit, either, flag, one_of, real, whole
 
@@ -34,6 +36,11 @@ COMMON_LIMITS: dict[str, Limit] = {
     "switch_prior": real(above=0),
     "sampler": one_of("auto", "collapsed", "parallel"),
 }
+
+
+def _burn_in(n_sweeps: int) -> int:
+    """Return the sweeps of a fold-in that are not kept."""
+    return min(FOLD_BURN_IN, n_sweeps // 2)
 
 
 class ThreadModel(HeldOut, Model):
@@ -121,7 +128,6 @@ class ThreadModel(HeldOut, Model):
     def _fold(self, encoded: Encoded, n_sweeps: int, visit: Any) -> ThreadEngine:
         """Sweep a corpus with frozen parameters, visiting each shard after each kept sweep."""
         engine = self._make_engine(len(self.vocabulary_), "parallel")
-        burn_in = min(FOLD_BURN_IN, n_sweeps // 2)
         fold_in(
             engine,
             engine.frozen(self.chains_[self.best_chain_]),
@@ -129,7 +135,7 @@ class ThreadModel(HeldOut, Model):
             lambda shard, state: visit(engine, shard, state),
             seed=self.seed_,
             n_sweeps=n_sweeps,
-            burn_in=burn_in,
+            burn_in=_burn_in(n_sweeps),
             n_jobs=self.get_params()["n_jobs"],
         )
         return engine
@@ -151,15 +157,9 @@ class ThreadModel(HeldOut, Model):
             Rows sum to one; a message without words of a class has the corpus' shares.
         """
         encoded = self._encode(corpus)
-        shares = np.zeros((encoded.n_messages, len(self.class_shares_)))
-
-        def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
-            rows = slice(shard.first_message, shard.first_message + shard.n_messages)
-            engine.add_shares(shard, state, shares[rows])
-
-        self._fold(encoded, n_sweeps, visit)
-        totals = shares.sum(axis=1, keepdims=True)
-        return np.where(totals > 0, shares / np.maximum(totals, 1e-300), self.class_shares_)
+        tally = ShareTally(encoded.n_messages, len(self.class_shares_))
+        self._fold(encoded, n_sweeps, tally.visit)
+        return tally.shares(self.class_shares_)
 
     def token_classes(self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS) -> pl.DataFrame:
         """Return the class of each token, or that it is background.
@@ -172,38 +172,43 @@ class ThreadModel(HeldOut, Model):
             a model with topics also topic (null for the others).
         """
         encoded = self._encode(corpus)
-        outcomes = np.empty(encoded.n_tokens, np.int16)
-        probability = np.empty(encoded.n_tokens, np.float32)
+        tally = TokenTally(encoded.n_tokens, n_sweeps - _burn_in(n_sweeps))
+        n_outcomes = self._fold(encoded, n_sweeps, tally.visit).n_columns
         n_classes = len(self.class_shares_)
-        n_outcomes = self._make_engine(len(self.vocabulary_), "parallel").n_columns
-        seen: dict[int, NDArray[np.uint16]] = {}
-
-        def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
-            counts = seen.get(shard.first_token)
-            if counts is None:
-                counts = seen[shard.first_token] = np.zeros((shard.n_tokens, n_outcomes), np.uint16)
-            counts[np.arange(shard.n_tokens), engine.token_outcomes(shard, state)] += 1
-
-        self._fold(encoded, n_sweeps, visit)
-        for first, counts in seen.items():
-            rows = slice(first, first + len(counts))
-            outcomes[rows] = counts.argmax(axis=1)
-            probability[rows] = counts.max(axis=1) / counts[:1].sum()
         lengths = np.diff(encoded.message_offsets)
         messages = np.repeat(np.arange(encoded.n_messages, dtype=np.int32), lengths)
         positions = np.arange(encoded.n_tokens) - np.repeat(encoded.message_offsets[:-1], lengths)
         words = pl.Series(self.vocabulary_.words, dtype=pl.String)
-        classes = pl.Series(outcomes.astype(np.int32))
+        classes = pl.Series(tally.outcomes.astype(np.int32))
         columns = {
             "message": messages,
             "token": positions.astype(np.int32),
             "word": words.gather(encoded.tokens),
             "class": classes.set(classes >= n_classes, None),
-            "probability": probability,
+            "probability": tally.probability,
         }
         if n_outcomes > n_classes + 1:
             columns["topic"] = (classes - n_classes - 1).set(classes <= n_classes, None)
         return pl.DataFrame(columns)
+
+    def read_tokens(self, encoded: Encoded) -> TokenReading:
+        """Return what :meth:`transform` and :meth:`token_classes` say, from one fold-in."""
+        n_classes = len(self.class_shares_)
+        messages = ShareTally(encoded.n_messages, n_classes)
+        tokens = TokenTally(encoded.n_tokens, FOLD_SWEEPS - _burn_in(FOLD_SWEEPS))
+
+        def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
+            messages.visit(engine, shard, state)
+            tokens.visit(engine, shard, state)
+
+        n_outcomes = self._fold(self._encode(encoded), FOLD_SWEEPS, visit).n_columns
+        found = tokens.outcomes
+        topics = np.where(found > n_classes, found - (n_classes + 1), -1).astype(np.int16)
+        return TokenReading(
+            messages.shares(self.class_shares_),
+            np.where(found < n_classes, found, -1).astype(np.int16),
+            topics if n_outcomes > n_classes + 1 else None,
+        )
 
     def draw_classes(
         self, layout: Layout, n_classed: NDArray[np.int64], generator: np.random.Generator
