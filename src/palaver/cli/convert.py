@@ -33,7 +33,7 @@ def run(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Convert FILE to the format that the name of OUT implies, in full or in part.
+    """Convert FILE, or part of it, to OUT; the file extension of OUT sets the format.
 
     If --where leaves a message out, replies to it become replies to its parent.
 

@@ -27,11 +27,12 @@ def takes_labels(kind: type[Model]) -> bool:
 
 def check_takes_labels(kind: type[Model]) -> None:
     """Refuse --labels for a model that cannot use them, and name those that can."""
-    from palaver.models import MODELS, model_class
+    from palaver.models import model_class
+    from palaver.names import commands
 
     if takes_labels(kind):
         return
-    others = ", ".join(name for name in MODELS if takes_labels(model_class(name)))
+    others = ", ".join(name for name in commands("model") if takes_labels(model_class(name)))
     raise ParameterError(
         f"--labels: {kind.name} does not take labels; {others} can, and `palaver train-tagger` "
         "learns to predict them"

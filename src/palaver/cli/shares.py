@@ -112,7 +112,7 @@ def show(
     hidden = len(summary.class_shares) - classes.height
     console.print(
         "▲ above, ▼ below the share in all messages (95% intervals from resampling "
-        f"{table['unit'][0]}s)."
+        f"{table['resampled'][0]}s)."
     )
     if hidden:
         console.print(f"{hidden} smaller classes do not fit here; see --out or --json.")

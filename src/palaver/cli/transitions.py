@@ -40,7 +40,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show which classes follow which, where this is more likely than usual.
+    """Show which classes follow which more often than usual.
 
     *share* is the fraction of what follows class A that is class B; *usual* is the fraction of
     all that follows anything that is B (for starts: of everything). Classes with too few replies
