@@ -9,6 +9,8 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli.output import console
+from palaver.cli.transitions import _show
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +79,15 @@ def test_talk_has_steps_instead_of_replies(tmp_path):
     assert followed.pop("start") is None
     # those with too few are left out
     assert 0.9 * (len(talk) - 30) < sum(followed.values()) <= len(talk) - 30 + 1e-6
+
+
+def test_what_hardly_ever_happens_has_no_endless_number():
+    rows = {"source": ["start", "0"], "target": [1, 1], "share": [0.1, 0.5], "usual": [0.0, 0.25],
+            "times": [2.5e306, 2.0], "replies": [None, 9.0], "after": ["(start)", "A a"],
+            "comes": ["B b", "B b"]}  # fmt: skip
+    with console.capture() as capture:
+        _show(pl.DataFrame(rows), 3, 1.2)
+    shown = capture.get()
+    assert "> 1000×" in shown
+    assert " 2.0×" in shown
+    assert max(map(len, shown.splitlines())) <= 80

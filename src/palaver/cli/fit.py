@@ -273,9 +273,7 @@ def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:
     from palaver.cli.output import errors
 
     advice = "" if corpus.notes.advice else f" {no_replies(corpus)}"
-    errors.print(
-        f"{model.name} cannot learn what follows what from this file.{advice}", style="yellow"
-    )
+    errors.print(f"{model.name} cannot learn what follows what.{advice}", style="yellow")
 
 
 def warn_of_few_messages(model: Model, corpus: Corpus) -> None:

@@ -50,7 +50,7 @@ def label_column(corpus: Corpus, name: str) -> pl.Series:
     if column.dtype not in (pl.String, pl.List(pl.String)):
         raise ParameterError(
             f"--labels: column {name!r} must hold text (one label per message) or lists of text "
-            f"(one label per word), got {column.dtype}"
+            f"(one label per word), got {column.dtype}; use names instead of numbers"
         )
     return column
 

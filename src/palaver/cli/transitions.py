@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from palaver.models import ModelSummary
 
 NAME = "transitions"
+_MANY = 1000  # times as often as usual; beyond, a number says nothing
 
 
 def run(
@@ -136,7 +137,10 @@ def _show(table: pl.DataFrame, top: int, least: float) -> None:
         "after",
         "comes",
         *percents,
-        pl.format("{}×", pl.col("times").round(1)).alias("times"),
+        pl.when(pl.col("times") < _MANY)
+        .then(pl.format("{}×", pl.col("times").round(1)))
+        .otherwise(pl.lit(f"> {_MANY}×"))  # of what hardly ever follows anything
+        .alias("times"),
         pl.col("replies").round(0).cast(pl.Int64),
     )
     if shown["replies"].null_count() == shown.height:
