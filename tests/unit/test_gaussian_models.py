@@ -192,7 +192,7 @@ def test_fitted_on_an_encoder(tmp_path):
     )
     np.testing.assert_array_equal(same.states_, model.states_)
     model.save(tmp_path)
-    with pytest.raises(ParameterError, match="new utterances are needed as one"):
+    with pytest.raises(ParameterError, match="new utterances must be given as one"):
         pv.load(tmp_path).transform(sample)
 
 

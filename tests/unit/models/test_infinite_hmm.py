@@ -279,27 +279,26 @@ def test_vectors_find_their_number_of_states(covariance, tmp_path, monkeypatch):
     np.testing.assert_array_equal(pv.load(tmp_path).predict(X, [80] * 3), model.states_)
 
 
-def test_infinite_with_gaussian_emissions_is_the_gaussian_hmm_without_a_number():
-    model = pv.InfiniteHMM(emission="gaussian", covariance="diag", n_sweeps=5)
-    assert isinstance(model, pv.GaussianHMM)
-    assert model.get_params()["n_states"] is None
-    assert model.get_params()["covariance"] == "diag"
+def test_states_without_a_number_need_a_prior_to_draw_new_ones_from():
     X, _ = clusters(60)
-    again = pv.GaussianHMM(None, "diag", n_sweeps=5).fit(X)
-    np.testing.assert_array_equal(model.fit(X).states_, again.states_)
-    with pytest.raises(ParameterError, match="discount does not go with emission 'gaussian'"):
-        pv.InfiniteHMM(emission="gaussian", discount=0.2)
-    with pytest.raises(ParameterError, match="strength above 0"):
+    with pytest.raises(ParameterError, match="n_states=None needs a strength above 0"):
         pv.GaussianHMM(None, strength=0.0).fit(X)
 
 
-def test_a_model_of_words_does_not_turn_into_one_of_vectors():
-    sentences = [["the", "cat"], ["a", "dog"]]
-    model = pv.InfiniteHMM(n_sweeps=2).set_params(emission="gaussian")
-    with pytest.raises(ParameterError, match=r"take GaussianHMM\(n_states=None\)"):
-        model.fit(sentences)
-    with pytest.raises(TypeError, match="covariance"):
-        pv.InfiniteHMM(covariance="diag")
+@pytest.mark.parametrize(("name", "value"), [("emission", "gaussian"), ("covariance", "diag")])
+def test_a_model_of_words_has_no_parameters_of_vectors(name, value):
+    with pytest.raises(TypeError, match=name):
+        pv.InfiniteHMM(**{name: value})
+    with pytest.raises(ParameterError, match=f"there is no parameter '{name}'"):
+        pv.InfiniteHMM().set_params(**{name: value})
+
+
+def test_states_that_are_found_are_as_pure_as_states_that_are_asked_for():
+    X, states = clusters()
+    found = pv.GaussianHMM(None, covariance="diag", n_sweeps=40).fit(X)
+    given = pv.GaussianHMM(found.n_states_, covariance="diag", n_sweeps=40).fit(X)
+    assert found.sampler_ == "beam"
+    assert homogeneity(found.states_, states) >= homogeneity(given.states_, states) - 0.01
 
 
 def test_vectors_of_a_corpus_need_no_number():

@@ -1,4 +1,4 @@
-"""Models over vectors of utterances: from corpora, word vectors or any encoder's output."""
+"""Models whose states emit vectors of utterances: the Gaussian HMM and mixture share all of it."""
 
 from __future__ import annotations
 
@@ -12,37 +12,30 @@ from numpy.typing import ArrayLike, NDArray
 from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Utterances, VectorShard, cut_vectors
-from palaver.encode.utterances import (
-    VectorSource,
-    WordPooling,
-    learn_pooling,
-    sentence_vectors,
-    with_text,
-    word_counts,
-    word_vectors_of,
-)
+from palaver.encode.utterances import VectorSource, WordPooling
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.models.base.fitting import FitOptions
+from palaver.models.base.fitting import RUN_LIMITS, FitOptions
+from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
 from palaver.models.gaussian.acts import common_covariance, join_states, members, number_of_acts
-from palaver.models.gaussian.answers import VectorAnswers
 from palaver.models.gaussian.engine import VectorEngine
-from palaver.models.gaussian.limits import VECTOR_LIMITS
+from palaver.models.gaussian.inputs import new_utterances, training_utterances
+from palaver.models.gaussian.predict import act_posteriors
 from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
-from palaver.params import Limit
+from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
 #: Vectors times states times squared dimensions up to which one state at a time is chosen.
 COLLAPSED_WORK = 2e8
 _SKETCH = 20_000
 
 
-class VectorModel(VectorAnswers):
+class VectorModel(Model):
     """A model whose states emit vectors.
 
     Attributes
@@ -67,7 +60,34 @@ class VectorModel(VectorAnswers):
     size_parameter: ClassVar[str] = "n_states"
     transition_steps = "messages"
     units = "messages"
-    limits: ClassVar[dict[str, Limit]] = VECTOR_LIMITS
+    #: Whether utterances do not know what came before.
+    _single: ClassVar[bool] = False
+    limits: ClassVar[dict[str, Limit]] = {
+        **RUN_LIMITS,
+        "n_states": either(whole(1, 32_000), nothing()),
+        "n_acts": either(whole(1), one_of("auto"), nothing()),
+        "covariance": one_of("full", "diag", "tied"),
+        "sampler": one_of("auto", "collapsed", "blocked"),
+        "alpha": real(above=0),
+        "strength": real(0),
+        "extra_dof": real(above=-1),
+        "scale": either(real(above=0), one_of("identity")),
+        "init": one_of("kmeans", "random"),
+        "hottest": real(1),
+        "vectors": text(),
+        "weighting": one_of("idf", "root-idf", "even"),
+        "pooling": one_of("mean", "sum"),
+        "unit": flag(),
+        "whiten": either(whole(1), nothing()),
+    }
+
+    acts_: NDArray[np.int64]
+    means_: NDArray[np.float64]
+    _centre: NDArray[np.float64]
+    _rows: NDArray[np.float64]
+    _parameters: Arrays
+    #: What turns conversations into vectors; None where vectors were given.
+    _source: Any
 
     def __init__(
         self,
@@ -144,44 +164,8 @@ class VectorModel(VectorAnswers):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
-        data, self._source = self._utterances(X, lengths, vectors)
-        return self._fit(
-            data,
-            **options,
-        )
-
-    def _utterances(
-        self, X: Any, lengths: ArrayLike | None, vectors: VectorSource | None
-    ) -> tuple[Utterances, Any]:
-        """Return utterances as vectors, and what turns new conversations into vectors."""
-        if not isinstance(X, Corpus | Encoded):
-            if vectors is not None:
-                raise ParameterError(
-                    f"{type(self).__name__}: vectors= goes with a corpus, not with an array"
-                )
-            return Utterances.of_arrays(X, lengths), None
-        if lengths is not None:
-            raise ParameterError(f"{type(self).__name__}: a corpus has its own lengths")
-        encoded = self._as_encoded(X)
-        source = self.get_params()["vectors"] if vectors is None else vectors
-        if not isinstance(source, np.ndarray) and not callable(source):
-            self.check_data(encoded)
-        offsets = np.asarray(encoded.conversation_offsets)
-        words, vocabulary = word_counts(encoded), encoded.vocabulary
-        if callable(source) or isinstance(source, np.ndarray):
-            corpus = X if isinstance(X, Corpus) else None
-            found = sentence_vectors(corpus, source, encoded.n_messages)
-            data = Utterances(found, offsets, words, vocabulary)
-            return (data.only(with_text(corpus)) if corpus else data), source
-        params = self.get_params()
-        known = word_vectors_of(encoded, source)
-        pooling = learn_pooling(
-            encoded, known, weighting=params["weighting"], pooling=params["pooling"],
-            normalize=params["unit"], whiten=params["whiten"],
-        )  # fmt: skip
-        coverage = known.coverage(encoded)
-        data = Utterances(pooling(encoded), offsets, words, vocabulary, coverage)
-        return data.only(pooling.has_known_words(encoded)), pooling
+        data, self._source = training_utterances(self, X, lengths, vectors)
+        return self._fit(data, **options)
 
     def check_data(self, encoded: Any) -> None:
         """Refuse data from which nothing can be learned."""
@@ -201,51 +185,48 @@ class VectorModel(VectorAnswers):
         return {}  # vectors and conversations, of which the fingerprint is made
 
     def _sampler(self, data: Utterances) -> str:
-        params = self.get_params()
-        if params["n_states"] is None:
+        if self.n_states is None:
             return "beam"
-        if params["sampler"] != "auto":
-            return str(params["sampler"])
-        work = data.n_messages * params["n_states"] * data.vectors.shape[1] ** 2
+        if self.sampler != "auto":
+            return self.sampler
+        work = data.n_messages * self.n_states * data.vectors.shape[1] ** 2
         return "collapsed" if work <= COLLAPSED_WORK else "blocked"
 
     def _schedule(self) -> Schedule:
-        return replace(
-            super()._schedule(), anneal=0.5, start_temperature=self.get_params()["hottest"]
-        )
+        return replace(super()._schedule(), anneal=0.5, start_temperature=self.hottest)
 
     def _engine(self, data: Utterances) -> VectorEngine | InfiniteEngine:
         self._centre = data.vectors.mean(axis=0)
         variances = np.square(data.vectors - self._centre).mean(axis=0)
         floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
         self._variances = np.maximum(variances, floor) if variances.any() else variances + 1.0
-        params = self.get_params()
         sketch = np.zeros((0, data.vectors.shape[1]))
-        if params["init"] == "kmeans":
+        if self.init == "kmeans":
             sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
-        if params["n_states"] is None:
-            if not params["strength"]:
-                raise ParameterError(f"{type(self).__name__}: states without number need a "
-                                     "strength above 0, from which new ones are drawn")  # fmt: skip
-            return InfiniteEngine(
-                VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
-                MAX_STATES, False, Tags.none(),
+        if self.n_states is not None:
+            return VectorEngine(
+                self.n_states, float(self.alpha), self._emissions(),
+                self._sampler(data) == "collapsed", sketch,
             )  # fmt: skip
-        return VectorEngine(
-            params["n_states"], float(params["alpha"]), self._emissions(),
-            self._sampler(data) == "collapsed", sketch,
+        if not self.strength:
+            raise ParameterError(
+                f"{type(self).__name__}: n_states=None needs a strength above 0, the weight of "
+                "the prior that new states are drawn from"
+            )
+        return InfiniteEngine(
+            VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
+            MAX_STATES, False, Tags.none(),
         )  # fmt: skip
 
     def _emissions(self) -> GaussianEmissions:
         """Return the prior, around the centre of the data."""
-        params = self.get_params()
         size = len(self._centre)
         scale = np.ones(size)
-        if params["scale"] != "identity":
-            scale = float(params["scale"]) * self._variances
+        if self.scale != "identity":
+            scale = float(self.scale) * self._variances
         return GaussianEmissions(
-            params["covariance"], np.zeros(size), float(params["strength"]),
-            size + float(params["extra_dof"]), scale,
+            self.covariance, np.zeros(size), float(self.strength), size + float(self.extra_dof),
+            scale,
         )  # fmt: skip
 
     def _shards(self, data: Utterances, engine: Any) -> list[VectorShard]:
@@ -253,7 +234,7 @@ class VectorModel(VectorAnswers):
         return cut_vectors(data, self._centre, whole=whole, single=self._single)
 
     def _estimates_of(self, chain: Chain) -> Arrays:
-        if self.get_params()["n_states"] is not None:
+        if self.n_states is not None:
             return super()._estimates_of(chain)
         arrays = chain.shared.arrays  # states come and go: the last sample is the model
         kept = {name: arrays[name] for name in ("state_counts", "state_sums", "state_squares")}
@@ -264,7 +245,7 @@ class VectorModel(VectorAnswers):
         self.coverage_ = data.coverage
         self.states_ = np.zeros(0, np.int16)
         super()._learn(fit, schedule, data, seed)
-        shares, _ = self._posteriors(data)
+        shares, _ = act_posteriors(self, data)
         self.states_ = data.spread(shares.argmax(axis=1).astype(np.int16), -1)
         counts = np.asarray((data.words.T @ shares).T)
         totals = counts.sum(axis=1, keepdims=True)
@@ -275,7 +256,7 @@ class VectorModel(VectorAnswers):
         mean = self.chains_[self.best_chain_]
         means, self.covariances_, self._parameters = self._emissions().expected(mean)
         self.means_ = means + self._centre
-        prior = mean["prior"][:-1] if "prior" in mean else float(self.get_params()["alpha"])
+        prior = mean["prior"][:-1] if "prior" in mean else float(self.alpha)
         rows = mean["transition_counts"] + prior
         if self._single:
             rows = np.broadcast_to(rows[-1], rows.shape)
@@ -289,14 +270,69 @@ class VectorModel(VectorAnswers):
 
     def _acts(self, counts: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the act of each state."""
-        params = self.get_params()
-        n_acts = number_of_acts(params["n_acts"], len(self.means_))
+        n_acts = number_of_acts(self.n_acts, len(self.means_))
         if n_acts == len(self.means_):
             return np.arange(n_acts)
-        common = common_covariance(params["covariance"], self.covariances_, counts)
+        common = common_covariance(self.covariance, self.covariances_, counts)
         return join_states(self.means_, common, counts, n_acts)
 
-    # looking
+    # asking
+
+    @property
+    def n_states_(self) -> int:
+        """Number of states, also where it is found."""
+        self._check_fitted()
+        return len(self.means_)
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether a sentence encoder makes the vectors."""
+        return callable(self._source) and not isinstance(self._source, WordPooling)
+
+    def predict_proba(
+        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probability of each act for each utterance, given its conversation.
+
+        Parameters
+        ----------
+        X : array of shape (n, M), Corpus or Encoded
+        lengths : array of int, optional
+            Of the conversations, if X are vectors.
+
+        Returns
+        -------
+        array of float64, shape (n, n_acts)
+            A message without a vector has the shares of all utterances, for nothing is known
+            of it.
+        """
+        data = new_utterances(self, X, lengths)
+        return data.spread(act_posteriors(self, data)[0], self.class_shares_)
+
+    def predict(
+        self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
+        """Return the likeliest act of each utterance, (n,); -1 for those without a vector."""
+        data = new_utterances(self, X, lengths)
+        return data.spread(act_posteriors(self, data)[0].argmax(axis=1), -1)
+
+    def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
+        """Return which messages have a vector, (n_messages,)."""
+        data = new_utterances(self, corpus, None)
+        return np.ones(data.n_messages, bool) if data.has_vector is None else data.has_vector
+
+    def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Return the log-likelihood of all utterances, states summed out."""
+        return float(act_posteriors(self, new_utterances(self, X, lengths))[1].sum())
+
+    def transform(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the probability of each act for each message, also of new conversations.
+
+        Exact, by summing over all state sequences: ``n_sweeps`` is not needed.
+        """
+        return self.predict_proba(corpus)
 
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.vocabulary_.counts
@@ -334,7 +370,7 @@ class VectorModel(VectorAnswers):
         if "word_vectors" in arrays:
             self._source = WordPooling(
                 arrays["word_vectors"], arrays["word_weights"], arrays["word_centre"],
-                self.get_params()["pooling"],
+                self.pooling,
             )  # fmt: skip
 
 

@@ -11,12 +11,12 @@ Van Gael, Vlachos & Ghahramani (2009); spec and equations in ``docs/models/infin
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.corpus.table import Corpus
@@ -25,15 +25,17 @@ from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
+from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
-from palaver.models.infinite.answers import InfiniteAnswers
+from palaver.models.infinite import predict
 from palaver.models.infinite.labels import Labels, tags_of
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
 from palaver.models.states.tags import Tags
+from palaver.models.views.reading import TokenReading
 from palaver.parallel import Arrays
-from palaver.params import Limit, either, nothing, one_of, real, satisfies, unless_learned, whole
+from palaver.params import Limit, either, nothing, one_of, real, unless_learned, whole
 
 #: Limits of the base measure of the sparsity levels, even in their logarithm.
 LEVELS = (1e-4, 1e1)
@@ -44,7 +46,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-class InfiniteHMM(InfiniteAnswers):
+class InfiniteHMM(Model):
     """Hidden Markov model that finds the number of its states by itself.
 
     Parameters
@@ -61,10 +63,6 @@ class InfiniteHMM(InfiniteAnswers):
         Concentration of the weights: the larger, the more states.
     discount : float or "learn"
         Of a Pitman-Yor process in place of the Dirichlet process, below one; 0 is the latter.
-    emission : {"categorical", "gaussian"}
-        Words; or vectors of utterances: ``InfiniteHMM(emission="gaussian")`` is another name for
-        :class:`palaver.GaussianHMM` with ``n_states=None``, takes that model's parameters and
-        learns alpha and gamma. A model that is there already cannot change to it.
     eta : float or "learn"
         Sparsity of the states' words; "learn" shares a few levels between the states.
     first_states : int
@@ -118,6 +116,8 @@ class InfiniteHMM(InfiniteAnswers):
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
     default_min_count: ClassVar = 1
+    #: Protocols by which held-out words are judged.
+    heldout_methods: ClassVar = ("sequential",)
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
         "n_states": either(whole(1, 32_000), nothing()),
@@ -125,11 +125,6 @@ class InfiniteHMM(InfiniteAnswers):
         "alpha": either(real(above=0), one_of("learn")),
         "gamma": either(real(above=0), one_of("learn")),
         "discount": either(real(0, 0.99), one_of("learn")),
-        "emission": satisfies(
-            "'categorical' here; for vectors take GaussianHMM(n_states=None), on the command line "
-            "`palaver fit gaussian-hmm --set n_states=null`",
-            lambda value: value == "categorical",
-        ),
         "eta": either(real(above=0), one_of("learn")),
         "first_states": whole(1, 32_000),
         "max_states": whole(1, 32_000),
@@ -138,12 +133,6 @@ class InfiniteHMM(InfiniteAnswers):
         "sampler": one_of("auto", "beam", "dense"),
     }
 
-    def __new__(cls, *args: Any, **params: Any) -> Any:
-        """Return a Gaussian HMM without a number of states where that is asked for."""
-        if params.get("emission") == "gaussian":
-            return _gaussian(*args, **params)
-        return super().__new__(cls)
-
     def __init__(
         self,
         n_states: int | None = None,
@@ -151,7 +140,6 @@ class InfiniteHMM(InfiniteAnswers):
         alpha: float | str = "learn",
         gamma: float | str = "learn",
         discount: float | str = 0.0,
-        emission: str = "categorical",
         eta: float | str = "learn",
         first_states: int = FIRST_STATES,
         max_states: int = MAX_STATES,
@@ -171,7 +159,6 @@ class InfiniteHMM(InfiniteAnswers):
         self.alpha = alpha
         self.gamma = gamma
         self.discount = discount
-        self.emission = emission
         self.eta = eta
         self.first_states = first_states
         self.max_states = max_states
@@ -228,10 +215,7 @@ class InfiniteHMM(InfiniteAnswers):
                     f"InfiniteHMM: {self._tags.n_tags} tags need at least as many states, "
                     f"n_states is {self.n_states}"
                 )
-        return self._fit(
-            data,
-            **options,
-        )
+        return self._fit(data, **options)
 
     def check_data(self, encoded: Any) -> None:
         """Refuse sentences from which nothing can be learned."""
@@ -302,11 +286,99 @@ class InfiniteHMM(InfiniteAnswers):
         self.class_shares_ = counts.sum(axis=0) / counts.sum()
         self.state_levels_ = etas
 
-    # keeping
+    # asking: the functions are in palaver.models.infinite.predict
+
+    def _encode(self, corpus: Corpus | Encoded) -> Encoded:
+        return predict.new_sentences(self, corpus)
+
+    def predict(
+        self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None
+    ) -> NDArray[np.int16]:
+        """Return the likeliest state of each word (or message) given its whole sentence.
+
+        Parameters
+        ----------
+        X, lengths
+            New sentences, as :meth:`fit` takes them. A word that the model does not know is
+            judged by the words around it.
+
+        Returns
+        -------
+        array of int16, shape (n_positions,)
+        """
+        return predict.likeliest(self, predict.new_sentences(self, X, lengths))[0]
+
+    def predict_proba(
+        self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probability of each state for each word (or message), (n, n_states_)."""
+        return predict.probabilities(self, predict.new_sentences(self, X, lengths))
+
+    def transform(
+        self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the share of each state in each message, also of new ones.
+
+        Exact, by summing over all state sequences: ``n_sweeps`` is not needed. A message without
+        words has the corpus' shares, or with ``unit="message"`` those that its place predicts.
+        """
+        return self.read_tokens(self._encode(corpus)).shares
+
+    def read_tokens(self, encoded: Encoded) -> TokenReading:
+        """Return shares of messages and states of words from one pass; see :meth:`transform`."""
+        return predict.read_tokens(self, self._encode(encoded))
+
+    def token_classes(self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS) -> pl.DataFrame:
+        """Return the state of each word.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns message (row in the corpus), token (position in the message), word (null if
+            the model does not know it), class, probability.
+        """
+        return predict.token_classes(self, predict.new_sentences(self, corpus))
+
+    def tag_words(self, corpus: Corpus) -> Corpus:
+        """Return the corpus with a list column ``state``: the state of each word, as text.
+
+        Words are in the column ``tokens``. With labels there is a list column ``tag`` as well, of
+        the tags that the states refine. Write the result as ``x.conll``.
+        """
+        return predict.tag_words(self, corpus)
+
+    def log_likelihoods(
+        self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None, *, n_particles: int = 0
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of each conversation; each list of words is one.
+
+        Exact, states are summed out: ``n_particles`` is not needed. Unknown words are skipped.
+        """
+        return predict.log_likelihoods(self, predict.new_sentences(self, X, lengths))
+
+    def perplexity(
+        self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None, *, n_particles: int = 0
+    ) -> float:
+        """Return the perplexity per known word."""
+        data = predict.new_sentences(self, X, lengths)
+        n_known = int((data.tokens >= 0).sum())
+        if not n_known:
+            raise CorpusError(f"{type(self).__name__}: there is no word that the model knows")
+        return float(np.exp(-predict.log_likelihoods(self, data).sum() / n_known))
+
+    def score(self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None) -> float:
+        """Return the mean log probability of a word, the logarithm of 1 / perplexity."""
+        return -float(np.log(self.perplexity(X, lengths)))
+
+    def _all_words(self) -> NDArray[np.float64]:
+        counts = self.vocabulary_.counts
+        return np.asarray(counts / max(counts.sum(), 1))
 
     def _facts(self) -> dict[str, Any]:
         levels = len(np.unique(self.state_levels_))
         return {"states": self.n_states_, "levels": levels}
+
+    # keeping
 
     def _extras(self) -> Extras:
         return {"state_tags": self.state_tags_}, {"states": self.states_}
@@ -314,24 +386,3 @@ class InfiniteHMM(InfiniteAnswers):
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.states_ = arrays["states"]
         self.state_tags_ = list(content["state_tags"])
-
-
-# `__new__` takes anything, but the parameters are those of the constructor
-_parameters = list(inspect.signature(InfiniteHMM.__init__).parameters.values())[1:]
-setattr(InfiniteHMM, "__signature__", inspect.Signature(_parameters))  # noqa: B010
-
-
-def _gaussian(n_states: int | None = None, **params: Any) -> Any:
-    """Return the model of vectors that the parameters describe."""
-    from palaver.models.registry import model_class
-
-    kind: Any = model_class("gaussian-hmm")
-    known = kind._parameter_names()
-    other = {name for name in params if name not in known} - {"emission", "gamma"}
-    fixed = {name for name in ("alpha", "gamma") if params.get(name, "learn") != "learn"}
-    if other or fixed:
-        raise ParameterError(
-            f"InfiniteHMM: {min(other or fixed)} does not go with emission 'gaussian'"
-        )
-    kept = {name: value for name, value in params.items() if name in known and name != "alpha"}
-    return kind(n_states=n_states, **kept)
