@@ -21,7 +21,7 @@ from palaver import rng
 from palaver.encode import encode_sentences
 from palaver.encode.shards import cut_sentences
 from palaver.models.states.emissions.words import WordEmissions
-from palaver.models.states.engine import InfiniteEngine
+from palaver.models.states.engine import StateEngine
 from palaver.models.states.tags import Tags
 
 WORDS, OFFSETS, N_WORDS = np.array([0, 1, 0, 2, 1, 0]), np.array([0, 4, 6]), 3
@@ -29,7 +29,7 @@ ALPHA, GAMMA, ETA = 0.7, 1.4, 0.4
 N_SWEEPS = 5_000
 
 
-def chain(engine: InfiniteEngine, words, lengths, n_sweeps: int, seed: int = 0):
+def chain(engine: StateEngine, words, lengths, n_sweeps: int, seed: int = 0):
     """Sample states by sweeps and updates of the engine, without the loop."""
     data = encode_sentences(words, lengths)
     shards = cut_sentences(data)
@@ -46,7 +46,7 @@ def chain(engine: InfiniteEngine, words, lengths, n_sweeps: int, seed: int = 0):
 
 def make(discount=0.0, n_states=None, dense=False, alpha=ALPHA, gamma=GAMMA, eta=ETA):
     emissions = WordEmissions(N_WORDS, eta, eta)
-    return InfiniteEngine(emissions, n_states, alpha, gamma, discount, 2, 5000, dense, Tags.none())
+    return StateEngine(emissions, n_states, alpha, gamma, discount, 2, 5000, dense, Tags.none())
 
 
 def together(labels) -> np.ndarray:

@@ -25,7 +25,7 @@ from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.emissions.words import WordEmissions
-from palaver.models.states.engine import InfiniteEngine
+from palaver.models.states.engine import StateEngine
 from palaver.models.states.tags import Tags
 from palaver.parallel import Globals
 
@@ -188,7 +188,7 @@ def marginal(name: str, discount: float) -> np.ndarray:
     return np.array(rows)
 
 
-def successive(name: str, engine: InfiniteEngine, discount: float) -> np.ndarray:
+def successive(name: str, engine: StateEngine, discount: float) -> np.ndarray:
     """The chain: parameters given states and data, data given both, then states anew."""
     case, generator = CASES[name], np.random.default_rng(2)
     alpha, gamma = case.concentrations(generator)
@@ -213,7 +213,7 @@ def successive(name: str, engine: InfiniteEngine, discount: float) -> np.ndarray
     return np.array(rows[100:])
 
 
-def table(name: str, discount: float = 0.0, kind: type[InfiniteEngine] = InfiniteEngine) -> Any:
+def table(name: str, discount: float = 0.0, kind: type[StateEngine] = StateEngine) -> Any:
     case = CASES[name]
     engine = kind(case.emissions(), None, *case.fixed, discount, 2, 20_000, False, Tags.none())
     names = [*NAMES, *([] if all(case.fixed) else ["alpha", "gamma"]), *case.names]
@@ -231,21 +231,21 @@ def test_the_sampler_leaves_the_joint_alone(name, discount):
     assert_geweke_passes(table(name, discount), 100)
 
 
-class LazySticks(InfiniteEngine):
+class LazySticks(StateEngine):
     """A planted bug: states are not drawn until the rests are small enough."""
 
     def _extended(self, arrays, smallest, at_least):
         return super()._extended(arrays, max(smallest, 0.6), at_least)
 
 
-class DoubleCounts(InfiniteEngine):
+class DoubleCounts(StateEngine):
     """A planted bug: weights and concentrations are drawn as if from twice the transitions."""
 
     def _draw_weights(self, old, counts, betas, generator):
         return super()._draw_weights(old, 2 * counts, betas, generator)
 
 
-class Deaf(InfiniteEngine):
+class Deaf(StateEngine):
     """A planted bug: states are drawn whatever they emit."""
 
     def _resample(self, arrays, shard, states, key):

@@ -1,4 +1,13 @@
-"""Models over vectors as the loop sees them: hidden states in sequences, Gaussian emissions."""
+"""A fixed number of Gaussian states as the loop sees them: collapsed, blocked, or a mixture.
+
+With ``n_states=None`` the Gaussian models run on :class:`palaver.models.states.engine.StateEngine`.
+That engine could also run the blocked sampler below, with dense filtering and equal weights; the
+two target the same posterior. They stay apart because they draw differently: this one draws
+emissions before rows, filters in another kernel and takes its random numbers from other streams, so
+that a merged engine would give other fits for the same seed. It also keeps the sufficient
+statistics of every sample, whose mean is the model: states of a fixed number have a mean, states
+that come and go do not.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +34,8 @@ from palaver.parallel import Arrays, Globals
 class VectorEngine:
     """A hidden Markov model with Gaussian emissions; a mixture if every sequence has length one.
 
+    Brychcín & Král (2017), section 2; without context, the mixture, equation 5.
+
     Attributes
     ----------
     n_states : int
@@ -32,9 +43,9 @@ class VectorEngine:
         Dirichlet prior of the transition rows.
     emissions : GaussianEmissions
     collapsed : bool
-        One state at a time with all parameters integrated out: one shard.
+        Draw one state at a time with all parameters integrated out; needs all data in one shard.
     sketch : array of float64, shape (n, M)
-        Vectors on which the first states are found by k-means; none for random ones.
+        Vectors on which k-means finds the first states; none for random ones.
     """
 
     n_states: int

@@ -25,7 +25,7 @@ from palaver.models.gaussian.inputs import new_utterances, training_utterances
 from palaver.models.gaussian.predict import act_posteriors
 from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
-from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
+from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
@@ -195,7 +195,7 @@ class VectorModel(Model):
     def _schedule(self) -> Schedule:
         return replace(super()._schedule(), anneal=0.5, start_temperature=self.hottest)
 
-    def _engine(self, data: Utterances) -> VectorEngine | InfiniteEngine:
+    def _engine(self, data: Utterances) -> VectorEngine | StateEngine:
         self._centre = data.vectors.mean(axis=0)
         variances = np.square(data.vectors - self._centre).mean(axis=0)
         floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
@@ -213,7 +213,7 @@ class VectorModel(Model):
                 f"{type(self).__name__}: n_states=None needs a strength above 0, the weight of "
                 "the prior that new states are drawn from"
             )
-        return InfiniteEngine(
+        return StateEngine(
             VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
             MAX_STATES, False, Tags.none(),
         )  # fmt: skip

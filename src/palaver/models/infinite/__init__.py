@@ -31,7 +31,7 @@ from palaver.models.infinite import predict
 from palaver.models.infinite.labels import Labels, tags_of
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.words import WordEmissions
-from palaver.models.states.engine import FIRST_STATES, MAX_STATES, InfiniteEngine
+from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
 from palaver.models.states.tags import Tags
 from palaver.models.views.reading import TokenReading
 from palaver.parallel import Arrays
@@ -246,10 +246,10 @@ class InfiniteHMM(Model):
     def _schedule(self) -> Schedule:
         return replace(super()._schedule(), anneal=self.anneal, start_temperature=self.hottest)
 
-    def _engine(self, data: Encoded) -> InfiniteEngine:
+    def _engine(self, data: Encoded) -> StateEngine:
         low, high = LEVELS if self.eta == "learn" else (float(self.eta), float(self.eta))
         kind = WordEmissions if self.unit == "word" else MessageEmissions
-        return InfiniteEngine(
+        return StateEngine(
             kind(len(data.vocabulary), low, high), self.n_states,
             unless_learned(self.alpha), unless_learned(self.gamma), unless_learned(self.discount),
             self.first_states, self.max_states, self._sampler(data) == "dense", self._tags,

@@ -31,7 +31,7 @@ _SHARED_AXES: Axes = {"start_counts": (0,), "transition_counts": (0, 1), "group_
 
 
 @dataclass
-class InfiniteEngine:
+class StateEngine:
     """A hidden Markov model with as many states as the data need, or a fixed number.
 
     Attributes
@@ -343,11 +343,11 @@ class _Sticks:
         return _Sticks(betas, rows, reached, self.n_states)
 
 
-def _by_message(engine: InfiniteEngine, shard: Any) -> bool:
+def _by_message(engine: StateEngine, shard: Any) -> bool:
     return isinstance(engine.emissions, MessageEmissions) or not hasattr(shard, "tokens")
 
 
-def _sequences(engine: InfiniteEngine, shard: Any) -> tuple[NDArray[np.int64], int]:
+def _sequences(engine: StateEngine, shard: Any) -> tuple[NDArray[np.int64], int]:
     """Return the limits of a shard's sequences of positions, and the number of the first."""
     if not hasattr(shard, "tokens"):
         return shard.offsets, shard.first_sequence
