@@ -1,9 +1,9 @@
 """Chains of hidden states: forward filtering, backward sampling, posteriors.
 
-Shared by all hidden Markov models. Emissions come in as log densities, one row a position, so
+Shared by all hidden Markov models. Emissions come in as log densities, one row per position, so
 that the kernels know nothing of what is emitted. Transition rows are the source; the last row
-is the start. A sequence of one position needs the start row only, which makes a mixture the
-hidden Markov model of sequences of length one.
+is the start. A sequence of one position needs the start row only, so a mixture is the hidden
+Markov model of sequences of length one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numba import njit
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
-# A drawn probability may underflow to zero; below this floor nothing can be told.
+# A drawn probability may underflow to zero; this floor keeps filters from dividing by zero.
 _SMALLEST_PROBABILITY = 1e-290
 
 
 @njit(cache=True, nogil=True)
 def floored(rows):  # type: ignore[no-untyped-def]
-    """Return transition rows with no entry below the floor, so that no filter divides by zero."""
+    """Return transition rows with no entry below the floor."""
     return np.maximum(rows, _SMALLEST_PROBABILITY)
 
 
@@ -48,8 +48,8 @@ def draw_state(weights, threshold):  # type: ignore[no-untyped-def]
 def filter_chain(log_densities, rows, beliefs):  # type: ignore[no-untyped-def]
     """Filter one sequence forwards.
 
-    ``beliefs[t, k]`` becomes ``p(s_t = k | x_1..x_t)``. At least one density of each position
-    must be positive.
+    ``beliefs[t, k]`` becomes ``p(s_t = k | x_1..x_t)``. Every position must have a positive
+    density in some state.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def filter_chain(log_densities, rows, beliefs):  # type: ignore[no-untyped-def]
     float
         Log-likelihood of the sequence.
 
-    Cost: K² multiplications and K exponentials a position.
+    Cost: K² multiplications and K exponentials per position.
     """
     length, n_states = log_densities.shape
     log_likelihood = 0.0
@@ -94,7 +94,7 @@ def filter_chain(log_densities, rows, beliefs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sample_chain(beliefs, rows, stream, states):  # type: ignore[no-untyped-def]
-    """Draw the states of one filtered sequence backwards, one uniform number a position.
+    """Draw the states of one filtered sequence backwards, one uniform number per position.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def sample_chains(  # type: ignore[no-untyped-def]
         Number of the first sequence, which names its random stream.
     rows : array of float64, shape (K + 1, K). IN
     key : array of uint64, shape (2,). IN
-        One stream for each sequence; one draw a position, the last position first.
+        One stream per sequence; one draw per position, the last position first.
     states : array of int16, shape (n,). OUT
 
     Returns
@@ -163,7 +163,7 @@ def chain_posteriors(log_densities, offsets, rows, posteriors):  # type: ignore[
     array of float64, shape (n_sequences,)
         Log-likelihood of each sequence.
 
-    Cost: 2 K² multiplications a position.
+    Cost: 2 K² multiplications per position.
     """
     n_states = rows.shape[1]
     safe = floored(rows)
@@ -202,7 +202,7 @@ def count_transitions(states, offsets, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def start_states(offsets, first_sequence, n_states, key, states):  # type: ignore[no-untyped-def]
-    """Draw every state evenly; one stream for each sequence. OUT: states (n,)."""
+    """Draw every state evenly, from one stream per sequence. OUT: states (n,)."""
     stream = np.empty(4, np.uint64)
     for sequence in range(len(offsets) - 1):
         open_stream(key, first_sequence + sequence, stream)

@@ -1,8 +1,8 @@
-"""Cholesky factors that follow one vector joining or leaving: O(M²) instead of O(M³).
+"""Cholesky factors updated when a vector joins or leaves: O(M²) instead of O(M³).
 
 A factor is upper triangular, ``matrix = factor.T @ factor``, so that all loops run along rows.
-Joining always succeeds. Leaving may fail by rounding, where the exact result is positive
-definite all the same; it then says so and the caller builds the factor anew by joining.
+Joining always succeeds. Leaving may fail because of rounding, although the exact result is positive
+definite; it then returns False, and the caller rebuilds the factor by joining.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def join(factor, vector):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     factor : array of float64, shape (M, M), upper triangular. IN-OUT
-    vector : array of float64, shape (M,). IN, used up
+    vector : array of float64, shape (M,). IN, overwritten
     """
     size = len(vector)
     for j in range(size):
@@ -45,8 +45,8 @@ def leave(factor, vector):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     factor : array of float64, shape (M, M), upper triangular. IN-OUT
-        Of no use after a failure.
-    vector : array of float64, shape (M,). IN, used up
+        Invalid after a failure.
+    vector : array of float64, shape (M,). IN, overwritten
 
     Returns
     -------
@@ -76,7 +76,7 @@ def squared_distance(factor, vector):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     factor : array of float64, shape (M, M), upper triangular. IN
-    vector : array of float64, shape (M,). IN, used up
+    vector : array of float64, shape (M,). IN, overwritten
     """
     size = len(vector)
     total = 0.0
@@ -91,14 +91,14 @@ def squared_distance(factor, vector):  # type: ignore[no-untyped-def]
 def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.NDArray[np.float64]:
     """Return the upper factor of a matrix that is positive definite up to rounding.
 
-    Where rounding has left it indefinite, the smallest power of ten that mends it is added to
-    the diagonal, from 1e-15 of the largest number that the matrix was made from.
+    If rounding left it indefinite, the smallest sufficient ridge is added to the diagonal:
+    1e-15 of the largest number that the matrix was made from, times a power of ten.
 
     Parameters
     ----------
     matrix : array of float64, shape (M, M)
     magnitude : float
-        The largest number that went into the matrix, if it is the difference of larger ones.
+        The largest number that the matrix was made from, if it is a difference of larger ones.
 
     Returns
     -------
@@ -112,5 +112,5 @@ def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.ND
             return np.ascontiguousarray(np.linalg.cholesky(mended).T)
         except np.linalg.LinAlgError:
             ridge = 10 * ridge if ridge else largest * 1e-15
-            if not ridge < largest * 1e-3:  # not a matter of rounding
+            if not ridge < largest * 1e-3:  # not because of rounding
                 raise

@@ -2,7 +2,7 @@
 
 A state has a mean and the factor of its precision, ``precision = factor @ factor.T`` with an
 upper triangular factor, so that ``(x - mean) @ factor`` is standard normal and its first
-columns need the first dimensions only. Everything is matrix products.
+columns need the first dimensions only. The work is done by matrix products.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from palaver.kernels.chains import count_transitions
 FULL, DIAGONAL, TIED = 0, 1, 2
 KINDS = {"full": FULL, "diag": DIAGONAL, "tied": TIED}
 
-# utterances and dimensions a matrix product: large enough for BLAS, small enough for the cache
+# utterances and dimensions per matrix product: enough for BLAS, few enough for the cache
 _ROWS, _COLUMNS = 512, 16
 
 Floats = npt.NDArray[np.float64]
@@ -92,7 +92,7 @@ def log_densities(
     factors : array of float64
         (K, M, M) if full, (K, M) if diagonal, (M, M) if tied; see the module.
     log_scales : array of float64, shape (K,)
-        Logs of the densities' largest values; -inf for a state that is gone.
+        Logs of the densities' largest values; -inf for a state that was removed.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def statistics(
     offsets: npt.NDArray[np.int64],
     n_states: int,
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """Return what the parameters' posterior needs, to be added over shards.
+    """Return the sufficient statistics of a shard; those of several shards are added.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def statistics(
 def _by_state(
     vectors: Floats, states: npt.NDArray[np.int16], n_states: int
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield each state that has vectors, with them in their order."""
+    """Yield each state that has vectors, and these in their order."""
     order = np.argsort(states, kind="stable")
     ends = np.searchsorted(states[order], np.arange(n_states + 1))
     for k in range(n_states):

@@ -5,9 +5,9 @@ many states and join them once they are fitted: an act then emits a mixture of G
 common covariance Sigma, joining states i and j of n_i and n_j utterances lowers the log-likelihood
 of the utterances by
 
-    1/2  n_i n_j / (n_i + n_j)  (mu_i - mu_j)' Sigma^-1 (mu_i - mu_j)
+    1/2  n_i n_j / (n_i + n_j)  (mu_i - mu_j)' Sigma^-1 (mu_i - mu_j)                         (a)
 
-so the pair of the lowest cost is joined, again and again (Ward 1963, in units of the covariance).
+so the pair with the lowest cost is joined, repeatedly (Ward 1963, in units of the covariance).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from palaver.kernels.cholesky import factorise
 
 Floats = NDArray[np.float64]
 
-#: How many acts "auto" makes, and of how many states more than which.
+#: Number of acts that "auto" makes, and the number of states above which it does.
 AUTO_ACTS, AUTO_ABOVE = 12, 36
 
 
 def number_of_acts(n_acts: int | str | None, n_states: int) -> int:
-    """Return how many acts a parameter stands for."""
+    """Return the number of acts that ``n_acts`` asks for."""
     if n_acts == "auto":
         n_acts = AUTO_ACTS if n_states > AUTO_ABOVE else None
     return n_states if n_acts is None else min(int(n_acts), n_states)
@@ -50,8 +50,7 @@ def join_states(
     covariance : array of float64, shape (M, M)
         Of all states.
     counts : array of float64, shape (n_states,)
-        Utterances of each state; at least one is counted, so that an empty state joins the
-        nearest one.
+        Utterances of each state; an empty state counts one, so that it joins the nearest.
     n_acts : int
 
     Cost O(n_states^2 M).
@@ -75,7 +74,7 @@ def join_states(
 
 
 def _costs(centres: Floats, sizes: Floats, state: int) -> Floats:
-    """Return what joining one state with each other costs; infinite with itself."""
+    """Return (a) for one state and each other; infinite with itself."""
     costs = np.square(centres - centres[state]).sum(axis=1)
     costs *= sizes * sizes[state] / (sizes + sizes[state]) / 2
     costs[state] = np.inf

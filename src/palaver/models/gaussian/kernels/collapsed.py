@@ -1,8 +1,9 @@
 """Gaussian hidden Markov model, one state at a time with all parameters integrated out.
 
-The conditional of spec 2: transition terms that leave out both edges of the position, times
-Student's t of what is known of each state. Means and Cholesky factors follow every vector that
-joins or leaves; no matrix is inverted or factorised within a sweep.
+Equation 4 of Brychcín & Král (2017): transition terms (equation 2) with counts that leave out both
+edges of the position, times Student's t, the predictive density of each state (equation 3, where
+the paper prints K for the dimension M). Means and Cholesky factors are updated for every vector
+that joins or leaves; no matrix is inverted or factorised within a sweep.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def rebuild(  # type: ignore[no-untyped-def]
     kind, only, without, vectors, states, prior_mean, prior_strength, prior_scale, counts, means,
     factors, scratch,
 ):  # fmt: skip
-    """Build counts, means and factors anew by joining; state ``only``, or all if negative.
+    """Rebuild counts, means and factors by joining: of state ``only``, or of all if negative.
 
     The vector numbered ``without`` is left out (-1: none). Arrays as in :func:`add_vector`.
     """
@@ -88,7 +89,7 @@ def remove_vector(  # type: ignore[no-untyped-def]
     Returns
     -------
     bool
-        Whether the factor had to be built anew.
+        Whether the factor had to be rebuilt.
     """
     k, x = states[i], vectors[i]
     counts[k] -= 1
@@ -122,12 +123,12 @@ def remove_vector(  # type: ignore[no-untyped-def]
 def log_predictive(  # type: ignore[no-untyped-def]
     kind, x, k, n_all, prior_strength, prior_dof, counts, means, factors, constants, scratch
 ):
-    """Return the log density of a vector under what is known of state ``k``: Student's t.
+    """Return the log predictive density of a vector in state ``k``: Student's t.
 
     Parameters
     ----------
     n_all : int. IN
-        Vectors in all states: what a tied covariance is known from.
+        Vectors in all states, from which a tied covariance is estimated.
     constants : array of float64, shape (K,). IN
         Of :func:`predictive_constant`.
 
@@ -154,7 +155,7 @@ def log_predictive(  # type: ignore[no-untyped-def]
 def predictive_constant(  # type: ignore[no-untyped-def]
     kind, k, n_all, prior_strength, prior_dof, counts, factors
 ):
-    """Return what Student's t of a state does not owe to the vector; -inf if it is gone."""
+    """Return the terms of Student's t that do not depend on the vector; -inf if removed."""
     size = factors.shape[2]
     strength = prior_strength + counts[k]
     if strength == 0.0:
@@ -178,9 +179,10 @@ def predictive_constant(  # type: ignore[no-untyped-def]
 def log_transition(  # type: ignore[no-untyped-def]
     k, before, after, alpha, transitions, totals
 ):
-    """Return the log of the transition terms of state ``k``, but for a constant.
+    """Return the log of the transition terms of state ``k``, up to a constant.
 
-    ``transitions`` (K + 1, K) and ``totals`` (K + 1,) leave out both edges of the position;
+    The product of equation 2 for both edges. Where both leave state ``k``, the first one counts
+    in the second. ``transitions`` (K + 1, K) and ``totals`` (K + 1,) leave out both edges;
     ``before`` is K at a start, ``after`` is -1 at an end.
     """
     weight = transitions[before, k] + alpha
@@ -212,14 +214,14 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
     temperature : float. IN
         The emission's log density is divided by it.
     key : array of uint64, shape (2,). IN
-        One stream for each sequence, one draw a position.
+        One stream per sequence, one draw per position.
     states : array of int16, shape (n,). IN-OUT
     n_states : int. IN
 
     Returns
     -------
     int
-        How often rounding made a factor be built anew.
+        How often a factor had to be rebuilt because of rounding.
 
     Cost: n K M² / 2 multiplications; n K M logarithms if diagonal.
     """

@@ -1,14 +1,18 @@
 """The beam sampler: whole sequences of states out of infinitely many, exactly.
 
-Each position has a slice ``u_t ~ Uniform(0, rows[s_{t-1}, s_t])`` (Van Gael et al. 2008). Given the
-slices only transitions with ``rows[j, k] >= u_t`` are possible, finitely many, and all of them are
-equally likely: the filter adds up instead of multiplying. The first position's slice is under the
-start row. Rows are kept sorted, so that the filter stops at the first transition below the slice.
+Van Gael, Saatci, Teh & Ghahramani (2008), in the form of Van Gael, Vlachos & Ghahramani (2009),
+section 3. Each position has a slice ``u_t ~ Uniform(0, rows[s_{t-1}, s_t])``; the first one's is
+under the start row. Given the slices only finitely many transitions are possible, all of them
+equally likely, so that the filter adds instead of multiplying::
+
+    p(s_t | y_1..y_t, u_1..u_t)  ∝  p(y_t | s_t) sum_{j: rows[j, s_t] >= u_t} p(s_{t-1} = j | ...)
+
+Rows are kept sorted, so that the filter stops at the first transition below the slice.
 
 Tables of transitions are ``(n_states + 1, n_states)``; the last row is the start. Emissions come as
-one row a symbol, scaled by any factor a symbol: words have a table of them, positions with
-densities of their own are their own symbols. What a symbol's row lacks is in ``extra``: states that
-were drawn for this sweep only.
+one row per symbol, each row scaled by any factor: words have a table of them; positions with
+densities of their own are symbols of their own. States that were drawn for this sweep only are not
+in a symbol's row but in ``extra``.
 """
 
 from __future__ import annotations
@@ -20,18 +24,18 @@ from palaver.kernels.chains import draw_state
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
-# What can be reached stays reachable: below this floor nothing can be told from anything.
+# A state that can be reached keeps at least this mass, whatever it emits.
 _SMALLEST_MASS = 1e-290
-# States with less than this share of the mass are left out, and all of them if that could matter:
-# if the paths that went with them have more than a share of _MOST_LOST.
+# States with less than this share of the mass are left out, unless that could matter: if the paths
+# lost with them may have more than a share of _MOST_LOST, the filter runs again with all states.
 _LEAST_SHARE, _MOST_LOST = 1e-33, 1e-12
-# From this share of all states on it is cheaper to look at all than to sort.
+# Above 1 / _MANY of all states it is cheaper to scan them all than to sort those found.
 _MANY = 4
 
 
 @njit(cache=True, nogil=True)
 def draw_slices(states, offsets, first_sequence, rows, key, slices):  # type: ignore[no-untyped-def]
-    """Draw the slice of every position, one stream a sequence.
+    """Draw the slice of every position, from one stream per sequence.
 
     Parameters
     ----------
@@ -70,7 +74,7 @@ def sort_rows(rows, smallest, values, targets):  # type: ignore[no-untyped-def]
     rows : array of float64, shape (n_rows, n_states). IN
     smallest : float. IN
     values : array of float64, shape (n_rows, n_states + 1). OUT
-        After the last entry stands -1, below every slice, to the end.
+        Filled up with -1, which is below every slice.
     targets : array of int16, shape (n_rows, n_states). OUT
     """
     for j in range(len(rows)):
@@ -92,10 +96,10 @@ def filter_beam(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Filter one sequence forwards over the transitions that its slices admit.
 
-    ``masses[t, i]`` becomes proportional to ``p(s_t = active[t, i] | x_1..x_t, u_1..u_t)``. Most
-    words are next to impossible in most states. States that have less than ``least`` of the mass
-    are left out, with all paths through them. What these lose is bounded: a mass grows by at most
-    the sum of all emissions of a symbol, its ceiling, at each further position.
+    ``masses[t, i]`` becomes proportional to ``p(s_t = active[t, i] | y_1..y_t, u_1..u_t)``. Most
+    words are next to impossible in most states, so states with less than ``least`` of the mass
+    are left out, with all paths through them. The loss is bounded: at each further position a mass
+    grows by at most the sum of all emissions of the symbol, its ceiling.
 
     Parameters
     ----------
@@ -122,9 +126,9 @@ def filter_beam(  # type: ignore[no-untyped-def]
     Returns
     -------
     float
-        Upper bound of the weight of the paths that were left out, against those that were kept.
+        Upper bound of the weight of the paths left out, relative to those kept.
 
-    Cost: one addition for each transition above the slice out of a state that was kept.
+    Cost: one addition for each transition above the slice out of a state that is kept.
     """
     n_states, n_known = targets.shape[1], emissions.shape[1]
     restricted = len(groups) > 0
@@ -157,7 +161,7 @@ def filter_beam(  # type: ignore[no-untyped-def]
             total += shares[i]
             belief[k] = 0.0
         kept = _keep(found, shares, n_found, least * total, active[t], masses[t], sizes[t : t + 1])
-        if kept <= 0.0:  # all that went on was left out
+        if kept <= 0.0:  # every path was left out
             return np.inf
         lost = (lost * ceilings[symbols[t]] + max(total - kept, 0.0)) / kept
         scale = 1.0 / kept
@@ -166,7 +170,7 @@ def filter_beam(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _in_order(belief, found):  # type: ignore[no-untyped-def]
-    """Set ``found`` (OUT) to the states with some belief, in order; return how many there are."""
+    """Set ``found`` (OUT) to the states with belief, in order; return their number."""
     n_found = 0
     for k in range(len(belief)):
         if belief[k] > 0.0:
@@ -177,7 +181,7 @@ def _in_order(belief, found):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _keep(found, shares, n_found, least, here, weights, size):  # type: ignore[no-untyped-def]
-    """Insert states with more than the least share in order; return the sum of these shares.
+    """Keep the states with more than the least share, in order; return the sum of their shares.
 
     Parameters
     ----------
@@ -185,7 +189,7 @@ def _keep(found, shares, n_found, least, here, weights, size):  # type: ignore[n
         ``n_found`` states, in order if they are many, and their shares.
     least : float. IN
     here, weights, size : arrays. OUT
-        States, their shares, and how many there are.
+        States, their shares, and their number.
     """
     n_kept, kept = 0, 0.0
     for i in range(n_found):
@@ -205,7 +209,7 @@ def _keep(found, shares, n_found, least, here, weights, size):  # type: ignore[n
 
 @njit(cache=True, nogil=True)
 def sample_beam(active, masses, sizes, slices, columns, stream, states):  # type: ignore[no-untyped-def]
-    """Draw the states of one filtered sequence backwards, one uniform number a position.
+    """Draw the states of one filtered sequence backwards, one uniform number per position.
 
     Parameters
     ----------
@@ -236,14 +240,14 @@ def beam_sweep(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    symbols, slices, groups : arrays, one entry a position. IN
+    symbols, slices, groups : arrays, one entry per position. IN
     offsets : array of int64, shape (n_sequences + 1,). IN
     first_sequence : int. IN
     rows : array of float64, shape (n_states + 1, n_states). IN
     values, targets : of :func:`sort_rows`. IN
     emissions, extra, ceilings, allowed : see :func:`filter_beam`. IN
     key : array of uint64, shape (2,). IN
-        Another one than that of the slices.
+        Not that of the slices.
     states : array of int16, shape (n,). OUT
     """
     n_states = rows.shape[1]
@@ -275,10 +279,10 @@ def beam_sweep(  # type: ignore[no-untyped-def]
 def dense_sweep(  # type: ignore[no-untyped-def]
     symbols, offsets, first_sequence, rows, emissions, groups, allowed, key, states
 ):
-    """Resample all states of each sequence of a finite model, by all transitions.
+    """Resample all states of each sequence of a finite model, over all transitions.
 
     The blocked sampler of Gao & Johnson (2008): forward filtering, backward sampling. Parameters
-    as of :func:`beam_sweep`. Cost: n_states² multiplications a position.
+    as in :func:`beam_sweep`. Cost: n_states² multiplications per position.
     """
     n_states = rows.shape[1]
     beliefs = np.empty((longest_stretch(offsets), n_states))
@@ -312,7 +316,7 @@ def dense_sweep(  # type: ignore[no-untyped-def]
             scale = 1.0 / total
         for t in range(last - first - 1, -1, -1):
             belief = beliefs[t]
-            total = 0.0  # added up in the same loop: faster than draw_state, which does it anew
+            total = 0.0  # summed in the same loop: faster than draw_state, which sums again
             for k in range(n_states):
                 weights[k] = belief[k]
                 if t < last - first - 1:

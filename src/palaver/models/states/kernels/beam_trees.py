@@ -1,7 +1,7 @@
-"""The beam sampler on reply trees: one state a message, which depends on its parent's.
+"""The beam sampler on reply trees: one state per message, which depends on its parent's.
 
 The same slices as on chains (:mod:`palaver.models.states.kernels.beam`), under ``rows[s_parent,
-s_b]``. Messages are collected from the leaves up, then states are drawn from the roots down.
+s_b]``. Likelihoods are collected from the leaves up, then states are drawn from the roots down.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from palaver.kernels.random import open_stream, uniform
 def draw_tree_slices(  # type: ignore[no-untyped-def]
     states, parents, conversation_offsets, first_conversation, rows, key, slices
 ):
-    """Draw the slice of every message, one stream a conversation.
+    """Draw the slice of every message, from one stream per conversation.
 
     Parameters
     ----------
     states : array of int16, shape (n_messages,). IN
     parents : array of int32, shape (n_messages,). IN
-        Always earlier ones; -1 for a start.
+        Each earlier than its replies; -1 for a start.
     conversation_offsets : array of int64. IN
     first_conversation : int. IN
     rows : array of float64, the last row is the start. IN
@@ -59,17 +59,17 @@ def beam_trees(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     log_densities : array of float64, shape (n_messages, n_states). IN-OUT
-        Up to a constant a message; used up.
+        Up to a constant per message; overwritten.
     parents, conversation_offsets, first_conversation : see :func:`draw_tree_slices`. IN
     slices : array of float64, shape (n_messages,). IN
     with_slices : bool. IN
-        False takes the transitions as they are: the blocked sampler of a finite model.
+        False weighs transitions by the rows: the blocked sampler of a finite model.
     rows : array of float64, shape (n_states + 1, n_states). IN
-    groups, allowed : as of :func:`palaver.models.states.kernels.beam.filter_beam`. IN
+    groups, allowed : as in :func:`palaver.models.states.kernels.beam.filter_beam`. IN
     key : array of uint64, shape (2,). IN
     states : array of int16, shape (n_messages,). OUT
 
-    Cost: n_states² a message.
+    Cost: n_states² additions per message.
     """
     n_states = rows.shape[1]
     weights = np.empty(n_states)
@@ -109,7 +109,7 @@ def beam_trees(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _reached(logs, row, u, with_slices, before):  # type: ignore[no-untyped-def]
-    """Return a sum that underflowed, in logs; minus infinity where nothing can be reached."""
+    """Return a sum that underflowed, in logs; minus infinity where no state can be reached."""
     largest = -np.inf
     for k in range(len(logs)):
         if with_slices and row[k] >= u:
@@ -150,7 +150,7 @@ def message_log_densities(tokens, message_offsets, log_words, power, logs):  # t
 
     Parameters
     ----------
-    tokens : array of int32; -1 for unknown words, which say nothing. IN
+    tokens : array of int32; -1 for unknown words, which are skipped. IN
     message_offsets : array of int64, shape (n_messages + 1,). IN
     log_words : array of float64, shape (n_words, n_states). IN
     power : float. IN

@@ -1,8 +1,9 @@
-"""Sparsity of word distributions: levels that states share, draws given counts and levels.
+"""Word priors of states, which share a few levels of sparsity; words given counts and priors.
 
-State k's words are Dirichlet(eta_k), symmetric over W words. The levels eta come from a Dirichlet
-process with concentration 1 whose base measure is even in ``log eta`` between two limits: states
-with equal eta share a level. Everything about counts is told by how often each count occurs.
+State k's words are Dirichlet(eta_k), symmetric over W words. The priors eta come from a Dirichlet
+process with concentration 1 whose base measure is uniform in ``log eta`` between two limits; states
+with equal eta share a level (Van Gael et al. 2009, section 2, "Hyperparameter choice"). How often
+each count occurs is sufficient for eta.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.word_weights import log_gamma_draw
 
 _TABLE_SIZE = 512
-_CANDIDATES = 3  # values from the base measure that compete with the levels there are
+_CANDIDATES = 3  # draws from the base measure that compete with the current levels
 _STEPS = (1.0, 0.3, 0.1)
-_LOWEST_LOG = -85.0  # of an emission against the largest of its word, in single precision
+_LOWEST_LOG = -85.0  # of an emission relative to the largest of its word, in single precision
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +104,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
     """Resample which states share a level, then the levels' values.
 
     Memberships by Neal's (2000) algorithm 8 with :data:`_CANDIDATES` auxiliary values; values by
-    Metropolis-Hastings steps in ``log eta``, where the base measure is even.
+    Metropolis-Hastings steps in ``log eta``, in which the base measure is uniform.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
         Limits of the base measure.
     key : array of uint64, shape (2,). IN
     etas : array of float64, shape (n_states,). IN-OUT
-        Equal values are one level.
+        Equal values share a level.
     """
     n_states = len(etas)
     stream = np.empty(4, np.uint64)
@@ -128,7 +129,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
         for i in range(n_levels, n_levels + _CANDIDATES):
             levels[i] = _base_draw(low, high, stream)
             members[i] = 1.0 / _CANDIDATES
-        if alone:  # its own value is one of the candidates
+        if alone:  # its current value is one of the candidates
             levels[n_levels] = etas[k]
         part = slice(offsets[k], offsets[k + 1])
         for i in range(n_levels + _CANDIDATES):
@@ -141,7 +142,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _others(etas, k, levels, members):  # type: ignore[no-untyped-def]
-    """Gather the levels of all states but one (OUT) and their sizes (OUT); return how many."""
+    """Collect the levels of all states but one (OUT) and their sizes (OUT); return their number."""
     n_levels = 0
     for j in range(len(etas)):
         if j == k:
@@ -166,7 +167,7 @@ def _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas)
         for j in range(k):
             first = first and etas[j] != etas[k]
         if not first:
-            continue  # its level has been moved
+            continue  # its level has already moved
         for step in _STEPS:
             old = etas[k]
             new = old * math.exp(step * 2.0 * (uniform(stream) - 0.5))
@@ -187,16 +188,16 @@ def _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas)
 
 @njit(cache=True, nogil=True)
 def extend_levels(etas, n_new, low, high, key):  # type: ignore[no-untyped-def]
-    """Return levels for further states, each by the Dirichlet process given those before.
+    """Return priors with those of further states, by the Dirichlet process given those before.
 
     Parameters
     ----------
     etas : array of float64, shape (n_states,). IN
     n_new : int. IN
     low, high : float. IN
-        Equal limits fix the level.
+        Equal limits fix the prior.
     key : array of uint64, shape (2,). IN
-        One stream a state, named by its number.
+        One stream per state, named by its number.
 
     Returns
     -------
@@ -220,7 +221,7 @@ def draw_log_weights(key, first_word, counts, etas, weights):  # type: ignore[no
     Parameters
     ----------
     key : array of uint64, shape (2,). IN
-        One stream a word.
+        One stream per word.
     first_word : int. IN
     counts : array of int32, shape (n_words, n_states). IN
     etas : array of float64, shape (n_states,). IN
@@ -249,7 +250,7 @@ def draw_log_weights(key, first_word, counts, etas, weights):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def scale_weights(weights, log_sums, power, scales, emissions):  # type: ignore[no-untyped-def]
-    """Turn logs of weights into emissions: each word's against its likeliest state.
+    """Turn logs of weights into emissions, relative to each word's likeliest state.
 
     Parameters
     ----------

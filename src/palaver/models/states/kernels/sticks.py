@@ -1,10 +1,10 @@
-"""Sticks: the weights of infinitely many states, broken off one after the other as needed.
+"""Sticks: the weights of infinitely many states, broken off one by one as needed.
 
-``betas`` are the weights of the states that are represented, the last entry is that of all others
-together; ``rows`` are the transitions, with a last column for all others together and a last row
-for the start. A new state, its weight, its share of every row's rest and its own row are drawn
-from a stream that is named by the state's number: whoever extends the same table with the same key
-gets the same states, and in any number.
+The stick-breaking construction of Van Gael et al. (2009), section 2. ``betas`` are the weights of
+the represented states; the last entry, the rest, is that of all others together. ``rows`` are the
+transitions; the last column is the rest, the last row the start. A new state, its weight, its share
+of every row's rest and its own row are drawn from a stream named by the state's number: whoever
+extends the same table with the same key gets the same states, however many.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import njit
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.word_weights import log_gamma_draw
 
-# Shapes of Gamma draws below this say nothing more; their draws are still finite in logs.
+# Smaller shapes of Gamma draws make no difference; at this one draws are still finite in logs.
 _SMALLEST_SHAPE = 1e-290
 
 
@@ -35,9 +35,10 @@ def _split(first, second, stream):  # type: ignore[no-untyped-def]
 def break_stick(betas, rows, n_states, alpha, gamma, discount, key):  # type: ignore[no-untyped-def]
     """Represent one more state.
 
-    With ``l`` the new state's number counted from one, its weight is a Beta(1 - d, gamma + l d)
-    share of the rest; of each row's rest it takes a Beta(alpha beta_new, alpha beta_rest) share;
-    its own row is a draw of Dirichlet(alpha beta).
+    With ``l`` the new state's number counted from one, (a) its weight is a
+    Beta(1 - d, gamma + l d) share of the rest; (b) of each row's rest it takes a
+    Beta(alpha beta_new, alpha beta_rest) share; (c) its own row is a draw from
+    Dirichlet(alpha beta).
 
     Parameters
     ----------
@@ -74,17 +75,17 @@ def break_stick(betas, rows, n_states, alpha, gamma, discount, key):  # type: ig
 def break_sticks(  # type: ignore[no-untyped-def]
     betas, rows, n_states, alpha, gamma, discount, key, smallest, at_least, reached
 ):
-    """Represent states until no row that matters has a rest that reaches the smallest slice.
+    """Represent states until the rest of no reachable row reaches the smallest slice.
 
     A state that is not represented then has ``rows[j, k] < smallest`` in every row ``j`` that a
-    sequence can be in: no slice admits it. Most new states cannot be reached from anywhere, so
-    that their own rows, whose rests are large, do not matter.
+    sequence can be in: no slice admits it. Most new states cannot be reached at all, so their own
+    rows, whose rests are large, do not matter.
 
     Parameters
     ----------
     betas, rows, n_states, alpha, gamma, discount, key : see :func:`break_stick`
     smallest : float. IN
-        Infinite to extend to ``at_least`` states only.
+        Infinite to represent ``at_least`` states and no more.
     at_least : int. IN
     reached : array of bool, shape (room + 1,). IN-OUT
         Which of the first ``n_states`` states some sequence can be in, at the smallest slice;
@@ -94,7 +95,7 @@ def break_sticks(  # type: ignore[no-untyped-def]
     -------
     n_states : int
     enough : bool
-        False if the room was full before the rests were small enough.
+        False if the table was full before the rests were small enough.
     """
     room = len(betas) - 1
     while True:
@@ -116,7 +117,7 @@ def break_sticks(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _reach(rows, n_states, first, smallest, reached):  # type: ignore[no-untyped-def]
-    """Mark a state, and all that can be reached from it, as reached (IN-OUT)."""
+    """Mark a state, and all states reachable from it, as reached (IN-OUT)."""
     waiting = [first]
     reached[first] = True
     while len(waiting) > 0:
@@ -140,7 +141,7 @@ def draw_tables(counts, weights, key):  # type: ignore[no-untyped-def]
     weights : array of float64, shape (n_states,). IN
         alpha beta.
     key : array of uint64, shape (2,). IN
-        One stream a row.
+        One stream per row.
 
     Returns
     -------
