@@ -43,7 +43,7 @@ def planted(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def chain_of(X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> Rounds:
     """Return a blocked chain that is swept by hand; its first round only counts."""
-    model = pv.GaussianHMM(N_STATES, "full", "blocked")
+    model = pv.GaussianHMM(N_STATES, covariance="full", sampler="blocked")
     data = Utterances.of_arrays(X, lengths)
     engine = model._engine(data)
     chain = Rounds(engine, model._shards(data, engine), n_jobs)

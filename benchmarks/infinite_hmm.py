@@ -44,8 +44,9 @@ def newspaper(data: Path) -> tuple[list[list[str]], list[str]]:
 def chain_of(data: Encoded, states: np.ndarray, dense: bool = False, n_jobs: int = 1) -> Rounds:
     """Return a chain that is swept by hand, from states that are given."""
     n_states = int(states.max()) + 1
-    model = pv.InfiniteHMM(n_states if dense else None, alpha=0.8, gamma=5.0,
-                           first_states=n_states, max_states=5000)  # fmt: skip
+    model = pv.InfiniteHMM(n_states if dense else None, row_concentration=0.8,
+                           state_concentration=5.0, first_states=n_states,
+                           max_states=5000)  # fmt: skip
     model._tags = Tags.none()
     shards = model._shards(data)
     chain = Rounds(model._engine(data), shards, n_jobs)

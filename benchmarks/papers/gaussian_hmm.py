@@ -52,7 +52,7 @@ class Recipe:
     vectors: str = "glove"
     weighting: str = "root-idf"
     pooling: str = "mean"
-    unit: bool = True
+    normalize: bool = True
     whiten: int | None = None
     n_sweeps: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -74,17 +74,27 @@ PLANS: dict[Size, Plan] = {
     "paper": Plan(None, 1000, 150, 5),
 }
 
-_PAPER = {"covariance": "full", "alpha": 50 / 42, "strength": 0.0, "extra_dof": 0.0,
+_PAPER = {"covariance": "full", "transition_prior": 50 / 42, "strength": 0.0, "extra_dof": 0.0,
           "scale": "identity", "init": "random"}  # fmt: skip
+#: Parameters are called in settings what they were called when results were first stored: a
+#: cell's key is the hash of its settings.
+STORED_NAMES = {"normalize": "unit", "transition_prior": "alpha", "start_temperature": "hottest"}
 #: Numbers of acts to merge the default's states into, in the ablation.
 ACTS = (6, 8, 10, 11, 12, 13, 14, 16, 20)
 
 
 def hmm(n_states: int | None = 42, **changes: Any) -> Recipe:
     """Return the context GMM with Palaver's defaults, except for some changes."""
-    names = ("vectors", "weighting", "pooling", "unit", "whiten", "n_sweeps")
+    names = ("vectors", "weighting", "pooling", "normalize", "whiten", "n_sweeps")
     shape = {name: changes.pop(name) for name in names if name in changes}
     return Recipe(changes.pop("model", "gaussian-hmm"), n_states, **shape, params=changes)
+
+
+def stored(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as settings of a cell have it."""
+    settings = asdict(recipe)
+    settings["params"] = {STORED_NAMES.get(k, k): v for k, v in recipe.params.items()}
+    return {STORED_NAMES.get(name, name): value for name, value in settings.items()}
 
 
 #: Rows of the main table; vector models also appear with their states merged into acts.
@@ -107,8 +117,8 @@ ABLATION = {
     "no context": hmm(model="gaussian-mixture"),
     "idf weights": hmm(weighting="idf"),
     "even weights": hmm(weighting="even"),
-    "words of any length": hmm(unit=False),
-    "words of any length, idf weights": hmm(unit=False, weighting="idf"),
+    "words of any length": hmm(normalize=False),
+    "words of any length, idf weights": hmm(normalize=False, weighting="idf"),
     "sum of the vectors": hmm(pooling="sum"),
     "diagonal covariance": hmm(covariance="diag"),
     "whitened to 20": hmm(whiten=20),
@@ -117,12 +127,12 @@ ABLATION = {
     "whitened to 20, full covariance": hmm(whiten=20, covariance="full"),
     "whitened to 20, the paper's prior": hmm(whiten=20, **_PAPER),
     "random start": hmm(init="random"),
-    "random start, annealed from 10": hmm(init="random", hottest=10.0),
-    "annealed from 5": hmm(hottest=5.0),
+    "random start, annealed from 10": hmm(init="random", start_temperature=10.0),
+    "annealed from 5": hmm(start_temperature=5.0),
     "prior scale 0.05": hmm(scale=0.05),
     "prior scale 5": hmm(scale=5.0),
-    "alpha 0.01": hmm(alpha=0.01),
-    "alpha 20": hmm(alpha=20.0),
+    "alpha 0.01": hmm(transition_prior=0.01),
+    "alpha 20": hmm(transition_prior=20.0),
     "20 states": hmm(20),
     "30 states": hmm(30),
     "vectors from the corpus": hmm(vectors="corpus"),
@@ -173,7 +183,7 @@ def found_states(
     vectors: Any = glove(options.data) if recipe.vectors == "glove" else recipe.vectors
     pool = learn_pooling(
         encoded, word_vectors_of(encoded, vectors), weighting=recipe.weighting,
-        pooling=recipe.pooling, normalize=recipe.unit, whiten=recipe.whiten,
+        pooling=recipe.pooling, normalize=recipe.normalize, whiten=recipe.whiten,
     )  # fmt: skip
     parts = [encoded, *(encode(other, encoded.vocabulary) for other in others)]
     arrays = [(pool(part), np.diff(part.conversation_offsets)) for part in parts]
@@ -271,7 +281,7 @@ def row_cell(options: Options, name: str, recipe: Recipe) -> Cell:
                  "sweeps": n_sweeps}  # fmt: skip
         return {name: judged(states, parts) for name, states in found.items()} | {"times": times}
 
-    settings = {"row": asdict(recipe), "plan": asdict(plan), "seed": SEED, "version": VERSION}
+    settings = {"row": stored(recipe), "plan": asdict(plan), "seed": SEED, "version": VERSION}
     return Cell(f"row/{name}", settings, work, cost=_cost(recipe) * 20)
 
 
@@ -341,7 +351,7 @@ def ablation_cell(options: Options, name: str, recipe: Recipe) -> Cell:
             for seed in range(plan.n_seeds)
         ]
 
-    settings = {"ablation": asdict(recipe), "plan": asdict(plan), "version": VERSION}
+    settings = {"ablation": stored(recipe), "plan": asdict(plan), "version": VERSION}
     return Cell(f"ablation/{name}", settings, work, cost=_cost(recipe))
 
 

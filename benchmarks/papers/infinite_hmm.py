@@ -26,18 +26,23 @@ from palaver.parallel import LocalExecutor
 SEED, VERSION, POINTS = 0, 2, 20
 SWEEPS = {"quick": 60, "full": 2000, "paper": 9000}
 #: The paper anneals over 3,400 of its 9,000 sweeps, here over the same share of the run; from
-#: likelihoods to the power 1 / hottest.
-COMMON = {"first_states": 50, "hottest": 1.3, "anneal": 0.75}
+#: likelihoods to the power 1 / start_temperature.
+COMMON = {"first_states": 50, "start_temperature": 1.3, "anneal": 0.75}
 RUNS: dict[str, dict[str, Any]] = {
-    "DP fixed": {"alpha": 0.8, "gamma": 5.0},
-    "PY fixed": {"alpha": 0.8, "gamma": 1.0, "discount": 0.1},
+    "DP fixed": {"row_concentration": 0.8, "state_concentration": 5.0},
+    "PY fixed": {"row_concentration": 0.8, "state_concentration": 1.0, "discount": 0.1},
     "DP learned": {},
-    "finite, 50 states": {"n_states": 50, "alpha": 0.8},
+    "finite, 50 states": {"n_states": 50, "row_concentration": 0.8},
 }
+#: Parameters are called in settings what they were called when results were first stored: a
+#: cell's key is the hash of its settings.
+STORED_NAMES = {
+    "row_concentration": "alpha", "state_concentration": "gamma", "start_temperature": "hottest",
+}  # fmt: skip
 #: The same with less of what helped: what the start and the temperature are worth.
 VARIANTS: dict[str, dict[str, Any]] = {
     "DP fixed, 20 states at first": {**RUNS["DP fixed"], "first_states": 20},
-    "DP fixed, from power 0.4": {**RUNS["DP fixed"], "hottest": 2.5},
+    "DP fixed, from power 0.4": {**RUNS["DP fixed"], "start_temperature": 2.5},
 }
 
 
@@ -118,14 +123,15 @@ def fit_cell(options: Options, name: str, run: str) -> Cell:
             "likeliest": judged(model.predict(text.sentences), text.tags),
             "curve": curve,
             "perplexity": model.perplexity(text.sentences),
-            "alpha": model.alpha_,
-            "gamma": model.gamma_,
-            "levels": sorted(set(model.state_levels_.tolist())),
+            "alpha": model.row_concentration_,
+            "gamma": model.state_concentration_,
+            "levels": sorted(set(model.word_priors_.tolist())),
             "words": [row.to_list() for row in words["word"]],
             "shares": shares,
         }
 
-    settings = {"corpus": name, "size": options.size, **params, "version": VERSION}
+    stored = {STORED_NAMES.get(parameter, parameter): value for parameter, value in params.items()}
+    settings = {"corpus": name, "size": options.size, **stored, "version": VERSION}
     return Cell(f"{name}/{run}", settings, work, n_sweeps / 100)
 
 

@@ -263,7 +263,8 @@ def test_limits_are_declared_for_every_parameter_and_checked(name, encoded):
     assert set(kind.limits) == set(kind().get_params()) - {"random_state"}
     wrong = {kind.size_parameter: 0, "n_sweeps": 0}
     bad_values = {"sampler": "best", "unit": "page", "word_prior": -1, "share_prior": 0,
-                  "omega": -1, "alpha": 0, "scale": -1}  # fmt: skip
+                  "omega": -1, "alpha": 0, "transition_prior": 0,
+                  "row_concentration": 0, "scale": -1}  # fmt: skip
     wrong |= {name: bad for name, bad in bad_values.items() if name in kind.limits}
     for parameter, bad in wrong.items():
         with pytest.raises(ParameterError, match=f"{kind.__name__}: {parameter} must be"):

@@ -73,8 +73,7 @@ def test_an_act_has_the_probability_of_its_states(kind, covariance, tmp_path):
     centres = np.array([[0.0, 0], [1.5, 0], [20, 0], [21.5, 0]])
     X = centres[rng.integers(0, 4, 200)] + 0.2 * rng.normal(size=(200, 2))
     fitted = {
-        n: kind(6, covariance, "blocked", n_sweeps=20, n_acts=n).fit(X, [120, 80])
-        for n in (2, None)
+        n: kind(6, n, covariance, "blocked", n_sweeps=20).fit(X, [120, 80]) for n in (2, None)
     }
     joined, apart = fitted[2], fitted[None]
     acts = joined.acts_

@@ -85,7 +85,7 @@ def test_a_sentence_encoder_is_not_asked_about_nothing():
 
 def test_no_word_has_a_vector():
     vectors = pv.WordVectors(["xyzzy"], np.ones((1, 2), np.float32))
-    with pytest.raises(CorpusError, match="there are no vectors, for no word"):
+    with pytest.raises(CorpusError, match="there are no vectors; no word"):
         pv.GaussianHMM(2).fit(corpora()[0], vectors=vectors)
 
 

@@ -26,6 +26,7 @@ from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import StateEngine
+from palaver.models.states.sticks import concentrations
 from palaver.models.states.tags import Tags
 from palaver.parallel import Globals
 
@@ -64,14 +65,14 @@ class Words:
             etas[k] = (
                 etas[at] if at < k else self.low * (self.high / self.low) ** generator.random()
             )
-        return {"etas": etas}
+        return {"word_priors": etas}
 
     def draw(self, states, first, generator) -> np.ndarray:
         """Words given states and levels, their distributions drawn."""
         of_words = np.repeat(states, self.lengths)
         words = np.empty(len(of_words), np.int32)
         for k in set(states.tolist()):
-            phi = generator.dirichlet(np.full(N_WORDS, first["etas"][k]))
+            phi = generator.dirichlet(np.full(N_WORDS, first["word_priors"][k]))
             words[of_words == k] = generator.choice(N_WORDS, (of_words == k).sum(), p=phi)
         return words
 
@@ -91,7 +92,7 @@ class Words:
         return Shard(words, self.offsets, np.full(n, -1, np.int32), np.arange(n + 1), 0, 0, 0)
 
     def describe(self, states, words, arrays) -> list[float]:
-        of_words, etas = np.repeat(states, self.lengths), arrays["etas"]
+        of_words, etas = np.repeat(states, self.lengths), arrays["word_priors"]
         pairs = np.triu_indices(len(words), 1)
         alike = (words[:, None] == words)[pairs]
         within = (of_words[:, None] == of_words)[pairs]
@@ -196,8 +197,8 @@ def successive(name: str, engine: StateEngine, discount: float) -> np.ndarray:
     n_states = int(states.max()) + 1
     weights = generator.dirichlet(np.append(np.ones(n_states), 1.0))
     first = case.first(n_states, generator)
-    arrays = {**engine.start(generator).arrays, "alpha": np.array(alpha),
-              "gamma": np.array(gamma), "betas": weights,
+    arrays = {**engine.start(generator).arrays, "row_concentration": np.array(alpha),
+              "state_concentration": np.array(gamma), "state_weights": weights,
               "relabel": np.arange(n_states, dtype=np.int16), **first}  # fmt: skip
     shared = Globals("count", arrays)
     data = case.draw(states, first, generator)
@@ -208,7 +209,7 @@ def successive(name: str, engine: StateEngine, discount: float) -> np.ndarray:
         arrays = shared.arrays
         now = arrays["relabel"][states]
         data = case.given(now, arrays, generator)
-        alpha, gamma = float(arrays["alpha"]), float(arrays["gamma"])
+        alpha, gamma = concentrations(arrays)[:2]
         rows.append(describe(case, alpha, gamma, now, data, arrays))
     return np.array(rows[100:])
 
@@ -241,8 +242,8 @@ class LazySticks(StateEngine):
 class DoubleCounts(StateEngine):
     """A planted bug: weights and concentrations are drawn as if from twice the transitions."""
 
-    def _draw_weights(self, old, counts, betas, generator):
-        return super()._draw_weights(old, 2 * counts, betas, generator)
+    def _draw_weights(self, old, counts, weights, generator):
+        return super()._draw_weights(old, 2 * counts, weights, generator)
 
 
 class Deaf(StateEngine):
@@ -290,7 +291,7 @@ def pitman_yor(wrong: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     for _ in range(6000):
         sizes = partition(gamma, discount, 12, generator)
         gamma, discount = priors.move_pitman_yor(
-            gamma, discount, sizes, generator, learn_gamma=True, learn_discount=True
+            gamma, discount, sizes, generator, learn_concentration=True, learn_discount=True
         )
         gamma *= 1 + wrong
         chain.append(told(gamma, discount, sizes))

@@ -56,7 +56,12 @@ def test_no_data_breaks_a_factor(case, scale, strength):
     for sampler in SAMPLERS:
         for covariance in COVARIANCES:
             model = pv.GaussianHMM(
-                4, covariance, sampler, strength=strength, scale=scale, n_sweeps=4
+                4,
+                covariance=covariance,
+                sampler=sampler,
+                strength=strength,
+                scale=scale,
+                n_sweeps=4,
             ).fit(X, [len(X)])
             assert model.trace_["log_joint"].is_finite().all()
             assert np.isfinite(model.covariances_).all()
@@ -84,7 +89,8 @@ def test_rounding_that_breaks_a_factor_is_mended():
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_planted_states_are_found(sampler, covariance):
     X, planted = clusters()
-    model = pv.GaussianHMM(3, covariance, sampler, n_sweeps=40).fit(X, [100, 100, 100])
+    model = pv.GaussianHMM(3, covariance=covariance, sampler=sampler, n_sweeps=40)
+    model.fit(X, [100, 100, 100])
     assert pv.evaluate.v_measure(model.states_, planted) > 0.9
     names = [np.bincount(model.states_[planted == k], minlength=3).argmax() for k in range(3)]
     np.testing.assert_allclose(model.means_[names[1]], [6, 0, 0], atol=0.6)
@@ -110,7 +116,7 @@ def test_context_helps_where_vectors_do_not():
 
 def test_score_and_posteriors_are_the_mixtures():
     X, _ = clusters(60)
-    model = pv.GaussianMixture(3, "full", n_sweeps=20).fit(X)
+    model = pv.GaussianMixture(3, covariance="full", n_sweeps=20).fit(X)
     densities = np.array([
         model.transitions_[-1, k]
         * stats.multivariate_normal.pdf(X, model.means_[k], model.covariances_[k])
@@ -135,8 +141,8 @@ def test_estimates_do_not_depend_on_where_the_data_lie():
 def test_a_state_that_empties_is_removed_in_the_papers_setting():
     X, _ = clusters()
     model = pv.GaussianHMM(
-        20, "full", "blocked", alpha=50 / 20, strength=0.0, extra_dof=0.0, scale="identity",
-        init="random", n_sweeps=60,
+        20, covariance="full", sampler="blocked", transition_prior=50 / 20, strength=0.0,
+        extra_dof=0.0, scale="identity", init="random", n_sweeps=60,
     ).fit(X, [300])  # fmt: skip
     used = model.trace_["states"].to_numpy()
     assert (np.diff(used) <= 0).all()

@@ -1,11 +1,11 @@
 """The Gaussian hidden Markov model: dialogue acts as states that emit utterance vectors.
 
-Brychcín & Král (2017); spec and equations in ``docs/models/gaussian_hmm.md``. ::
+Brychcín & Král (2017); equations in ``docs/models/gaussian_hmm.md``. ::
 
-    row_a          ~ Dirichlet(alpha)                     a = 0..K-1 and start
+    row_a           ~ Dirichlet(alpha)                    a = 0..K-1 and start
     (mu_k, Sigma_k) ~ Normal-inverse-Wishart
-    s_t            ~ row of s_{t-1}                        start for the first utterance
-    x_t            ~ Normal(mu, Sigma) of s_t
+    s_t             ~ row of s_{t-1}                       start for the first utterance
+    x_t             ~ Normal(mu, Sigma) of s_t
 """
 
 from __future__ import annotations
@@ -16,46 +16,48 @@ from palaver.models.gaussian.model import VectorModel
 
 
 class GaussianHMM(VectorModel):
-    """Hidden Markov model of utterance vectors, one state an utterance.
+    """Hidden Markov model of utterance vectors, one state per utterance.
 
     Parameters
     ----------
     n_states : int or None
-        Number of states, K; those that the data do not support empty themselves. None finds the
-        number: the infinite hidden Markov model, whose concentrations are learned and whose model
-        is the last sample; ``alpha`` and ``sampler`` are then not used.
+        Number of states, K; states that the data do not support become empty. None finds the
+        number: this is the infinite hidden Markov model, whose concentrations are learned and
+        whose estimates are the last sample; ``transition_prior`` and ``sampler`` are then not used.
     n_acts : int, "auto" or None
-        Join the fitted states to so many acts, always the two whose joining costs least
+        Join the fitted states to this many acts, always the two whose joining costs least
         likelihood; an act then emits a mixture of Gaussians. "auto" makes twelve acts of more
-        than 36 states; None keeps every state for itself.
+        than 36 states; None keeps each state as an act of its own.
     covariance : {"tied", "full", "diag"}
-        One for all states; of each state; of each state without correlations.
+        One for all states; one per state; one per state without correlations.
     sampler : {"auto", "collapsed", "blocked"}
         One utterance at a time with all parameters integrated out; or whole conversations at
-        once given drawn parameters, for any number of workers. "auto" goes by the size.
-    alpha : float
+        once given drawn parameters, on any number of workers. "auto" decides by the size of the
+        data.
+    transition_prior : float
         Dirichlet prior of the transition rows; below one it prefers few successors.
     strength : float
-        kappa, the weight of the prior mean in utterances. At zero a state that empties is
-        removed, as in the paper.
+        Weight of the prior mean, in utterances. At zero a state that becomes empty is removed, as
+        in the paper.
     extra_dof : float
         Degrees of freedom of the covariances' prior beyond the number of dimensions.
     scale : float or "identity"
-        Scale of the covariances' prior: so many times the variances of the data, or the
+        Scale of the covariances' prior: this multiple of the variances of the data, or the
         identity matrix, as in the paper.
     init : {"kmeans", "random"}
         First states.
-    hottest : float
+    start_temperature : float
         Temperature of the emissions in the first sweep; it falls to one over the first half
         of the burn-in.
-    vectors, weighting, pooling, unit, whiten
+    vectors, weighting, pooling, normalize, whiten
         How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
+        ``normalize`` scales every word vector to length one.
     n_sweeps, burn_in, n_samples : int
-        Sweeps in all, before the first sample (default: half), and samples to keep.
+        Number of sweeps, of sweeps before the first sample (default: half), and of samples kept.
     n_chains : int
         Chains to run side by side; the best by log joint is the model.
     max_seconds : float, optional
-        Stop after so long; results then depend on the machine.
+        Stop after this many seconds; results then depend on the speed of the machine.
     random_state : int, Generator or None
     n_jobs : int
         Threads.
@@ -89,11 +91,11 @@ class GaussianMixture(VectorModel):
 
     Parameters
     ----------
-    n_states, n_acts, covariance, sampler, strength, extra_dof, scale, init, hottest
+    n_states, n_acts, covariance, sampler, strength, extra_dof, scale, init, start_temperature
         As for :class:`GaussianHMM`.
-    alpha : float
+    transition_prior : float
         Dirichlet prior of the weights.
-    vectors, weighting, pooling, unit, whiten
+    vectors, weighting, pooling, normalize, whiten
         How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
     n_sweeps, burn_in, n_samples, n_chains, max_seconds, random_state, n_jobs
         As for all models.
@@ -108,7 +110,7 @@ class GaussianMixture(VectorModel):
         Of the states.
     class_shares_ : array of float64, shape (n_acts,)
     transitions_ : array of float64, shape (n_acts + 1, n_acts)
-        The weights in every row.
+        Every row holds the weights.
 
     Examples
     --------

@@ -39,8 +39,8 @@ class VectorEngine:
     Attributes
     ----------
     n_states : int
-    alpha : float
-        Dirichlet prior of the transition rows.
+    transition_prior : float
+        alpha, symmetric Dirichlet prior of the transition rows.
     emissions : GaussianEmissions
     collapsed : bool
         Draw one state at a time with all parameters integrated out; needs all data in one shard.
@@ -49,7 +49,7 @@ class VectorEngine:
     """
 
     n_states: int
-    alpha: float
+    transition_prior: float
     emissions: GaussianEmissions
     collapsed: bool
     sketch: NDArray[np.float64]
@@ -57,7 +57,7 @@ class VectorEngine:
     exact: ClassVar[tuple[str, ...]] = ()
 
     def start(self, generator: np.random.Generator) -> Globals:
-        """Return the first globals; the first blocked sweep only counts what was opened."""
+        """Return the first globals; the first blocked sweep only counts the first states."""
         arrays: Arrays = {"centres": np.zeros((0, self.emissions.size))}
         if len(self.sketch):
             arrays["centres"] = k_means(self.sketch, self.n_states, generator)
@@ -76,13 +76,16 @@ class VectorEngine:
     def sweep(
         self, shared: Globals, shard: VectorShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
-        """Resample the states of a shard; return what parameters are drawn from."""
+        """Resample the states of a shard; return what parameters are drawn from.
+
+        Collapsed, state by state: equation 4 of Brychcín & Král (2017).
+        """
         states, prior = state["states"], self.emissions
         if self.collapsed:
             collapsed_sweep(
-                prior.kind, shard.vectors, shard.offsets, shard.first_sequence, self.alpha,
-                prior.mean, prior.strength, prior.dof, prior.scale, shared.temperature, key,
-                states, self.n_states,
+                prior.kind, shard.vectors, shard.offsets, shard.first_sequence,
+                self.transition_prior, prior.mean, prior.strength, prior.dof, prior.scale,
+                shared.temperature, key, states, self.n_states,
             )  # fmt: skip
         elif shared.phase == "sweep":
             logs = prior.log_densities(shard.vectors, shared.arrays)
@@ -106,8 +109,10 @@ class VectorEngine:
         arrays: Arrays = {}
         if not self.collapsed:
             arrays = self.emissions.draw(statistics, generator)
-            arrays["rows"] = draw_rows(counts, self.alpha, generator)
-        log_joint = self.emissions.log_marginal(statistics) + log_rows(counts, self.alpha)
+            arrays["rows"] = draw_rows(counts, self.transition_prior, generator)
+        log_joint = self.emissions.log_marginal(statistics) + log_rows(
+            counts, self.transition_prior
+        )
         used = float((statistics["state_counts"] > 0).sum())
         return Globals("sweep", arrays), {"log_joint": log_joint, "states": used}
 

@@ -56,7 +56,7 @@ def training_utterances(
     model.check_data(encoded)
     known = word_vectors_of(encoded, source)
     pooling = learn_pooling(
-        encoded, known, weighting=model.weighting, pooling=model.pooling, normalize=model.unit,
+        encoded, known, weighting=model.weighting, pooling=model.pooling, normalize=model.normalize,
         whiten=model.whiten,
     )  # fmt: skip
     return _pooled(encoded, pooling, known.coverage(encoded)), pooling

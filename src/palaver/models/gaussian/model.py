@@ -30,7 +30,7 @@ from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
-#: Vectors times states times squared dimensions up to which one state at a time is chosen.
+#: Vectors times states times squared dimensions up to which "auto" takes the collapsed sampler.
 COLLAPSED_WORK = 2e8
 _SKETCH = 20_000
 
@@ -41,12 +41,12 @@ class VectorModel(Model):
     Attributes
     ----------
     n_states_ : int
-        States that there are, also where their number is found.
+        Number of states, also where it is found.
     acts_ : array of int64, shape (n_states,)
         The act that each state belongs to.
     states_ : array of int16, shape (n_messages,)
-        The likeliest act of each utterance that the model was fitted on; a state of its own
-        unless states were joined; -1 for messages without a vector, which are left out.
+        The likeliest act of each utterance that the model was fitted on; acts are states
+        unless states were joined. -1 for messages without a vector, which are left out.
     means_ : array of float64, shape (n_states, M)
         Of the states, before they were joined.
     covariances_ : array of float64
@@ -60,7 +60,7 @@ class VectorModel(Model):
     size_parameter: ClassVar[str] = "n_states"
     transition_steps = "messages"
     units = "messages"
-    #: Whether utterances do not know what came before.
+    #: Whether every utterance is a sequence of its own, so that context does not matter.
     _single: ClassVar[bool] = False
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
@@ -68,16 +68,16 @@ class VectorModel(Model):
         "n_acts": either(whole(1), one_of("auto"), nothing()),
         "covariance": one_of("full", "diag", "tied"),
         "sampler": one_of("auto", "collapsed", "blocked"),
-        "alpha": real(above=0),
+        "transition_prior": real(above=0),
         "strength": real(0),
         "extra_dof": real(above=-1),
         "scale": either(real(above=0), one_of("identity")),
         "init": one_of("kmeans", "random"),
-        "hottest": real(1),
+        "start_temperature": real(1),
         "vectors": text(),
         "weighting": one_of("idf", "root-idf", "even"),
         "pooling": one_of("mean", "sum"),
-        "unit": flag(),
+        "normalize": flag(),
         "whiten": either(whole(1), nothing()),
     }
 
@@ -92,18 +92,19 @@ class VectorModel(Model):
     def __init__(
         self,
         n_states: int | None = 42,
+        n_acts: int | str | None = "auto",
         covariance: str = "tied",
         sampler: str = "auto",
-        alpha: float = 1.0,
+        transition_prior: float = 1.0,
         strength: float = 0.1,
         extra_dof: float = 2.0,
         scale: float | str = 0.5,
         init: str = "kmeans",
-        hottest: float = 1.0,
+        start_temperature: float = 1.0,
         vectors: str = "corpus",
         weighting: str = "root-idf",
         pooling: str = "mean",
-        unit: bool = True,
+        normalize: bool = True,
         whiten: int | None = None,
         n_sweeps: int = 200,
         burn_in: int | None = None,
@@ -112,21 +113,21 @@ class VectorModel(Model):
         max_seconds: float | None = None,
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int = 1,
-        n_acts: int | str | None = "auto",
     ) -> None:
         self.n_states = n_states
+        self.n_acts = n_acts
         self.covariance = covariance
         self.sampler = sampler
-        self.alpha = alpha
+        self.transition_prior = transition_prior
         self.strength = strength
         self.extra_dof = extra_dof
         self.scale = scale
         self.init = init
-        self.hottest = hottest
+        self.start_temperature = start_temperature
         self.vectors = vectors
         self.weighting = weighting
         self.pooling = pooling
-        self.unit = unit
+        self.normalize = normalize
         self.whiten = whiten
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
@@ -135,7 +136,6 @@ class VectorModel(Model):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.n_acts = n_acts
 
     # fitting
 
@@ -152,14 +152,13 @@ class VectorModel(Model):
         Parameters
         ----------
         X : array of shape (n, M), Corpus or Encoded
-            Vectors, taken as they are; or conversations, whose utterances become vectors as
-            the parameters ``vectors``, ``weighting``, ``pooling``, ``unit`` and ``whiten``
-            say.
+            Vectors, taken as they are; or conversations, whose utterances become vectors by
+            the parameters ``vectors``, ``weighting``, ``pooling``, ``normalize`` and ``whiten``.
         lengths : array of int, optional
             Of the conversations, if X are vectors; one conversation if not given.
         vectors : optional
-            In place of the parameter: also word vectors, a function from a list of texts to an
-            array with one row a text, or that array; the last two are taken as they are.
+            In place of the parameter; also word vectors, a function from a list of texts to an
+            array with one row per text, or that array. The last two are taken as they are.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
@@ -174,15 +173,11 @@ class VectorModel(Model):
         elif not encoded.n_messages:
             raise CorpusError(
                 f"{type(self).__name__}: there are no vectors"
-                + (
-                    ", for no word of the messages has one"
-                    if encoded.has_vector is not None
-                    else ""
-                )
+                + ("; no word of the messages has one" if encoded.has_vector is not None else "")
             )
 
     def _reads(self, data: Utterances) -> dict[str, Sequence[Any]]:
-        return {}  # vectors and conversations, of which the fingerprint is made
+        return {}  # the fingerprint is made of the vectors and conversations
 
     def _sampler(self, data: Utterances) -> str:
         if self.n_states is None:
@@ -193,7 +188,7 @@ class VectorModel(Model):
         return "collapsed" if work <= COLLAPSED_WORK else "blocked"
 
     def _schedule(self) -> Schedule:
-        return replace(super()._schedule(), anneal=0.5, start_temperature=self.hottest)
+        return replace(super()._schedule(), anneal=0.5, start_temperature=self.start_temperature)
 
     def _engine(self, data: Utterances) -> VectorEngine | StateEngine:
         self._centre = data.vectors.mean(axis=0)
@@ -205,7 +200,7 @@ class VectorModel(Model):
             sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
         if self.n_states is not None:
             return VectorEngine(
-                self.n_states, float(self.alpha), self._emissions(),
+                self.n_states, float(self.transition_prior), self._emissions(),
                 self._sampler(data) == "collapsed", sketch,
             )  # fmt: skip
         if not self.strength:
@@ -236,10 +231,11 @@ class VectorModel(Model):
     def _estimates_of(self, chain: Chain) -> Arrays:
         if self.n_states is not None:
             return super()._estimates_of(chain)
-        arrays = chain.shared.arrays  # states come and go: the last sample is the model
+        arrays = chain.shared.arrays  # states come and go: the model is the last sample
         kept = {name: arrays[name] for name in ("state_counts", "state_sums", "state_squares")}
         counts = np.vstack((arrays["transition_counts"], arrays["start_counts"]))
-        return {**kept, "transition_counts": counts, "prior": arrays["alpha"] * arrays["betas"]}
+        prior = arrays["row_concentration"] * arrays["state_weights"]
+        return {**kept, "transition_counts": counts, "prior": prior}
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         self.coverage_ = data.coverage
@@ -256,7 +252,7 @@ class VectorModel(Model):
         mean = self.chains_[self.best_chain_]
         means, self.covariances_, self._parameters = self._emissions().expected(mean)
         self.means_ = means + self._centre
-        prior = mean["prior"][:-1] if "prior" in mean else float(self.alpha)
+        prior = mean["prior"][:-1] if "prior" in mean else float(self.transition_prior)
         rows = mean["transition_counts"] + prior
         if self._single:
             rows = np.broadcast_to(rows[-1], rows.shape)
@@ -303,8 +299,7 @@ class VectorModel(Model):
         Returns
         -------
         array of float64, shape (n, n_acts)
-            A message without a vector has the shares of all utterances, for nothing is known
-            of it.
+            A message without a vector has the shares of all utterances.
         """
         data = new_utterances(self, X, lengths)
         return data.spread(act_posteriors(self, data)[0], self.class_shares_)
@@ -375,7 +370,7 @@ class VectorModel(Model):
 
 
 def _some(n: int, most: int) -> NDArray[np.int64]:
-    """Return the numbers of at most ``most`` of ``n`` things, always the same ones."""
+    """Return at most ``most`` of the numbers below ``n``, always the same ones."""
     if n <= most:
         return np.arange(n)
     chosen = rng.generator(0, "sketch").choice(n, most, replace=False)

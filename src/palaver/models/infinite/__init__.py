@@ -1,6 +1,6 @@
 """The infinite hidden Markov model: as many states as the data need, by the beam sampler.
 
-Van Gael, Vlachos & Ghahramani (2009); spec and equations in ``docs/models/infinite_hmm.md``. ::
+Van Gael, Vlachos & Ghahramani (2009); equations in ``docs/models/infinite_hmm.md``. ::
 
     beta    ~ GEM(gamma), or the sticks of a Pitman-Yor process with a discount
     row_a   ~ DP(alpha, beta)                 a = 0, 1, ... and start
@@ -37,17 +37,17 @@ from palaver.models.views.reading import TokenReading
 from palaver.parallel import Arrays
 from palaver.params import Limit, either, nothing, one_of, real, unless_learned, whole
 
-#: Limits of the base measure of the sparsity levels, even in their logarithm.
-LEVELS = (1e-4, 1e1)
-#: What the last sample of a chain leaves behind.
+#: Limits of word priors that are learned; their base measure is uniform in the logarithm.
+WORD_PRIORS = (1e-4, 1e1)
+#: What is kept of the last sample of a chain.
 _KEPT = (
-    "alpha", "gamma", "discount", "betas", "etas", "start_counts", "transition_counts",
-    "word_counts",
+    "row_concentration", "state_concentration", "discount", "state_weights", "word_priors",
+    "start_counts", "transition_counts", "word_counts",
 )  # fmt: skip
 
 
 class InfiniteHMM(Model):
-    """Hidden Markov model that finds the number of its states by itself.
+    """Hidden Markov model that finds the number of its states.
 
     Parameters
     ----------
@@ -57,32 +57,34 @@ class InfiniteHMM(Model):
     unit : {"word", "message"}
         What has a state: every word of a sentence, given the word before; or every message as a
         whole, given the message that it answers (an infinite block HMM).
-    alpha : float or "learn"
-        Concentration of the transition rows around the weights that all share.
-    gamma : float or "learn"
-        Concentration of the weights: the larger, the more states.
+    row_concentration : float or "learn"
+        How close the transition rows are to the weights that they share.
+    state_concentration : float or "learn"
+        Concentration of these weights: the larger, the more states.
     discount : float or "learn"
         Of a Pitman-Yor process in place of the Dirichlet process, below one; 0 is the latter.
-    eta : float or "learn"
-        Sparsity of the states' words; "learn" shares a few levels between the states.
+    word_prior : float or "learn"
+        Dirichlet prior of the states' words; "learn" finds one per state, and states share a few
+        values.
     first_states : int
-        States that words are put into evenly at the start, all occurrences of a word together.
+        Number of states at the start. Words are spread evenly among them, all occurrences of a
+        word together.
     max_states : int
-        Stop with an error beyond so many.
-    hottest : float
+        Fail beyond this many states.
+    start_temperature : float
         Temperature of the emissions in the first sweep; it falls to one over the share ``anneal``
-        of the burn-in. The paper begins at 2.5, likelihoods to the power 0.4; in runs shorter than
-        its 9,000 sweeps a little (1.3) does more good than that.
+        of the burn-in. The paper starts at 2.5, likelihoods to the power 0.4; in runs shorter than
+        its 9,000 sweeps a lower one (1.3) works better.
     anneal : float
     sampler : {"auto", "beam", "dense"}
-        Slices, or all transitions at once, which a finite number of states allows; "auto" takes
-        slices for infinitely many states.
+        Slices, or all transitions at once, for which the number of states must be fixed; "auto"
+        takes slices for infinitely many states.
     n_sweeps, burn_in, n_samples : int
-        Sweeps in all, before the first sample (default: half), and samples to keep.
+        Number of sweeps, of sweeps before the first sample (default: half), and of samples kept.
     n_chains : int
         Chains to run side by side; the best by log joint is the model.
     max_seconds : float, optional
-        Stop after so long; results then depend on the machine.
+        Stop after this many seconds; results then depend on the speed of the machine.
     random_state : int, Generator or None
     n_jobs : int
         Threads.
@@ -90,18 +92,18 @@ class InfiniteHMM(Model):
     Attributes
     ----------
     n_states_ : int
-        States that there are in the last sample of the best chain, which is the model: states come
-        and go, so that samples have no mean.
+        Number of states in the last sample of the best chain, which is the model: states come and
+        go, so samples have no mean.
     states_ : array of int16, shape (n_positions,)
         State of each word (or message) in that sample, in the order of the input.
     transitions_ : array of float64, shape (n_states_ + 1, n_states_)
         Probabilities; rows are the source, the last one is the start.
     class_words_ : array of float64, shape (n_states_, n_words)
-    state_levels_ : array of float64, shape (n_states_,)
-        Sparsity eta of each state.
+    word_priors_ : array of float64, shape (n_states_,)
+        Dirichlet prior of each state's words.
     state_tags_ : list of str
         Tag that each state refines; empty without labels.
-    alpha_, gamma_, discount_ : float
+    row_concentration_, state_concentration_, discount_ : float
 
     Examples
     --------
@@ -122,13 +124,13 @@ class InfiniteHMM(Model):
         **RUN_LIMITS,
         "n_states": either(whole(1, 32_000), nothing()),
         "unit": one_of("word", "message"),
-        "alpha": either(real(above=0), one_of("learn")),
-        "gamma": either(real(above=0), one_of("learn")),
+        "row_concentration": either(real(above=0), one_of("learn")),
+        "state_concentration": either(real(above=0), one_of("learn")),
         "discount": either(real(0, 0.99), one_of("learn")),
-        "eta": either(real(above=0), one_of("learn")),
+        "word_prior": either(real(above=0), one_of("learn")),
         "first_states": whole(1, 32_000),
         "max_states": whole(1, 32_000),
-        "hottest": real(1),
+        "start_temperature": real(1),
         "anneal": real(0, 0.9),
         "sampler": one_of("auto", "beam", "dense"),
     }
@@ -137,13 +139,13 @@ class InfiniteHMM(Model):
         self,
         n_states: int | None = None,
         unit: str = "word",
-        alpha: float | str = "learn",
-        gamma: float | str = "learn",
+        row_concentration: float | str = "learn",
+        state_concentration: float | str = "learn",
         discount: float | str = 0.0,
-        eta: float | str = "learn",
+        word_prior: float | str = "learn",
         first_states: int = FIRST_STATES,
         max_states: int = MAX_STATES,
-        hottest: float = 1.0,
+        start_temperature: float = 1.0,
         anneal: float = 0.75,
         sampler: str = "auto",
         n_sweeps: int = 1000,
@@ -156,13 +158,13 @@ class InfiniteHMM(Model):
     ) -> None:
         self.n_states = n_states
         self.unit = unit
-        self.alpha = alpha
-        self.gamma = gamma
+        self.row_concentration = row_concentration
+        self.state_concentration = state_concentration
         self.discount = discount
-        self.eta = eta
+        self.word_prior = word_prior
         self.first_states = first_states
         self.max_states = max_states
-        self.hottest = hottest
+        self.start_temperature = start_temperature
         self.anneal = anneal
         self.sampler = sampler
         self.n_sweeps = n_sweeps
@@ -193,17 +195,18 @@ class InfiniteHMM(Model):
         lengths : array of int, optional
             Of the sentences, if X are numbers.
         labels : optional
-            What is known of some words' tags; states then refine the tags. The name of a column of
-            the corpus with tags (lists of them, one a word; nulls are free), such lists themselves,
-            or a dictionary from words to a tag or several tags, other words being free.
+            What is known about the tags of some words (or messages); states then refine the tags.
+            The name of a column of the corpus with tags (lists of them, one per word; nulls are
+            free), such lists themselves, or a dictionary from words to a tag or several tags,
+            which leaves other words free.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         if self.sampler == "dense" and self.n_states is None:
             raise ParameterError(
-                "InfiniteHMM: sampler 'dense' needs a number of states, n_states; infinitely many "
-                "need sampler 'beam'"
+                "InfiniteHMM: sampler='dense' needs a fixed number of states; give n_states, or "
+                "take sampler='beam'"
             )
         data = encode_sentences(X, lengths)
         self._tags = Tags.none()
@@ -212,7 +215,7 @@ class InfiniteHMM(Model):
             self._tags = tags_of(labels, data, corpus, self.unit)
             if self.n_states is not None and self.n_states < self._tags.n_tags:
                 raise ParameterError(
-                    f"InfiniteHMM: {self._tags.n_tags} tags need at least as many states, "
+                    f"InfiniteHMM: {self._tags.n_tags} tags need at least as many states, but "
                     f"n_states is {self.n_states}"
                 )
         return self._fit(data, **options)
@@ -222,7 +225,7 @@ class InfiniteHMM(Model):
         super().check_data(encoded)
         if len(encoded.tokens) and encoded.tokens.min() < 0:
             raise CorpusError(f"{type(self).__name__}: the sentences hold unknown words; encode "
-                              "them without a vocabulary to learn from them")  # fmt: skip
+                              "them without a given vocabulary")  # fmt: skip
 
     def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
         found, tags = super()._reads(data), self._tags
@@ -244,15 +247,19 @@ class InfiniteHMM(Model):
         return "beam" if self.n_states is None else "dense"
 
     def _schedule(self) -> Schedule:
-        return replace(super()._schedule(), anneal=self.anneal, start_temperature=self.hottest)
+        return replace(
+            super()._schedule(), anneal=self.anneal, start_temperature=self.start_temperature
+        )
 
     def _engine(self, data: Encoded) -> StateEngine:
-        low, high = LEVELS if self.eta == "learn" else (float(self.eta), float(self.eta))
+        prior = unless_learned(self.word_prior)
+        low, high = WORD_PRIORS if prior is None else (prior, prior)
         kind = WordEmissions if self.unit == "word" else MessageEmissions
         return StateEngine(
             kind(len(data.vocabulary), low, high), self.n_states,
-            unless_learned(self.alpha), unless_learned(self.gamma), unless_learned(self.discount),
-            self.first_states, self.max_states, self._sampler(data) == "dense", self._tags,
+            unless_learned(self.row_concentration), unless_learned(self.state_concentration),
+            unless_learned(self.discount), self.first_states, self.max_states,
+            self._sampler(data) == "dense", self._tags,
         )  # fmt: skip
 
     def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
@@ -267,24 +274,24 @@ class InfiniteHMM(Model):
         parts = [states[place]["states"] for place in sorted(states) if place[0] == fit.best]
         self.states_ = np.empty(sum(map(len, parts)), np.int16)
         for part, last in zip(parts, np.cumsum([len(part) for part in parts]), strict=True):
-            self.states_[last - len(part) : last] = relabel[part]  # of all tokens: no second copy
+            self.states_[last - len(part) : last] = relabel[part]  # in place: tokens are many
         arrays = fit.chains[fit.best].shared.arrays
         self.state_tags_ = [self._tags.names[i] for i in arrays.get("state_tags", ())]
         super()._learn(fit, schedule, data, seed)
 
     def _set_estimates(self) -> None:
         best = self.chains_[self.best_chain_]
-        betas, etas = best["betas"][:-1], best["etas"]
-        self.alpha_, self.gamma_ = float(best["alpha"]), float(best["gamma"])
+        weights, self.word_priors_ = best["state_weights"][:-1], best["word_priors"]
+        self.row_concentration_ = float(best["row_concentration"])
+        self.state_concentration_ = float(best["state_concentration"])
         self.discount_ = float(best["discount"])
-        self.n_states_ = len(betas)
+        self.n_states_ = len(weights)
         counts = np.vstack((best["transition_counts"], best["start_counts"]))
-        rows = counts + self.alpha_ * betas
+        rows = counts + self.row_concentration_ * weights
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
-        words = best["word_counts"].T + etas[:, None]
+        words = best["word_counts"].T + self.word_priors_[:, None]
         self.class_words_ = words / words.sum(axis=1, keepdims=True)
         self.class_shares_ = counts.sum(axis=0) / counts.sum()
-        self.state_levels_ = etas
 
     # asking: the functions are in palaver.models.infinite.predict
 
@@ -363,7 +370,9 @@ class InfiniteHMM(Model):
         data = predict.new_sentences(self, X, lengths)
         n_known = int((data.tokens >= 0).sum())
         if not n_known:
-            raise CorpusError(f"{type(self).__name__}: there is no word that the model knows")
+            raise CorpusError(
+                f"{type(self).__name__}: no word of these sentences is known to the model"
+            )
         return float(np.exp(-predict.log_likelihoods(self, data).sum() / n_known))
 
     def score(self, X: Corpus | Encoded | Any, lengths: ArrayLike | None = None) -> float:
@@ -375,7 +384,7 @@ class InfiniteHMM(Model):
         return np.asarray(counts / max(counts.sum(), 1))
 
     def _facts(self) -> dict[str, Any]:
-        levels = len(np.unique(self.state_levels_))
+        levels = len(np.unique(self.word_priors_))
         return {"states": self.n_states_, "levels": levels}
 
     # keeping

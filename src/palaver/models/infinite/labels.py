@@ -1,4 +1,4 @@
-"""Labels that people gave, as what each position admits: partial tags or a dictionary."""
+"""Labels that people gave, partial tags or a dictionary, as the tags that positions admit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ _WHO = "InfiniteHMM"
 
 
 def tags_of(labels: Labels, data: Encoded, corpus: Corpus | None, unit: str) -> Tags:
-    """Return what the labels say of each position of the data."""
+    """Return which tags the labels admit for each position of the data."""
     if isinstance(labels, Mapping):
         if unit != "word":
-            raise ParameterError(f"{_WHO}: a dictionary of words labels words, not messages")
+            raise ParameterError(
+                f"{_WHO}: labels= is a dictionary of words, but with unit='message' "
+                "messages have states; give one label per message"
+            )
         return _of_dictionary(labels, data)
     given = _flat(labels, data, corpus, unit)
     names = sorted({tag for tag in given if tag is not None})
     if not names:
-        raise CorpusError(f"{_WHO}: the labels hold no tag")
+        raise CorpusError(f"{_WHO}: all labels are missing; give at least one tag")
     index = {name: number for number, name in enumerate(names, 1)}
     groups = np.array([0 if tag is None else index[tag] for tag in given], np.int32)
     sets = np.vstack((np.ones((1, len(names)), bool), np.eye(len(names), dtype=bool)))
@@ -69,7 +72,7 @@ def _one(tag: Any) -> str | None:
 
 
 def _of_dictionary(words: Mapping[str, str | Collection[str]], data: Encoded) -> Tags:
-    """Return the tags that a dictionary gives to the words of the data."""
+    """Return the tags that a dictionary admits for each word of the data."""
     known = {
         word: frozenset([tags] if isinstance(tags, str) else tags)
         for word, tags in words.items()
@@ -80,7 +83,9 @@ def _of_dictionary(words: Mapping[str, str | Collection[str]], data: Encoded) ->
         raise CorpusError(f"{_WHO}: no word of the dictionary occurs in the sentences")
     empty = [word for word, tags in known.items() if not tags]
     if empty:
-        raise ParameterError(f"{_WHO}: the dictionary gives {empty[0]!r} no tag; leave it out")
+        raise ParameterError(
+            f"{_WHO}: the dictionary has no tag for {empty[0]!r}; leave the word out"
+        )
     kinds = [frozenset(names), *sorted(set(known.values()) - {frozenset(names)}, key=sorted)]
     number = {kind: i for i, kind in enumerate(kinds)}
     of_words = np.zeros(len(data.vocabulary), np.int32)

@@ -1,1 +1,1 @@
-"""What the models of hidden states share: the infinite HMM, the Gaussian HMM."""
+"""What models of hidden states share: engine, priors, emissions, tags."""

@@ -1,32 +1,36 @@
-"""The infinite hidden Markov model as the loop sees it: sweeps bear states, updates drop them.
+"""Hidden states as the loop sees them: sweeps create states, updates prune empty ones.
 
-Globals hold the weights of the represented states (``betas``, the last entry is the rest), the rows
-(last column: the rest; last row: the start), what is emitted, and ``stick_key``, from which every
-shard draws further states by itself, lazily and all alike. States without positions are dropped by
-an update, and ``relabel`` tells the shards the new numbers.
+The infinite hidden Markov model of Van Gael, Vlachos & Ghahramani (2009), sections 2 and 3, on the
+beam sampler of Van Gael, Saatci, Teh & Ghahramani (2008); with a fixed number of states, the finite
+Bayesian one. What states emit is a component (:mod:`palaver.models.states.emissions`).
+
+Globals hold the weights of the represented states (``state_weights``, beta; the last entry is that
+of all other states together), the transition rows (last column: all other states; last row: the
+start), the parameters of the emissions, and ``stick_key``, from which every shard draws further
+states as it needs them, all shards the same ones. An update prunes the states that no position is
+in, and ``relabel`` gives the shards the new numbers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.errors import ParameterError
 from palaver.kernels import chains
 from palaver.models.states import priors
 from palaver.models.states.emissions import Axes, Emissions, Table
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.kernels import beam, beam_trees, sticks
+from palaver.models.states.sticks import Sticks, concentrations, extend_sticks
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays, Globals
 
-#: States that positions are put into at the start, and beyond which a fit is refused.
+#: Default number of states at the start, and the number beyond which a fit is refused.
 FIRST_STATES, MAX_STATES = 20, 1000
 
-_ROOM = 16
 _SHARED_AXES: Axes = {"start_counts": (0,), "transition_counts": (0, 1), "group_counts": (1,)}
 
 
@@ -39,22 +43,26 @@ class StateEngine:
     emissions : Emissions
     n_states : int or None
         A fixed number of states of equal weight; None for infinitely many.
-    alpha, gamma, discount : float or None
-        None learns them.
+    row_concentration : float or None
+        alpha: how close transition rows are to the weights that they share; None learns it.
+    state_concentration : float or None
+        gamma: the larger, the more states; None learns it.
+    discount : float or None
+        d, of the Pitman-Yor process; 0 is the Dirichlet process, None learns it.
     first_states : int
-        States that positions are put into evenly at the start.
+        Number of states at the start, among which positions are spread evenly.
     max_states : int
-        More than these are refused.
+        Fail beyond this many states.
     dense : bool
         Filter over all transitions instead of those above slices; finite models only.
     tags : Tags
-        Which states positions may have.
+        Which states each position may have.
     """
 
     emissions: Emissions
     n_states: int | None
-    alpha: float | None
-    gamma: float | None
+    row_concentration: float | None
+    state_concentration: float | None
     discount: float | None
     first_states: int
     max_states: int
@@ -68,14 +76,14 @@ class StateEngine:
     # the five functions
 
     def start(self, generator: np.random.Generator) -> Globals:
-        """Return the first globals; the first sweep only counts what was opened."""
+        """Return the first globals; the first sweep only counts the first states."""
         n_states = self._n_first
         rest = 0.0 if self.n_states else 1 / (n_states + 1)
         arrays: Arrays = {
-            "alpha": np.array(1.0 if self.alpha is None else self.alpha),
-            "gamma": np.array(1.0 if self.gamma is None else self.gamma),
-            "discount": np.array(0.5 if self.discount is None else self.discount),
-            "betas": np.append(np.full(n_states, (1 - rest) / n_states), rest),
+            "row_concentration": _given_or(self.row_concentration, 1.0),
+            "state_concentration": _given_or(self.state_concentration, 1.0),
+            "discount": _given_or(self.discount, 0.5),
+            "state_weights": np.append(np.full(n_states, (1 - rest) / n_states), rest),
             "relabel": np.arange(n_states, dtype=np.int16),
             **self.emissions.start(n_states, generator),
             **self.tags.start(n_states),
@@ -87,7 +95,10 @@ class StateEngine:
         return self.n_states or max(self.first_states, self.tags.n_tags)
 
     def open(self, shared: Globals, shard: Any, key: NDArray[np.uint64]) -> Arrays:
-        """Draw every state evenly from the first ones that its position admits, if not known."""
+        """Return first states: those that the emissions suggest, or each drawn evenly.
+
+        A state that its position does not admit is replaced by the next one that it does.
+        """
         offsets, first = _sequences(self, shard)
         states = np.empty(offsets[-1], np.int16)
         known = self.emissions.first(shared.arrays, shard)
@@ -102,7 +113,7 @@ class StateEngine:
         """Resample the states of a shard; return what parameters are drawn from."""
         states, arrays = state["states"], shared.arrays
         states[:] = arrays["relabel"][states]
-        n_states = len(arrays["betas"]) - 1
+        n_states = len(arrays["state_weights"]) - 1
         if shared.phase == "sweep":
             self._resample(arrays, shard, states, key)
             n_states = max(n_states, int(states.max(initial=-1)) + 1)
@@ -126,20 +137,24 @@ class StateEngine:
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
-        """Drop states without positions and draw everything else given the merged counts."""
+        """Prune states without positions, then draw all parameters given the merged counts.
+
+        The parameter and hyperparameter steps of Van Gael et al. (2009), section 3: weights and
+        concentrations given the transitions, then the rows, then the emissions.
+        """
         n_states = len(statistics["start_counts"])
-        known = len(shared.arrays["betas"]) - 1
+        known = len(shared.arrays["state_weights"]) - 1
         grown = self.emissions.grown(shared.arrays, n_states)
-        betas = self._grown_betas(shared.arrays, n_states)
+        weights = self._grown_weights(shared.arrays, n_states)
         used = self._used(statistics)
-        born = float(used[known:].sum())
+        n_new = float(used[known:].sum())
         relabel = (np.cumsum(used) - 1).astype(np.int16)
         statistics = {n: _take(v, self._axes[n], used) for n, v in statistics.items()}
         grown = {name: value[used] for name, value in grown.items()}
         counts = _with_start(statistics)
-        arrays = self._draw_weights(shared.arrays, counts, betas[:-1][used], generator)
-        alpha = float(arrays["alpha"])
-        shapes = alpha * np.tile(arrays["betas"], (len(counts), 1))
+        arrays = self._draw_weights(shared.arrays, counts, weights[:-1][used], generator)
+        concentration = float(arrays["row_concentration"])
+        shapes = concentration * np.tile(arrays["state_weights"], (len(counts), 1))
         shapes[:, :-1] += counts
         arrays["rows"] = priors.draw_dirichlets(shapes, generator)
         arrays["stick_key"] = generator.integers(2**64, size=2, dtype=np.uint64)
@@ -148,13 +163,13 @@ class StateEngine:
         )
         tags = self.tags.draw(statistics, generator)
         log_joint = info.pop("log_emissions")
-        log_joint += priors.log_states(counts, alpha, arrays["betas"][:-1])
+        log_joint += priors.log_states(counts, concentration, arrays["state_weights"][:-1])
         trace = {
             "log_joint": log_joint,
             "states": float((counts.sum(axis=0) > 0).sum()),
-            "born": born,
-            "alpha": alpha,
-            "gamma": float(arrays["gamma"]),
+            "new_states": n_new,
+            "row_concentration": concentration,
+            "state_concentration": float(arrays["state_concentration"]),
             "discount": float(arrays["discount"]),
             **info,
         }
@@ -162,8 +177,9 @@ class StateEngine:
         return Globals("sweep", arrays), trace
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
-        """Return numbers only: states come and go, so that their parameters have no mean."""
-        return {name: shared.arrays[name] for name in ("alpha", "gamma", "discount")}
+        """Return numbers only: states come and go, so their parameters have no mean."""
+        names = ("row_concentration", "state_concentration", "discount")
+        return {name: shared.arrays[name] for name in names}
 
     # parts of a sweep
 
@@ -179,8 +195,8 @@ class StateEngine:
     def _resample(
         self, arrays: Arrays, shard: Any, states: NDArray[np.int16], key: NDArray[np.uint64]
     ) -> None:
-        """Draw slices, as many new states as they can reach, and all states given both."""
-        n_known = len(arrays["betas"]) - 1
+        """Draw slices, as many new states as they can reach, then all states given both."""
+        n_known = len(arrays["state_weights"]) - 1
         rows = arrays["rows"]
         slices, smallest = np.zeros(len(states)), np.inf
         trees = isinstance(self.emissions, MessageEmissions)
@@ -225,38 +241,20 @@ class StateEngine:
             table.extra, table.ceilings, groups, allowed, key, states,
         )  # fmt: skip
 
-    def _extended(self, arrays: Arrays, smallest: float, at_least: int) -> _Sticks:
-        """Break sticks until no slice reaches the rest."""
-        n_states = len(arrays["betas"]) - 1
-        found = _Sticks(arrays["betas"], arrays["rows"], np.ones(n_states + 1, bool), n_states)
-        found = found.with_room(max(n_states, at_least) + _ROOM)
-        while True:
-            n_states, enough = sticks.break_sticks(
-                found.betas, found.rows, found.n_states, float(arrays["alpha"]),
-                float(arrays["gamma"]), float(arrays["discount"]), arrays["stick_key"], smallest,
-                at_least, found.reached,
-            )  # fmt: skip
-            found = replace(found, n_states=n_states)
-            if n_states > self.max_states:
-                raise ParameterError(
-                    f"InfiniteHMM: more than {self.max_states:,} states are needed (alpha "
-                    f"{float(arrays['alpha']):.3g}, gamma {float(arrays['gamma']):.3g}, discount "
-                    f"{float(arrays['discount']):.3g}); raise max_states, or fix smaller ones"
-                )
-            if enough:
-                return found
-            found = found.with_room(2 * len(found.betas))
+    def _extended(self, arrays: Arrays, smallest: float, at_least: int) -> Sticks:
+        """Represent further states until no slice reaches those that are not represented."""
+        return extend_sticks(arrays, smallest, at_least, self.max_states)
 
     def _reachable(
         self, arrays: Arrays, smallest: float
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the rows of all states without the rest, and which new ones can be reached."""
+        """Return the rows of all represented states, and which new states can be reached."""
         if self.n_states:
             return np.ascontiguousarray(arrays["rows"][:, :-1]), np.zeros(0, bool)
         found = self._extended(arrays, smallest, 0)
         places = found.places
         rows = np.ascontiguousarray(found.rows[places, : found.n_states])
-        return rows, found.reached[len(arrays["betas"]) - 1 : found.n_states]
+        return rows, found.reached[len(arrays["state_weights"]) - 1 : found.n_states]
 
     def _count(self, shard: Any, states: NDArray[np.int16], n_states: int) -> Arrays:
         """Return the statistics of a shard."""
@@ -280,67 +278,62 @@ class StateEngine:
             return np.ones(self.n_states, bool)
         return np.asarray(_with_start(statistics).sum(axis=0) > 0)
 
-    def _grown_betas(self, arrays: Arrays, n_states: int) -> NDArray[np.float64]:
-        """Return the weights with those of states that were born in the last sweep."""
-        if n_states == len(arrays["betas"]) - 1:
-            return arrays["betas"]
+    def _grown_weights(self, arrays: Arrays, n_states: int) -> NDArray[np.float64]:
+        """Return the weights, with those of states that the last sweep created."""
+        if n_states == len(arrays["state_weights"]) - 1:
+            return arrays["state_weights"]
         found = self._extended(arrays, np.inf, n_states)
-        return found.betas[found.places]
+        return found.weights[found.places]
 
     def _draw_weights(
-        self, old: Arrays, counts: NDArray[np.int64], betas: NDArray[np.float64],
+        self, old: Arrays, counts: NDArray[np.int64], weights: NDArray[np.float64],
         generator: np.random.Generator,
     ) -> Arrays:  # fmt: skip
-        """Draw tables, concentrations, discount and weights given the transitions."""
-        alpha, gamma = float(old["alpha"]), float(old["gamma"])
-        discount = float(old["discount"])
+        """Draw tables, concentrations, discount and weights given the transitions.
+
+        (a) tables m given counts, alpha and beta; (b) alpha given m; (c) gamma and the discount d
+        given m; (d) ``beta ~ Dirichlet(m_1 - d, ..., m_K - d, gamma + K d)``. A fixed number of
+        states keeps its equal weights, so that (c) and (d) fall away.
+        """
+        alpha, gamma, discount = concentrations(old)
         key = generator.integers(2**64, size=2, dtype=np.uint64)
-        tables = sticks.draw_tables(counts, alpha * betas, key)
-        if self.alpha is None:
-            alpha = priors.draw_alpha(alpha, int(tables.sum()), counts.sum(axis=1), generator)
+        tables = sticks.draw_tables(counts, alpha * weights, key)
+        if self.row_concentration is None:
+            alpha = priors.draw_row_concentration(
+                alpha, int(tables.sum()), counts.sum(axis=1), generator
+            )
         if self.n_states:
-            weights = np.append(betas, 0.0)
+            drawn = np.append(weights, 0.0)
         else:
-            if self.discount is None or discount > 0:
-                gamma, discount = priors.move_pitman_yor(
-                    gamma, discount, tables, generator, learn_gamma=self.gamma is None,
-                    learn_discount=self.discount is None,
-                )  # fmt: skip
-            elif self.gamma is None:
-                gamma = priors.draw_gamma(gamma, tables, generator)
+            gamma, discount = self._draw_state_prior(gamma, discount, tables, generator)
             shapes = np.append(tables - discount, gamma + len(tables) * discount)
-            weights = priors.draw_dirichlets(shapes, generator)
+            drawn = priors.draw_dirichlets(shapes, generator)
         return {
-            "alpha": np.array(alpha),
-            "gamma": np.array(gamma),
+            "row_concentration": np.array(alpha),
+            "state_concentration": np.array(gamma),
             "discount": np.array(discount),
-            "betas": weights,
+            "state_weights": drawn,
         }
 
+    def _draw_state_prior(
+        self, gamma: float, discount: float, tables: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> tuple[float, float]:  # fmt: skip
+        """Draw the state concentration and the discount, as far as they are learned."""
+        if self.discount is None or discount > 0:
+            return priors.move_pitman_yor(
+                gamma, discount, tables, generator,
+                learn_concentration=self.state_concentration is None,
+                learn_discount=self.discount is None,
+            )  # fmt: skip
+        if self.state_concentration is None:
+            gamma = priors.draw_state_concentration(gamma, tables, generator)
+        return gamma, discount
 
-@dataclass(frozen=True, eq=False)
-class _Sticks:
-    """Weights and rows with room for further states between the last one and the rest."""
 
-    betas: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    reached: NDArray[np.bool_]
-    n_states: int
-
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """Where the states, and then the rest or the start, are."""
-        return np.append(np.arange(self.n_states), len(self.betas) - 1)
-
-    def with_room(self, room: int) -> _Sticks:
-        """Return a copy with more room."""
-        betas, rows = np.zeros(room + 1), np.zeros((room + 1, room + 1))
-        reached = np.zeros(room + 1, bool)
-        places = np.append(np.arange(self.n_states), room)
-        betas[places] = self.betas[self.places]
-        rows[np.ix_(places, places)] = self.rows[np.ix_(self.places, self.places)]
-        reached[places] = self.reached[self.places]
-        return _Sticks(betas, rows, reached, self.n_states)
+def _given_or(value: float | None, first: float) -> NDArray[np.float64]:
+    """Return a given number, or where to start if it is learned, as an array without axes."""
+    return np.array(first if value is None else value)
 
 
 def _by_message(engine: StateEngine, shard: Any) -> bool:

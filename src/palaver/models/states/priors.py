@@ -1,8 +1,10 @@
 """Priors of infinitely many states: how many there are, how much they weigh.
 
-Given which states follow which, and how many tables serve each state (``tables``, m_k: how often it
-was drawn anew from the weights all rows share), everything here has a closed form or is moved by
-Metropolis-Hastings steps. alpha and gamma have Gamma(1, 1) priors, the discount an even one.
+The hyperparameter steps of Van Gael et al. (2009), section 3, given which states follow which and
+how many tables serve each state (``tables``, m_k: how often the state was drawn anew from the
+weights that all rows share). Each step has a closed form or moves by Metropolis-Hastings. The
+concentrations alpha (of rows) and gamma (of states) have Gamma(1, 1) priors, the discount a uniform
+one.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ _STEPS = (1.0, 0.3, 0.1)
 
 
 def draw_dirichlets(shapes: Floats, generator: np.random.Generator) -> Floats:
-    """Draw a distribution for each row of Dirichlet shapes; a zero shape gets nothing.
+    """Draw a distribution for each row of Dirichlet shapes; a zero shape gets zero.
 
-    Through logs of Gamma draws, for shapes may be tiny: Gamma(a) is Gamma(a + 1) U^(1/a).
+    Uses logs of Gamma draws because shapes may be tiny: Gamma(a) is Gamma(a + 1) U^(1/a).
     """
     with np.errstate(divide="ignore"):
         logs = np.log(generator.standard_gamma(shapes + 1))
@@ -32,10 +34,10 @@ def draw_dirichlets(shapes: Floats, generator: np.random.Generator) -> Floats:
     return np.asarray(draws / draws.sum(axis=-1, keepdims=True))
 
 
-def draw_alpha(
+def draw_row_concentration(
     alpha: float, n_tables: int, row_totals: Ints, generator: np.random.Generator
 ) -> float:
-    """Resample the concentration of the rows, by the auxiliary variables of Teh et al. (2006).
+    """Resample alpha, by the auxiliary variables of Teh et al. (2006), appendix A.
 
     Parameters
     ----------
@@ -52,8 +54,8 @@ def draw_alpha(
     return max(float(generator.standard_gamma(shape) / (1.0 - logs.sum())), 1e-12)
 
 
-def draw_gamma(gamma: float, tables: Ints, generator: np.random.Generator) -> float:
-    """Resample the concentration of a Dirichlet process given m_k (Escobar & West 1995)."""
+def draw_state_concentration(gamma: float, tables: Ints, generator: np.random.Generator) -> float:
+    """Resample gamma of a Dirichlet process given m_k (Escobar & West 1995, section 6)."""
     n_tables, n_states = int(tables.sum()), len(tables)
     rate = 1.0 - math.log(generator.beta(gamma + 1, n_tables))
     odds = n_states / (n_tables * rate)
@@ -80,18 +82,18 @@ def move_pitman_yor(
     tables: Ints,
     generator: np.random.Generator,
     *,
-    learn_gamma: bool,
+    learn_concentration: bool,
     learn_discount: bool,
 ) -> tuple[float, float]:
     """Resample gamma, the discount or both by Metropolis-Hastings on :func:`log_partition`.
 
-    Steps are even in ``log gamma`` and in the logit of the discount.
+    Proposals are normal steps in ``log gamma`` and in the logit of the discount.
     """
 
     def log_density(log_gamma: float, logit: float) -> float:
         value, share = math.exp(log_gamma), 1 / (1 + math.exp(-logit))
         result = log_partition(tables, value, share if learn_discount else discount)
-        if learn_gamma:
+        if learn_concentration:
             result += log_gamma - value  # Gamma(1, 1) prior and the change of variable
         if learn_discount:
             result += math.log(share) + math.log1p(-share)
@@ -100,32 +102,33 @@ def move_pitman_yor(
     place = [math.log(gamma), math.log(discount / (1 - discount)) if learn_discount else 0.0]
     current = log_density(*place)
     for step in _STEPS:
-        for which, learned in enumerate((learn_gamma, learn_discount)):
+        for which, learned in enumerate((learn_concentration, learn_discount)):
             if not learned:
                 continue
             proposal = list(place)
             proposal[which] += step * float(generator.standard_normal())
             threshold = math.log(1 - generator.random())
             if abs(proposal[which]) > 30:
-                continue  # no mass there, but overflow
+                continue  # no mass there, and exp would overflow
             proposed = log_density(*proposal)
             if threshold < proposed - current:
                 place, current = proposal, proposed
-    if learn_gamma:
+    if learn_concentration:
         gamma = math.exp(place[0])
     return gamma, 1 / (1 + math.exp(-place[1])) if learn_discount else discount
 
 
-def log_states(counts: Ints, alpha: float, betas: Floats) -> float:
+def log_states(counts: Ints, alpha: float, weights: Floats) -> float:
     """Return the log probability of all transitions given the weights, rows integrated out.
 
     Parameters
     ----------
     counts : array of int64, shape (n_states + 1, n_states)
     alpha : float
-    betas : array of float64, shape (n_states,)
+    weights : array of float64, shape (n_states,)
+        beta.
     """
-    weights = alpha * betas
+    shapes = alpha * weights
     totals = counts.sum(axis=1)
-    result = (gammaln(counts + weights) - gammaln(weights))[counts > 0].sum()
+    result = (gammaln(counts + shapes) - gammaln(shapes))[counts > 0].sum()
     return float(result - (gammaln(totals + alpha) - gammaln(alpha)).sum())

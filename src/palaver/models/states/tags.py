@@ -1,7 +1,8 @@
-"""States that refine given tags: each bears a tag, and tagged positions admit only their states.
+"""States that refine given tags: each has a tag, and tagged positions admit only its states.
 
 A position's *group* says which tags it may have: one tag, those of a dictionary, or all. A state's
-tag has an even prior; given the positions in it, it is even over the tags that all of them admit.
+tag has a uniform prior; given the positions in the state, it is uniform over the tags that all of
+them admit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from palaver.parallel import Arrays
 
 @dataclass(frozen=True, eq=False)
 class Tags:
-    """What labels say of positions; nothing if there are none.
+    """What labels say about positions; nothing if there are no labels.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class Tags:
 
     @property
     def n_tags(self) -> int:
-        """How many tags there are."""
+        """Number of tags."""
         return int(self.sets.shape[1])
 
     def groups_of(self, first: int, count: int) -> NDArray[np.int32]:
@@ -47,13 +48,13 @@ class Tags:
         return self.groups[first : first + count]
 
     def start(self, n_states: int) -> Arrays:
-        """Give the first states the tags in turn."""
+        """Assign the tags to the first states in turn."""
         if not self.n_tags:
             return {}
         return {"state_tags": np.arange(n_states, dtype=np.int16) % self.n_tags}
 
     def admit(self, arrays: Arrays, groups: NDArray[np.int32], states: NDArray[np.int16]) -> None:
-        """Move every first state (IN-OUT) to the nearest one after it that its group admits."""
+        """Move every first state (IN-OUT) to the next one that its group admits."""
         if not self.n_tags:
             return
         allowed = self.sets[:, arrays["state_tags"]]
@@ -65,7 +66,7 @@ class Tags:
             states[wrong] = (states[wrong] + 1) % n_states
 
     def allowed(self, arrays: Arrays, n_states: int) -> NDArray[np.uint8]:
-        """Return which states each group admits, those of this sweep alone included."""
+        """Return which states each group admits, including states new in this sweep."""
         if not self.n_tags:
             return np.ones((1, n_states), np.uint8)
         tags = arrays["state_tags"].astype(np.int64)
@@ -84,7 +85,7 @@ class Tags:
         return {"group_counts": counts}
 
     def draw(self, statistics: Arrays, generator: np.random.Generator) -> Arrays:
-        """Draw each state's tag, evenly from those that all of its positions admit."""
+        """Draw each state's tag uniformly from those that all of its positions admit."""
         if not self.n_tags:
             return {}
         present = statistics["group_counts"] > 0

@@ -1,8 +1,8 @@
-"""What the states of an infinite hidden Markov model emit: words, whole messages, vectors.
+"""What hidden states emit: words, whole messages, vectors.
 
-An emission part knows its sufficient statistics, draws the parameters of states given them, and
-those of states that were not there before from their prior, from streams named by the state's
-number. It knows nothing of how states follow each other.
+Emissions know their sufficient statistics and draw the parameters of states given them; those of
+new states they draw from the prior, from streams named by the state's number. They know nothing of
+how states follow each other.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Table:
 
 
 class Emissions(Protocol):
-    """A part that says what states emit."""
+    """The component of an engine that says what states emit."""
 
     axes: Axes
 
     def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
-        """Return what globals hold before anything was drawn."""
+        """Return what globals hold before the first draw."""
         ...
 
     def first(self, arrays: Arrays, shard: Any) -> NDArray[Any] | None:
-        """Return first states that are better than random ones, if there are."""
+        """Return first states that are better than random ones, or None."""
         ...
 
     def count(self, shard: Any, states: NDArray[np.int16], n_states: int) -> Arrays:
@@ -49,7 +49,7 @@ class Emissions(Protocol):
         ...
 
     def grown(self, arrays: Arrays, n_states: int) -> Arrays:
-        """Return what the next draw starts from, with states that were born in the last sweep."""
+        """Return what the next draw starts from, with states that the last sweep created."""
         ...
 
     def draw(
@@ -60,5 +60,5 @@ class Emissions(Protocol):
         ...
 
     def table(self, arrays: Arrays, shard: Any, n_known: int, new: NDArray[np.bool_]) -> Table:
-        """Return the emissions of a shard; ``new`` says which states beyond can be reached."""
+        """Return the emissions of a shard; ``new`` says which new states can be reached."""
         ...

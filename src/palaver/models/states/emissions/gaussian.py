@@ -1,8 +1,8 @@
-"""Gaussian emissions and transition rows: parts of every model whose states emit vectors.
+"""Gaussian emissions of every model whose states emit vectors, and their first states.
 
-:class:`GaussianEmissions` is a Normal-inverse-Wishart prior with what follows from it given
-sufficient statistics (:func:`palaver.kernels.gaussian.statistics`). Nothing here knows how many
-states there are, or how they follow each other.
+:class:`GaussianEmissions` is a Normal-inverse-Wishart prior and what follows from it given
+sufficient statistics (:func:`palaver.kernels.gaussian.statistics`). It knows nothing of how states
+follow each other. Equations are those of Brychcín & Král (2017).
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ _KMEANS_ITERATIONS = 30
 
 
 def log_rows(counts: NDArray[np.int64], alpha: float) -> float:
-    """Return the log probability of the transitions with the rows integrated out."""
+    """Return the log probability of the transitions with the rows integrated out.
+
+    Parameters
+    ----------
+    counts : array of int64, shape (K + 1, K)
+    alpha : float
+        Symmetric Dirichlet prior of the rows.
+    """
     n_states = counts.shape[1]
     totals = counts.sum(axis=1)
     result = (gammaln(counts + alpha) - gammaln(alpha)).sum()
@@ -37,17 +44,20 @@ def log_rows(counts: NDArray[np.int64], alpha: float) -> float:
 
 @dataclass(frozen=True)
 class GaussianEmissions:
-    """Normal-inverse-Wishart prior of the means and covariances of states (spec 2).
+    """Normal-inverse-Wishart prior of the means and covariances of states.
+
+    Brychcín & Král (2017), section 2; its posterior is equation 3. (Equations 3 to 5 of the paper
+    print K where the dimension M belongs.)
 
     Attributes
     ----------
     covariance : {"full", "diag", "tied"}
-        Of each state, of each state without correlations, or one for all states. The diagonal
-        has the prior that a full matrix gives each of its diagonal's entries.
+        One per state, one per state without correlations, or one for all states. A diagonal
+        covariance has the prior that a full one gives to the entries of its diagonal.
     mean : array of float64, shape (M,)
         mu0.
     strength : float
-        kappa, in vectors; at zero a state that empties is gone.
+        kappa, in vectors; at zero a state that becomes empty is removed.
     dof : float
         nu, above M - 1.
     scale : array of float64, shape (M,)
@@ -62,7 +72,7 @@ class GaussianEmissions:
 
     @property
     def kind(self) -> int:
-        """The covariance as a number, for kernels."""
+        """The kind of covariance as a number, for kernels."""
         return gaussian.KINDS[self.covariance]
 
     @property
@@ -71,7 +81,7 @@ class GaussianEmissions:
         return len(self.mean)
 
     def posterior(self, statistics: Arrays) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return kappa_k (K,), nu_k (K,), mu_k (K, M) and Lambda_k given statistics.
+        """Return kappa_k (K,), nu_k (K,), mu_k (K, M) and Lambda_k given statistics: equation 3.
 
         The last has the shape of ``state_squares``; for a tied covariance nu_k counts all
         vectors, for a diagonal one it is that of each dimension.
@@ -105,7 +115,7 @@ class GaussianEmissions:
         return np.asarray(prior + (squares + len(means) * centre - spread))
 
     def _factors(self, scatters: Floats, statistics: Arrays) -> list[Floats]:
-        """Return the factors of Lambda_k; of the one Lambda if tied."""
+        """Return the upper factors of all Lambda_k; of one Lambda if tied."""
         squares = statistics["state_squares"]
         if self.covariance == "tied":
             scatters, squares = scatters[None], squares[None]
@@ -122,7 +132,7 @@ class GaussianEmissions:
         dict
             ``means`` (K, M), ``factors`` and ``log_scales`` (K,), as
             :func:`palaver.kernels.gaussian.log_densities` takes them. A state without vectors
-            is drawn from the prior, or is gone if the prior has no strength.
+            is drawn from the prior; without strength of the prior it is removed.
         """
         strengths, dofs, means, scatters = self.posterior(statistics)
         noise = generator.standard_normal(means.shape)
@@ -156,7 +166,7 @@ class GaussianEmissions:
         return np.asarray(solve_triangular(factor, upper))
 
     def expected(self, statistics: Arrays) -> tuple[Floats, Floats, Arrays]:
-        """Return means (K, M), covariances and parameters that predict.
+        """Return means (K, M), covariances and the parameters for predictions.
 
         Means are posterior means, covariances the inverses of the posterior mean precisions,
         Lambda_k / nu_k, which exist for every state.

@@ -1,4 +1,4 @@
-"""States that emit all words of a message at once."""
+"""States that emit all words of a message: the infinite block HMM."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from palaver.parallel import Arrays
 
 
 class MessageEmissions(WordEmissions):
-    """All words of a message at once: a position is a message."""
+    """All words of a message; a position is a message."""
 
     def first(self, arrays: Arrays, shard: Shard) -> None:
-        """Return nothing: messages start evenly."""
+        """Return None: the first state of a message is drawn evenly."""
 
     def count(self, shard: Shard, states: NDArray[np.int16], n_states: int) -> Arrays:
         """Count words by the state of their message."""
@@ -36,7 +36,7 @@ class MessageEmissions(WordEmissions):
     def log_densities(
         self, arrays: Arrays, shard: Shard, n_known: int, new: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Return the log probability of each message's words in each state, powered."""
+        """Return the log probability of each message's words in each state, times the power."""
         words = arrays["log_words"]
         if len(new):
             words = np.hstack((words, self._new_words(arrays, n_known, new)))

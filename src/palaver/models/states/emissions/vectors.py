@@ -1,4 +1,4 @@
-"""States that emit vectors."""
+"""States that emit vectors, for a number of states that is found."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from palaver.parallel import Arrays
 
 @dataclass
 class VectorEmissions:
-    """One vector a position, from a Gaussian distribution.
+    """One vector per position, from a Gaussian distribution.
 
     Attributes
     ----------
     prior : GaussianEmissions
     sketch : array of float64, shape (n, M)
-        Vectors on which the first states are found by k-means; none for random ones.
+        Vectors on which k-means finds the first states; none for random ones.
     """
 
     prior: GaussianEmissions
@@ -40,7 +40,7 @@ class VectorEmissions:
         return {"centres": k_means(self.sketch, n_states, generator)} if len(self.sketch) else {}
 
     def first(self, arrays: Arrays, shard: VectorShard) -> NDArray[Any] | None:
-        """Return the state of the nearest centre."""
+        """Return the state of the nearest centre; None for random ones."""
         return nearest(shard.vectors, arrays["centres"]) if "centres" in arrays else None
 
     def count(self, shard: VectorShard, states: NDArray[np.int16], n_states: int) -> Arrays:
@@ -49,7 +49,7 @@ class VectorEmissions:
         return {name: found[name] for name in self.axes}
 
     def grown(self, arrays: Arrays, n_states: int) -> Arrays:
-        """Return nothing: the next draw depends on the statistics alone."""
+        """Return no arrays: the next draw depends on the statistics alone."""
         return {}
 
     def draw(
@@ -62,7 +62,7 @@ class VectorEmissions:
         return {**drawn, "power": np.array(power)}, {"log_emissions": log_emissions}
 
     def _with_new(self, arrays: Arrays, n_known: int, n_new: int) -> Arrays:
-        """Return the parameters with those of new states, from their prior, at the end."""
+        """Return the parameters, followed by those of new states, drawn from their prior."""
         drawn = [arrays]
         size = self.prior.size
         for number in range(n_known, n_known + n_new):
@@ -77,7 +77,7 @@ class VectorEmissions:
         return self.prior.covariance == "tied"
 
     def _draw_new(self, arrays: Arrays, size: int, generator: np.random.Generator) -> Arrays:
-        """Draw one state; with a tied covariance, its mean given the covariance there is."""
+        """Draw one state; with a tied covariance, its mean given the current covariance."""
         if self._tied:
             factor = arrays["factors"]
             noise = np.linalg.solve(factor.T, generator.standard_normal(size))
@@ -91,7 +91,7 @@ class VectorEmissions:
     def table(
         self, arrays: Arrays, shard: VectorShard, n_known: int, new: NDArray[np.bool_]
     ) -> Table:
-        """Return the densities of each vector against its largest."""
+        """Return the density of each vector in each state, relative to its largest."""
         parameters = self._with_new(arrays, n_known, len(new)) if len(new) else arrays
         logs = self.prior.log_densities(shard.vectors, parameters) * float(arrays["power"])
         logs -= logs.max(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""States that emit words."""
+"""States that emit words: Dirichlet distributions whose priors, one per state, are learned."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.kernels import levels
 from palaver.parallel import Arrays
 
-_FIRST_LEVEL = 0.1
+_FIRST_PRIOR = 0.1
 
 
 def _keys(arrays: Arrays) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the keys of new states' levels and of their words."""
+    """Return the keys of new states' priors and of their words."""
     words = arrays["stick_key"] ^ np.uint64(0x5851F42D4C957F2D)
     return words[::-1].copy(), words
 
 
 @dataclass
 class WordEmissions:
-    """One word a position; each state's words are Dirichlet with a level that states share.
+    """One word per position; a state's words are Dirichlet, with a prior that states may share.
+
+    Van Gael et al. (2009), section 2, "Hyperparameter choice": the priors (eta, the sparsity of
+    a state's words) come from a Dirichlet process, so that states share a few levels of them.
 
     Attributes
     ----------
     n_words : int
     low, high : float
-        Limits of the levels; equal ones fix the level of all states.
+        Limits of the priors; equal ones fix the prior of all states.
     """
 
     n_words: int
@@ -43,16 +46,16 @@ class WordEmissions:
         self.axes = {"word_counts": (1,)}
 
     def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
-        """Give all states one level, and every word of the vocabulary a state to start in."""
-        first = min(max(_FIRST_LEVEL, self.low), self.high)
+        """Give all states one prior, and every word of the vocabulary a state to start in."""
+        first = min(max(_FIRST_PRIOR, self.low), self.high)
         places = generator.integers(n_states, size=self.n_words, dtype=np.int16)
-        return {"etas": np.full(n_states, first), "places": places}
+        return {"word_priors": np.full(n_states, first), "places": places}
 
     def first(self, arrays: Arrays, shard: Shard) -> NDArray[Any] | None:
         """Return the state of each word: all its occurrences start together.
 
-        The paper draws each by itself, after which no state knows a word from another; the chain
-        is far longer on its way from there (docs/results/infinite_hmm.md).
+        The paper draws each occurrence independently, after which all states have nearly the same
+        words; from there the chain takes far longer (docs/results/infinite_hmm.md).
         """
         return np.asarray(arrays["places"][shard.tokens])
 
@@ -63,37 +66,37 @@ class WordEmissions:
         return {"word_counts": counts}
 
     def grown(self, arrays: Arrays, n_states: int) -> Arrays:
-        """Return the levels, those of new states as they were drawn for the sweep."""
-        etas = arrays["etas"]
-        n_new = n_states - len(etas)
+        """Return the priors, those of new states as they were drawn for the sweep."""
+        priors = arrays["word_priors"]
+        n_new = n_states - len(priors)
         key = _keys(arrays)[0] if n_new else np.zeros(2, np.uint64)
-        return {"etas": levels.extend_levels(etas, n_new, self.low, self.high, key)}
+        return {"word_priors": levels.extend_levels(priors, n_new, self.low, self.high, key)}
 
     def draw(
         self, arrays: Arrays, statistics: Arrays, power: float, generator: np.random.Generator,
         run: Run,
     ) -> tuple[Arrays, dict[str, float]]:  # fmt: skip
-        """Resample the levels with words integrated out, then draw the words."""
-        counts, etas = statistics["word_counts"], arrays["etas"].copy()
+        """Resample the priors with words integrated out, then draw the words."""
+        counts, priors = statistics["word_counts"], arrays["word_priors"].copy()
         keys = generator.integers(2**64, size=(2, 2), dtype=np.uint64)
         values, occurrences, offsets = levels.count_shapes(counts)
         if self.low < self.high:
             levels.resample_levels(
-                values, occurrences, offsets, self.n_words, self.low, self.high, keys[0], etas
+                values, occurrences, offsets, self.n_words, self.low, self.high, keys[0], priors
             )
-        drawn = self._draw_words(counts, etas, power, keys[1], run)
+        drawn = self._draw_words(counts, priors, power, keys[1], run)
         log_emissions = 0.0
-        for k, eta in enumerate(etas):
+        for k, prior in enumerate(priors):
             part = slice(offsets[k], offsets[k + 1])
-            log_emissions += levels.log_words(values[part], occurrences[part], eta, self.n_words)
-        info = {"log_emissions": log_emissions, "levels": float(len(np.unique(etas)))}
-        return {"etas": etas, "power": np.array(power), **drawn}, info
+            log_emissions += levels.log_words(values[part], occurrences[part], prior, self.n_words)
+        info = {"log_emissions": log_emissions, "levels": float(len(np.unique(priors)))}
+        return {"word_priors": priors, "power": np.array(power), **drawn}, info
 
     def _draw_words(
-        self, counts: NDArray[np.int32], etas: NDArray[np.float64], power: float,
+        self, counts: NDArray[np.int32], priors: NDArray[np.float64], power: float,
         key: NDArray[np.uint64], run: Run,
     ) -> Arrays:  # fmt: skip
-        """Draw the words of all states, in slices of the words that may run side by side."""
+        """Draw the words of all states, in slices of the vocabulary that may run in parallel."""
         weights = np.empty(counts.shape)
         emissions = np.empty(counts.shape, np.float32)
         scales = np.empty(len(counts))
@@ -101,7 +104,7 @@ class WordEmissions:
 
         def draw(part: slice) -> NDArray[np.float64]:
             found: NDArray[np.float64] = levels.draw_log_weights(
-                key, part.start, counts[part], etas, weights[part]
+                key, part.start, counts[part], priors, weights[part]
             )
             return found
 
@@ -120,19 +123,19 @@ class WordEmissions:
         scales: NDArray[np.float64],
         emissions: NDArray[np.float32],
     ) -> Arrays:
-        """Return what sweeps need of the draw."""
+        """Return the parts of the draw that sweeps need."""
         ceilings = emissions.sum(axis=1, dtype=np.float64)
         return {"emissions": emissions, "scales": scales, "ceilings": ceilings}
 
     def _new_words(self, arrays: Arrays, n_known: int, new: NDArray[np.bool_]) -> Any:
-        """Return log word probabilities of new states, (W, n_new); zeros where out of reach."""
+        """Return log word probabilities of new states, (W, n_new); zeros where unreachable."""
         weights = np.zeros((self.n_words, len(new)))
         numbers = np.flatnonzero(new)
         if len(numbers):
             drawn = np.empty((self.n_words, len(numbers)))
-            etas = self.grown(arrays, n_known + len(new))["etas"][n_known + numbers]
+            priors = self.grown(arrays, n_known + len(new))["word_priors"][n_known + numbers]
             key = _keys(arrays)[1]
-            levels.draw_new_words(etas, n_known + numbers, key, self.n_words, drawn)
+            levels.draw_new_words(priors, n_known + numbers, key, self.n_words, drawn)
             weights[:, numbers] = drawn
         return weights
 
