@@ -176,11 +176,11 @@ def _actors_part(result: Mapping[str, Any], picture: str) -> list[str]:
         "## People: co-stars of comedies",
         "",
         f"The first {MAIN_STARS} names in the cast of each of the {result['n_movies']:,} comedies"
-        f" in a 2021 Netflix catalogue: {result['n_actors']:,} actors, {result['n_edges']:,} pairs of"
-        f" co-stars, {result['n_countries']} countries. Edges count shared movies, self-edges are"
-        f" 1, the prior is the number of movies, and `weight={ACTOR_WEIGHT}`. An actor's country is"
-        " that of most of their movies. (The paper uses 3,452 actors from 1,027 movies in IMDb and"
-        " 30 countries.)",
+        f" in a 2021 Netflix catalogue: {result['n_actors']:,} actors, {result['n_edges']:,} pairs"
+        f" of co-stars, {result['n_countries']} countries. Edges count shared movies, self-edges"
+        f" are 1, the prior is the number of movies, and `weight={ACTOR_WEIGHT}`. An actor's"
+        " country is that of most of their movies. (The paper uses 3,452 actors from 1,027 movies"
+        " in IMDb and 30 countries.)",
         "",
         f"![coverage]({picture})",
         "",
