@@ -1,7 +1,7 @@
 """Hidden backoff models on meetings: the measurements of Ji & Bilmes (2006), section 4.
 
-MRDA, five tags, 51 meetings to train on, 11 to choose settings on (dev), 11 to test. Every setting
-is chosen on dev; the test meetings are tagged once for each configuration that is shown.
+MRDA, five tags, 51 meetings for training, 11 for choosing settings (dev), 11 for testing. Every
+setting is chosen on dev; the test meetings are tagged once per configuration shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED, VERSION = 0, 2
 CONVENTIONS: tuple[Convention, ...] = ("words", "marks")
 PAPERS_STATES = {"q": 3, "s": 2, "x": 2, "b": 1, "h": 1}
 
-#: The paper's own configurations; smoothing backed off, words seen twice.
+#: The paper's own configurations: backed-off smoothing, words that occur at least twice.
 PLAIN: dict[str, dict[str, Any]] = {
     "baseline, without the end": {"n_states": 1, "end": False},
     "baseline": {"n_states": 1},
@@ -47,7 +47,7 @@ PLAIN: dict[str, dict[str, Any]] = {
     "2 states, drawn alignments": {"n_states": 2, "alignment": "sampled"},
     "2 states, last ones tied": {"n_states": 2, "tied": True},
 }
-#: Where searches begin, and how many settings they may try.
+#: Where searches start, and how many settings they may try.
 SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
     "baseline, searched": ({"n_states": 1, "min_count": 60}, 200),
     "2 states, searched": ({"n_states": 2, "min_count": 60, "topology": "fork"}, 40),
@@ -67,7 +67,7 @@ def tagger(params: Mapping[str, Any], n_jobs: int) -> pv.HiddenBackoffTagger:
 
 
 def judged(options: Options, convention: Convention, model: Any) -> dict[str, Any]:
-    """Return the errors on dev and test, and what the test's tags were confused with."""
+    """Return the errors on dev and test, and the confusion matrix on test."""
     return {
         "dev": 1 - model.score(part(options.data, convention, "dev")),
         "test": 1 - model.score(part(options.data, convention, "test")),
@@ -76,7 +76,7 @@ def judged(options: Options, convention: Convention, model: Any) -> dict[str, An
 
 
 def where_wrong(options: Options, model: Any) -> dict[str, Any]:
-    """Return where a tagger of bare words errs on dev: shares of all sentences, and of errors."""
+    """Return where a tagger of bare words goes wrong on dev, as shares of all sentences."""
     corpus, marked = (part(options.data, c, "dev") for c in ("words", "marks"))
     act = corpus.labels["act"]
     gold = np.array(act.names)[act.codes]
@@ -113,7 +113,7 @@ def plain_cell(options: Options, convention: Convention, name: str) -> Cell:
 
 
 def shown(convention: Convention, name: str) -> str:
-    """Return the name of a cell; pauses are a kind of words."""
+    """Return the name of a cell; pauses count as words."""
     return f"words/{name}, pauses" if convention == "pauses" else f"{convention}/{name}"
 
 
@@ -142,7 +142,7 @@ def search_cell(options: Options, convention: Convention, name: str) -> Cell:
 
 
 def round_cell(options: Options, convention: Convention, n_rounds: int) -> Cell:
-    """Return the cell that stops after some rounds: the paper's figure 4."""
+    """Return the cell that stops after ``n_rounds`` rounds, for the paper's figure 4."""
 
     def work(folder: Path) -> dict[str, Any]:
         model = tagger({"n_states": PAPERS_STATES, "max_rounds": n_rounds, "tolerance": 0.0,
@@ -157,7 +157,7 @@ def round_cell(options: Options, convention: Convention, n_rounds: int) -> Cell:
 
 
 def maxent_cell(options: Options, convention: Convention | None, context: bool) -> Cell:
-    """Return the cell of maximum entropy on meetings, or on calls if there is no convention."""
+    """Return the cell for maximum entropy on meetings, or on calls without a convention."""
 
     def work(folder: Path) -> dict[str, Any]:
         data = {
@@ -175,7 +175,7 @@ def maxent_cell(options: Options, convention: Convention | None, context: bool) 
     return Cell(f"{convention or 'swda'}/{name}", settings, work, 150 if context else 40)
 
 
-#: Switchboard's 42 tags, settings as they were best on MRDA's dev.
+#: Switchboard's 42 tags, with the settings that were best on MRDA's dev.
 CALLS: dict[str, dict[str, Any]] = {
     "baseline": {"n_states": 1},
     "baseline, rare words unknown": {"n_states": 1, "min_count": 60},
@@ -196,7 +196,7 @@ def calls_cell(options: Options, name: str) -> Cell:
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return all cells: the cheap ones first."""
+    """Return all cells, the cheap ones first."""
     found = [plain_cell(options, c, name) for c in CONVENTIONS for name in PLAIN]
     if options.size == "quick":
         return found[:3]
@@ -210,7 +210,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text."""
+    """Return the text of the page."""
     from benchmarks.papers.hidden_backoff_page import text
 
     return text(results, {cell.name: kept.seconds([cell]) for cell in cells(options, kept)})

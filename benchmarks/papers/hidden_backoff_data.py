@@ -1,4 +1,4 @@
-"""Meetings and telephone calls as taggers take them, in the conventions that the page compares."""
+"""Meetings and telephone calls for taggers, in the conventions that the page compares."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import polars as pl
 import palaver as pv
 from palaver.corpus.table import Corpus
 
-#: words: without punctuation, as the data has them; marks: with the transcribers' "==" (broken off)
-#: and "-" (a break), without full stops, question and exclamation marks; pauses: words, and before
-#: them one for the time until the speaker goes on, which a recording gives without any transcriber.
+#: words: without punctuation, as in the data; marks: with the transcribers' "==" (broken off) and
+#: "-" (a break), without full stops, question marks or exclamation marks; pauses: words, preceded
+#: by a token for the time until the speaker continues, which needs a recording but no transcriber.
 Convention = Literal["words", "marks", "pauses"]
 
 #: Ji & Bilmes's letters for MRDA's.
 LETTERS = {"S": "s", "Q": "q", "B": "b", "F": "h", "D": "x"}
 _DROPPED = [".", "?", "!", "|", "@@"]
-#: Limits of the pauses, in seconds; below zero the next sentence begins before this one ends.
+#: Limits of the pauses in seconds; negative if the next sentence begins before this one ends.
 _PAUSES = [-0.5, 0.05, 0.3, 1.0, 3.0, 10.0, 30.0]
 
 
@@ -43,7 +43,7 @@ def _mrda(data: Path) -> pl.DataFrame:
 
 
 def _pause() -> pl.Expr:
-    """Return a word for the time between a sentence and the next one of the same speaker."""
+    """Return a token for the time between a sentence and the same speaker's next one."""
     begin = pl.col("time").dt.timestamp("us") / 1e6
     pause = begin.shift(-1).over("conversation", "speaker") - pl.col("end")
     number = pl.sum_horizontal(pause > limit for limit in _PAUSES)
@@ -52,7 +52,7 @@ def _pause() -> pl.Expr:
 
 
 def meetings(data: Path, convention: Convention, part: str) -> Corpus:
-    """Return MRDA's meetings of a part; rows without a tag or words are left out."""
+    """Return MRDA's meetings of a split; rows without a tag or words are left out."""
     table = _mrda(data).filter(pl.col("split") == part)
     columns = ["conversation", "id", "speaker", "text", "act"]
     return Corpus.from_polars(table.select(*columns, pl.col(convention).alias("tokens")))
@@ -60,7 +60,7 @@ def meetings(data: Path, convention: Convention, part: str) -> Corpus:
 
 @cache
 def calls(data: Path, part: str) -> Corpus:
-    """Return Switchboard's calls of a part: 42 tags, rows with + or @ left out."""
+    """Return Switchboard's calls of a split: 42 tags, rows with + or @ left out."""
     table = pv.read(data / "swda" / "swda-full.jsonl.gz").table
     kept = (pl.col("split") == part) & ~pl.col("raw_act").str.contains(r"^\+|@")
     table = table.filter(kept.fill_null(False)).drop_nulls("act")

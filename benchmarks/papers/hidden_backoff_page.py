@@ -1,4 +1,4 @@
-"""The page of results of the hidden backoff experiment."""
+"""The results page of the hidden backoff experiment."""
 
 from __future__ import annotations
 
@@ -13,42 +13,47 @@ _PICTURE = "hidden_backoff-rounds.svg"
 
 _INTRO = """# Hidden backoff models on meetings
 
-`python -m benchmarks.papers hidden_backoff --data ../shared/data`, seed 0. Ji & Bilmes (2006) tag
-the sentences of the ICSI meetings (MRDA) with five tags: statements (s), questions (q),
-backchannels (b), floor holders (h), disruptions (x); 51 meetings to train on, 11 to choose
-settings on (dev), 11 to test; rows without a tag or without words are left out. Errors in per
-cent of sentences. All settings were chosen on dev; the test meetings were tagged once for each
-line below. The dev meetings are harder than the test meetings for nearly every model.
+Written by `python -m benchmarks.papers hidden_backoff --data ../shared/data`, seed 0. Paper: Ji &
+Bilmes (2006). Model: [hidden backoff](../models/hidden_backoff.md).
+"""
 
-## What the paper's words are
+_SETUP = """
+## Setup
 
-The paper gives 19.7 % for its baseline (tag bigram, word bigram given the tag, nothing else). The
-words of a sentence alone, without an end token as in its formula, cannot come near that (first
-line of [the table](#all-models), left). With the transcribers' marks (right; `==` where a sentence
-was broken off, `-` for a break; full stops, question and exclamation marks left out) the same model
-has nearly the paper's error on the test meetings. Whoever keeps the marks is almost given the
-disruptions. We take it that the paper kept them and show both: *marks* is comparable with the
-paper, *words* is what a speech recogniser would give.
+The sentences of the ICSI meetings (MRDA) have five tags: statements (s), questions (q),
+backchannels (b), floor holders (h) and disruptions (x). 51 meetings are for training, 11 for
+choosing settings (dev) and 11 for testing; rows without a tag or without words are left out. Errors
+are percentages of sentences. All settings were chosen on dev, and the test meetings were tagged
+once per row below. The dev meetings are harder than the test meetings for nearly every model.
+
+**Words or marks?** The paper reports an error of 19.7% for its baseline (tag bigrams, and word
+bigrams given the tag). Bare words without an end-of-sentence token, as in the paper's formula, come
+nowhere near that (first row of [the table](#all-models), left). With the transcribers' marks
+(right; `==` where a sentence breaks off, `-` for a break; no full stops, question marks or
+exclamation marks) the same model nearly matches the paper's error on the test meetings. The marks
+all but give the disruptions away. We assume that the paper kept them, and show both: *marks* is
+comparable with the paper, *words* is what a speech recognizer would produce.
 """
 
 #: Errors of the paper's baseline and of its best states per tag.
 PAPERS = (0.197, 0.185)
 
-_WORDS = """Whether a sentence was broken off, and whether a *yeah* agrees, listens or takes the
-floor, is heard, and words do not tell it. The paper says the second in its section 4.4; it does
-not say what it did with the marks."""
+_WORDS = """You can hear whether a sentence breaks off, and whether a *yeah* agrees, listens or
+takes the floor, but the words do not show it. The paper makes the second point in its section 4.4;
+it does not say what it did with the marks."""
 
 _PAPER = """
-Paper: baseline 19.7, two states "more than 5 % relative better", best states per tag 6.1 %
-relative better (about 18.5); maximum entropy (Ang et al. 2005) 20.5 without and 18.8 with
-prosody; the paper's prosody model 18.4. Neural taggers with pretrained encoders are reported at
-8–9 % on these tags: out of reach of n-gram models.
+Paper: baseline 19.7, two states "more than 5 % relative better", best states per tag 6.1% relative
+better (about 18.5); maximum entropy (Ang et al. 2005) 20.5 without prosody and 18.8 with it; the
+paper's prosody model 18.4. Neural taggers with pretrained encoders are reported to reach 8–9% on
+these tags, beyond the reach of n-gram models.
 """
 
 
 def text(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
-    """Return the page; what was not computed is left out."""
-    parts = [_INTRO, _findings(results), "\n## All models\n", _table(results, seconds), _PAPER]
+    """Return the text of the page; results not computed yet are left out."""
+    parts = [_INTRO, _findings(results), _SETUP]
+    parts += ["## All models\n", _table(results, seconds), _PAPER]
     parts += [_words_alone(results), _searched(results)]
     parts += [_rounds(results), _confusion(results), _states(results), _calls(results)]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
@@ -67,15 +72,34 @@ def _names(results: Mapping[str, Any], convention: str) -> list[str]:
     ]
 
 
+#: Row labels that differ from the names of the stored results.
+_LABELS = {
+    "baseline, without the end": "baseline, no end-of-sentence token",
+    "baseline, change of speaker": "baseline, speaker changes",
+    "baseline, trigram of tags": "baseline, tag trigrams",
+    "2 states, word>state+tag, without the end": (
+        "2 states, word>state+tag, no end-of-sentence token"
+    ),
+    "2 states, drawn alignments": "2 states, sampled alignments",
+    "2 states, last ones tied": "2 states, last states tied",
+    "broken off, says the transcriber (`==`)": "broken off according to the transcriber (`==`)",
+    "all others": "all other sentences",
+}
+
+
+def _shown(name: str) -> str:
+    return _LABELS.get(name, name)
+
+
 def _own(results: Mapping[str, Any], convention: str) -> list[str]:
-    """Return the names without those of maximum entropy."""
+    """Return the names of all models except maximum entropy."""
     return [name for name in _names(results, convention) if not name.startswith("MaxEnt")]
 
 
 def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
     names = list(dict.fromkeys([*_names(results, "words"), *_names(results, "marks")]))
     lines = [
-        "| | words: dev | test | marks: dev | test | seconds (words, a busy machine) |",
+        "| | words: dev | test | marks: dev | test | seconds (words, busy machine) |",
         "|---|---|---|---|---|---|",
     ]
     for name in names:
@@ -84,12 +108,12 @@ def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
             result = results.get(f"{convention}/{name}")
             cells += [_percent(result[part]) if result else "" for part in ("dev", "test")]
         time = seconds.get(f"words/{name}", 0.0)
-        lines.append(f"| {name} | {' | '.join(cells)} | {f'{time:.0f}' if time else ''} |")
+        lines.append(f"| {_shown(name)} | {' | '.join(cells)} | {f'{time:.0f}' if time else ''} |")
     return "\n".join(lines)
 
 
 def _findings(results: Mapping[str, Any]) -> str:
-    """Say what the table shows, in numbers from it."""
+    """Summarize the table, with its figures."""
 
     def test(name: str) -> tuple[str, str]:
         found = [results[f"{convention}/{name}"]["test"] for convention in ("words", "marks")]
@@ -100,29 +124,34 @@ def _findings(results: Mapping[str, Any]) -> str:
     speaker = test("baseline, change of speaker")
     lost = [_percent(_lost(results[f"marks/{name}"], "s")) for name in ("baseline", "2 states")]
     papers = test("2 states, word>state+tag, without the end")
-    return f"""## What helps and what does not (test)
+    return f"""## What to make of it
 
-- The paper's own model, marks and no end of the sentence: baseline {bare[1]} (paper 19.7), two
-  states with word>state+tag and summed up {papers[1]}.
-- The end of the sentence as a word: {bare[0]} → {base[0]} on words, {bare[1]} → {base[1]} with
-  marks. It is the largest step, and the paper's formula does not have it.
-- Hidden states that move forward: two states {two[0]} against {base[0]} of the baseline on words,
-  {two[1]} against {base[1]} with marks. The paper reports an improvement of 5 %. Here statements
-  are lost to rarer tags: {lost[1]} % of them get another tag, against {lost[0]} %.
-- The fork that the paper proposes in its section 4.4: two states {fork[0]} and {fork[1]}.
-- A change of speaker as a parent of the tag, which the paper does not have: {speaker[0]} and
-  {speaker[1]}, against {base[0]} and {base[1]}.
-{_best(results, "marks")}"""
+Errors on the test meetings, in percent. *Words* are bare words; *marks* include the transcribers'
+marks, as the paper's data probably did ([setup](#setup)).
+
+{_best(results, "marks")}
+- **The paper's own model** (marks, no end-of-sentence token): baseline {bare[1]} (paper 19.7); two
+  states with `word>state+tag`, decoded by summing over states, {papers[1]}.
+- **An end-of-sentence token** helps most: {bare[0]} → {base[0]} on words, {bare[1]} → {base[1]} on
+  marks. The paper's formula does not have one.
+- **Hidden states that only move forward** do not help: two states have {two[0]} against the
+  baseline's {base[0]} on words, and {two[1]} against {base[1]} on marks. The paper reports an
+  improvement of 5%. Here statements are lost to rarer tags: {lost[1]}% of them get another tag on
+  marks, against {lost[0]}% with the baseline.
+- **The fork** proposed in the paper's section 4.4, with two states: {fork[0]} on words and
+  {fork[1]} on marks.
+- **Speaker changes** as a parent of the tag, which the paper does not have: {speaker[0]} on words
+  and {speaker[1]} on marks, against {base[0]} and {base[1]}."""
 
 
 def _best(results: Mapping[str, Any], convention: str) -> str:
-    """Name the configuration that is best on dev, without maximum entropy and with it."""
+    """Name the best configuration on dev, and the errors of maximum entropy."""
     best = min(_own(results, convention), key=lambda n: results[f"{convention}/{n}"]["dev"])
     reached = results[f"{convention}/{best}"]["test"]
     told = (
-        f"- By dev, the best configuration with {convention} is *{best}*: {_percent(reached)} % on "
-        f"the test meetings, {'below' if reached < PAPERS[1] else 'not below'} the paper's "
-        f"{_percent(PAPERS[0])} and about {_percent(PAPERS[1])}."
+        f"- **The best configuration on dev with {convention}** is *{_shown(best)}*. Its test "
+        f"error is {_percent(reached)}%, {'below' if reached < PAPERS[1] else 'not below'} the "
+        f"paper's {_percent(PAPERS[0])} (baseline) and about {_percent(PAPERS[1])} (best)."
     )
     others = [f"{name} {_percent(results[f'{convention}/{name}']['test'])}"
               for name in ("MaxEnt", "MaxEnt with context")
@@ -131,7 +160,7 @@ def _best(results: Mapping[str, Any], convention: str) -> str:
 
 
 def _words_alone(results: Mapping[str, Any]) -> str:
-    """Say how far words alone carry, and where the errors are."""
+    """Say how well words alone do, and where the errors are."""
     where = results.get("words/baseline", {}).get("where")
     if not where:
         return ""
@@ -140,23 +169,23 @@ def _words_alone(results: Mapping[str, Any]) -> str:
     lines = ["", "## Words alone", "", _best(results, "words")]
     if lowest > PAPERS[0]:
         lines.append(
-            f"- Without the marks no configuration, maximum entropy included, is below the paper's "
-            f"{_percent(PAPERS[0])} %: the lowest error is {_percent(lowest)} %."
+            f"- Without the marks, no configuration beats the paper's {_percent(PAPERS[0])}%, not "
+            f"even maximum entropy: the lowest error is {_percent(lowest)}%."
         )
     pauses = results.get("words/baseline, searched, pauses")
     plain = results.get("words/baseline, searched")
     if pauses and plain:
         lines.append(
-            "- The time until the speaker goes on, as a first word of the sentence (*pauses*; a "
-            f"recording gives it without a transcriber): {_percent(plain['test'])} → "
-            f"{_percent(pauses['test'])}."
+            "- *Pauses* precede each sentence with a token for the time until the speaker "
+            "continues, which needs a recording but no transcriber: "
+            f"{_percent(plain['test'])} → {_percent(pauses['test'])}."
         )
-    lines += ["", "Where the baseline errs on dev:", "",
-              "| | share of sentences | of these wrong | share of all errors |",
+    lines += ["", "Where the baseline goes wrong on dev, in percent:", "",
+              "| | share of sentences | error rate | share of all errors |",
               "|---|---|---|---|"]  # fmt: skip
     whole = sum(group["wrong"] for group in where.values())
     for name, group in where.items():
-        lines.append(f"| {name} | {_percent(group['sentences'])} | "
+        lines.append(f"| {_shown(name)} | {_percent(group['sentences'])} | "
                      f"{_percent(group['wrong'] / group['sentences'])} | "
                      f"{_percent(group['wrong'] / whole)} |")  # fmt: skip
     lines += ["", _WORDS]
@@ -164,7 +193,7 @@ def _words_alone(results: Mapping[str, Any]) -> str:
 
 
 def _lost(result: Mapping[str, Any], label: str) -> float:
-    """Return the share of a label's sentences that got another tag."""
+    """Return the share of a label's sentences that were given another tag."""
     rows = [row for row in result["confusion"] if row["label"] == label]
     whole = sum(row["messages"] for row in rows)
     return 1 - sum(row["messages"] for row in rows if row["tag"] == label) / max(whole, 1)
@@ -180,7 +209,7 @@ def _searched(results: Mapping[str, Any]) -> str:
             continue
         found = ", ".join(f"{key} {result['params'][key]!r}" for key in shown)
         lines.append(f"- *{name}* ({result['trials']} trials): {found}")
-    return "\n".join(["", "Settings that the searches found on dev:", "", *lines]) if lines else ""
+    return "\n".join(["", "Settings found by searching on dev:", "", *lines]) if lines else ""
 
 
 def _rounds(results: Mapping[str, Any]) -> str:
@@ -190,8 +219,8 @@ def _rounds(results: Mapping[str, Any]) -> str:
     logs = np.array([row["log_likelihood"] for row in found])
     errors = np.array([100 * row["dev"] for row in found])
     panels = {
-        "log-likelihood lost a round, against the last": {"millions": (logs[-1] - logs) / 1e6},
-        "error on dev, per cent": {"the paper's states": errors},
+        "log-likelihood short of the last round's": {"millions": (logs[-1] - logs) / 1e6},
+        "error on dev, percent": {"the paper's states": errors},
     }
     keep(curves(panels, "round", "log-likelihood and error by round of embedded EM"), _PICTURE)
     rows = [
@@ -204,7 +233,7 @@ def _rounds(results: Mapping[str, Any]) -> str:
             "",
             "## Rounds of embedded EM (the paper's figure 4)",
             "",
-            "The paper's states per tag, with marks, stopped after each round. "
+            "The paper's states per tag, on marks, with training stopped after each round. "
             f"The log-likelihood {rising}.",
             "",
             f"![log-likelihood and error by round]({_PICTURE})",
@@ -224,7 +253,7 @@ def _confusion(results: Mapping[str, Any]) -> str:
     rows = results[best]["confusion"]
     tags = sorted({row["label"] for row in rows})
     count = {(row["label"], row["tag"]): row["messages"] for row in rows}
-    lines = ["", f"## Confusion matrix, {best.removeprefix('marks/')}, with marks, test", "",
+    lines = ["", f"## Confusion matrix ({best.removeprefix('marks/')}, marks, test)", "",
              f"| label | {' | '.join(f'tagged {tag}' for tag in tags)} | error |",
              "|---" * (len(tags) + 2) + "|"]  # fmt: skip
     for label in tags:
@@ -239,14 +268,14 @@ def _states(results: Mapping[str, Any]) -> str:
     result = results.get("marks/2 states, searched")
     if not result:
         return ""
-    lines = ["", "## Telling words of tags and states (2 states, searched, with marks)", "",
+    lines = ["", "## Characteristic words per tag and state (2 states, searched, marks)", "",
              "| tag | state | share of words | words |", "|---|---|---|---|"]  # fmt: skip
     groups: dict[tuple[str, int, float], list[str]] = {}
     for row in result["state_words"]:
         groups.setdefault((row["tag"], row["state"], row["share"]), []).append(row["word"])
     for (tag, state, share), words in groups.items():
         shown = " ".join(f"`{word}`" for word in words)
-        lines.append(f"| {tag} | {state} | {_percent(share)} % | {shown} |")
+        lines.append(f"| {tag} | {state} | {_percent(share)}% | {shown} |")
     return "\n".join(lines)
 
 
@@ -255,9 +284,9 @@ def _calls(results: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     lines = ["", "## Switchboard, 42 tags", "",
-             "Split of Stolcke et al. (2000), 19 test calls; rows with + or @ in their tag left "
-             "out; the 21 calls outside the split are dev. Stolcke et al. report 29 % error on "
-             "transcribed words.", "",
+             "Split as in Stolcke et al. (2000), with 19 test calls; the 21 calls outside that "
+             "split are dev. Rows with + or @ in their tag are left out. Stolcke et al. report an "
+             "error of 29% on transcribed words.", "",
              "| | dev | test |", "|---|---|---|"]  # fmt: skip
     lines += [
         f"| {name.removeprefix('swda/')} | {_percent(r['dev'])} | {_percent(r['test'])} |"

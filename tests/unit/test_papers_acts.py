@@ -55,5 +55,5 @@ def test_pauses_are_those_of_one_speaker():
     table = pl.DataFrame({"conversation": ["c"] * 4, "speaker": ["a", "b", "a", "b"],
                           "time": times, "end": [1.0, 2.5, 4.0, 10.0]})  # fmt: skip
     words = table.select(_pause().alias("word"))["word"].to_list()
-    # a goes on after 2 s, b after 6.5 s; then nobody does
+    # a continues after 2 s, b after 6.5 s; then nobody does
     assert words == ["<pause 4>", "<pause 5>", "<pause, the last>", "<pause, the last>"]
