@@ -1,7 +1,7 @@
 """The infinite HMM on newspaper text: the measurements of Van Gael et al. (2009), section 5.
 
-Trained without labels on conll2000 and wsj-sample together, measured against the gold tags of the
-wsj-sample part (conll2000's tags are a tagger's output); on UD English against its tags; and by
+Models are trained without labels on conll2000 and wsj-sample together and scored against the gold
+tags of wsj-sample (conll2000's tags are a tagger's output); on UD English against its tags; and by
 shallow parsing with the states as a column of features.
 """
 
@@ -25,8 +25,8 @@ from palaver.parallel import LocalExecutor
 
 SEED, VERSION, POINTS = 0, 2, 20
 SWEEPS = {"quick": 60, "full": 2000, "paper": 9000}
-#: The paper anneals over 3,400 of its 9,000 sweeps, here over the same share of the run; from
-#: likelihoods to the power 1 / start_temperature.
+#: The paper anneals over 3,400 of its 9,000 sweeps; we anneal over the same share of the run,
+#: starting with likelihoods to the power 1 / start_temperature.
 COMMON = {"first_states": 50, "start_temperature": 1.3, "anneal": 0.75}
 RUNS: dict[str, dict[str, Any]] = {
     "DP fixed": {"row_concentration": 0.8, "state_concentration": 5.0},
@@ -34,12 +34,12 @@ RUNS: dict[str, dict[str, Any]] = {
     "DP learned": {},
     "finite, 50 states": {"n_states": 50, "row_concentration": 0.8},
 }
-#: Parameters are called in settings what they were called when results were first stored: a
-#: cell's key is the hash of its settings.
+#: Settings keep the parameter names under which results were first stored, because a cell's key is
+#: the hash of its settings.
 STORED_NAMES = {
     "row_concentration": "alpha", "state_concentration": "gamma", "start_temperature": "hottest",
 }  # fmt: skip
-#: The same with less of what helped: what the start and the temperature are worth.
+#: Ablations: what the start and the temperature contribute.
 VARIANTS: dict[str, dict[str, Any]] = {
     "DP fixed, 20 states at first": {**RUNS["DP fixed"], "first_states": 20},
     "DP fixed, from power 0.4": {**RUNS["DP fixed"], "start_temperature": 2.5},
@@ -48,7 +48,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Tagged:
-    """Sentences, the tag of every word (None where none is gold), and chunks of the first parts."""
+    """Sentences, the gold tag of every word (None if it has none), and chunks of the first ones."""
 
     sentences: list[list[str]]
     tags: list[str | None]
@@ -58,14 +58,14 @@ class Tagged:
     given: tuple[list[str], ...] = ()
 
     def lists(self, states: Any) -> list[list[str]]:
-        """Return a value a word as lists, one a sentence."""
+        """Return one value per word as lists, one list per sentence."""
         ends = np.cumsum([0, *map(len, self.sentences)])
         return [[str(s) for s in states[first:last]] for first, last in pairwise(ends)]
 
 
 @cache
 def corpus(data: Path, name: str, size: str) -> Tagged:
-    """Return a corpus; a quick one has the wsj-sample part, and few sentences to chunk."""
+    """Return a corpus; a quick one has wsj-sample and few sentences to chunk."""
     if name == "ud":
         parts = ("train",) if size != "quick" else ("dev",)
         tables = [pv.read(data / f"ud-english-ewt/en_ewt-ud-{p}.conllu.gz").table for p in parts]
@@ -85,21 +85,21 @@ def corpus(data: Path, name: str, size: str) -> Tagged:
 
 
 def judged(found: Any, tags: list[str | None]) -> dict[str, float]:
-    """Return all measures over the words with a gold tag."""
+    """Return all measures on the words with a gold tag."""
     known = np.array([tag is not None for tag in tags])
     gold = [tag for tag in tags if tag is not None]
     return clustering_scores(np.asarray(found)[known], gold)
 
 
 def fit_cell(options: Options, name: str, run: str) -> Cell:
-    """Return the cell of one run: its measures on the way and at the end, and telling words."""
+    """Return the cell for one run: measures during and after it, and characteristic words."""
     n_sweeps = SWEEPS[options.size]
     params = {**COMMON, **(RUNS | VARIANTS)[run], "n_sweeps": n_sweeps, "random_state": SEED}
 
     def work(folder: Path) -> dict[str, Any]:
         text = corpus(options.data, name, options.size)
         executor = LocalExecutor(options.n_jobs)
-        kept = folder / "curve.json"  # an interrupted fit goes on, and so does its curve
+        kept = folder / "curve.json"  # an interrupted fit continues, and so does its curve
         curve: list[dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else []
 
         def look(sweep: int, chains: Any) -> None:
@@ -136,7 +136,7 @@ def fit_cell(options: Options, name: str, run: str) -> Cell:
 
 
 def chunk_cell(options: Options, kept: Cells, columns: str, fit: Cell | None) -> Cell:
-    """Return the cell that parses with words alone, given tags, or the states of a run."""
+    """Return the cell that parses with words alone, with the given tags, or with states."""
 
     def work(folder: Path) -> dict[str, float]:
         text = corpus(options.data, "wsj", options.size)
@@ -160,7 +160,7 @@ def chunk_cell(options: Options, kept: Cells, columns: str, fit: Cell | None) ->
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return all cells: newspaper first, then what hangs on it, then web text."""
+    """Return all cells: newspaper text, then parsing with its states, then web text."""
     fits = [fit_cell(options, "wsj", run) for run in RUNS]
     found = [*fits, chunk_cell(options, kept, "words", None)]
     found += [chunk_cell(options, kept, "given tags", None)]
@@ -170,7 +170,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text."""
+    """Return the text of the page."""
     from benchmarks.papers.infinite_hmm_page import text
 
     seconds = {cell.name: kept.seconds([cell]) for cell in cells(options, kept)}

@@ -1,4 +1,4 @@
-"""The page of results of the infinite HMM experiment."""
+"""The results page of the infinite HMM experiment."""
 
 from __future__ import annotations
 
@@ -11,46 +11,61 @@ from benchmarks.papers.pictures import curves, keep
 
 _INTRO = """# The infinite HMM on newspaper text
 
-`python -m benchmarks.papers infinite_hmm --data ../shared/data{flag}`, seed 0. Van Gael, Vlachos &
-Ghahramani (2009) find parts of speech without labels in the Wall Street Journal: about one million
-words, 1,000 sweeps of burn-in and 8,000 more. Here the text is a third of that (conll2000 and
-wsj-sample, 353,188 words) {sweeps}. All occurrences of a word start in one of 50 states, with the
-emission likelihood to the power 1 / 1.3, rising to 1 over three quarters of the burn-in. (The
-paper: each occurrence by itself in one of 20 states, and from the power 0.4.) Measured are the
-94,084 words of wsj-sample, whose 45 tags are gold; conll2000's are a tagger's output. States are
-those of the last sample.
+Written by `python -m benchmarks.papers infinite_hmm --data ../shared/data{flag}`, seed 0. Paper:
+Van Gael, Vlachos & Ghahramani (2009). Model: [infinite HMM](../models/infinite_hmm.md).
+"""
+
+_SETUP = """## Setup
+
+The paper finds parts of speech without labels in the Wall Street Journal: about one million words,
+1,000 sweeps of burn-in and 8,000 more. We use a third as much text (conll2000 and
+wsj-sample, 353,188 words) {sweeps}. All occurrences of a word start in the same
+one of 50 states, and the emission likelihood is annealed from the power 1 / 1.3 to 1 over three
+quarters of the burn-in. (In the paper, each occurrence starts independently in one of 20 states,
+and annealing starts from the power 0.4.) Scores cover the 94,084 words of wsj-sample, which have
+45 gold tags; the tags of conll2000 are a tagger's output. States are those of the last sample.
+
+*DP* and *PY* are the Dirichlet and Pitman-Yor processes (`discount`). *Fixed* runs set the
+concentrations, the paper's alpha and gamma (`row_concentration` and `state_concentration`);
+*learned* runs infer them.
 """
 
 _PAPER = """
-Paper (one million words, 9,000 sweeps): DP fixed about 50 states, VI 3.93–3.94 bits, V 53.3 %; PY
-fixed 90 states, VI 3.73; DP learned 194 states, VI 4.32, homogeneity 69.4 %. Gao & Johnson's finite
-sampler with 50 states: VI 4.04. VI is in bits and better if lower; all others are in per cent.
+VI is in bits, lower is better; the other measures are percentages. The paper (one million words,
+9,000 sweeps) reports: DP fixed about 50 states, VI 3.93–3.94, V 53.3; PY fixed 90 states, VI 3.73;
+DP learned 194 states, VI 4.32, homogeneity 69.4. Gao & Johnson's finite sampler with 50 states has
+VI 4.04.
 """
 
 _MEANING = """## What to make of it
 
-As in the paper states are parts of speech, finer here and coarser there, and help to parse: chunks
-are found better with states than with words alone, and best with the given tags. On newspaper text
-the V-measures of the first four runs are above the paper's 53.3 % with a third of the text and less
-than a quarter of the sweeps, and VI is near the paper's.
+**States are parts of speech**, as in the paper: some finer, some coarser. On newspaper text, the
+first four runs beat the paper's V-measure of 53.3 with a third of the text and less than a quarter
+of the sweeps; their VI is close to the paper's. States also help parsing: chunks are found better
+with states than with words alone, and best with the given tags.
 
-The start decides how far a chain gets in 2,000 sweeps: the last rows of the first table have fewer
-states at first, or the paper's temperature, which melts the states down to a few.
+**The start decides how far a chain gets in 2,000 sweeps.** Of the last two rows of the first
+table, one starts with fewer states, the other at the paper's temperature, which leaves only a few
+states.
 
-These runs do not find the number of states. Chains with fixed concentrations stay near the number
-that they start with: a new state's words come from their prior and seldom fit anything, so births
-are rare. With learned concentrations the number grows, as in the paper, whose chains were longer.
-The finite model, with as many states as the others begin with, is as good on newspaper text and
-better on web text; a likely reason, not tested: it filters over all transitions at once, while
-slices hold a chain near where it is.
+**These runs do not determine the number of states.** Chains with fixed concentrations stay near the
+number they start with: a new state draws its word distribution from the prior, which rarely fits,
+so few are created. With learned concentrations the number grows, as in the paper, whose chains were
+longer. The finite model, with as many states as the others start with, does as well on newspaper
+text and better on web text. A likely reason, which we did not test: it filters over all transitions
+at once, whereas slices keep a chain close to where it is.
 """
 
 _SWEEPS = {
-    "quick": "and 60 sweeps (a quick run of fewer sentences: a check, not a result)",
+    "quick": "and 60 sweeps (a quick run on fewer sentences: a check, not a result)",
     "full": "and 2,000 sweeps",
-    "paper": "with the paper's 9,000 sweeps",
+    "paper": "and the paper's 9,000 sweeps",
 }
-_NOT_YET = "The runs have not been computed yet: the command above does what is missing."
+_NOT_YET = "Not computed yet: run the command above."
+#: Row labels that differ from the names of the stored results.
+_LABELS = {
+    "DP fixed, 20 states at first": "DP fixed, 20 initial states",
+}
 _MEASURES = {
     "vi": "VI", "v_measure": "V", "v_beta": "V-beta", "homogeneity": "homogeneity",
     "completeness": "completeness", "one_to_one_greedy": "1-1 greedy", "one_to_one": "1-1 optimal",
@@ -59,18 +74,18 @@ _MEASURES = {
 
 
 def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) -> str:
-    """Return the page; what was not computed is left out."""
+    """Return the text of the page; results not computed yet are left out."""
     sweeps = _SWEEPS[size]
     flag = "" if size == "full" else f" --{size}"
     table = _table(results, seconds, "wsj") or _NOT_YET
-    parts = [_INTRO.format(flag=flag, sweeps=sweeps)]
+    parts = [_INTRO.format(flag=flag)]
     if size == "full" and results.keys() >= seconds.keys():
         parts.append(_MEANING)
-    parts += ["## Newspaper text\n", table, _PAPER]
+    parts += [_SETUP.format(sweeps=sweeps), "## Newspaper text\n", table, _PAPER]
     parts += [_picture(results, size), _chunks(results), _words(results)]
     other = _table(results, seconds, "ud")
     if other:
-        parts += ["\n## Web text\n\nUD English (EWT), against its 49 XPOS tags.\n", other]
+        parts += ["\n## Web text\n\nUD English (EWT), scored against its 49 XPOS tags.\n", other]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
@@ -92,19 +107,23 @@ def _table(results: Mapping[str, Any], seconds: Mapping[str, float], corpus: str
     for name, result in runs.items():
         values = [_value(measure, result["scores"]) for measure in _MEASURES]
         minutes = f"{seconds[f'{corpus}/{name}'] / 60:.0f}"
-        lines.append("| " + " | ".join([name, str(result["states"]), *values, minutes]) + " |")
+        row = [_LABELS.get(name, name), str(result["states"]), *values, minutes]
+        lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
 
 
 def _picture(results: Mapping[str, Any], size: str) -> str:
-    """Draw states and measures by sweep, as the paper's table 1."""
+    """Draw states and measures by sweep, which the paper gives in its table 1."""
     runs = _runs(results, "wsj")
     if not runs:
         return ""
     shown = {"classes": "states", "vi": "VI, bits", "v_measure": "V-measure",
              "homogeneity": "homogeneity"}  # fmt: skip
     panels = {
-        title: {n: np.array([point[name] for point in r["curve"]]) for n, r in runs.items()}
+        title: {
+            _LABELS.get(n, n): np.array([point[name] for point in r["curve"]])
+            for n, r in runs.items()
+        }
         for name, title in shown.items()
     }
     file = f"infinite_hmm{'' if size == 'full' else '-' + size}.svg"
@@ -113,14 +132,15 @@ def _picture(results: Mapping[str, Any], size: str) -> str:
 
 
 def _chunks(results: Mapping[str, Any]) -> str:
-    """Return the table of shallow parsing."""
+    """Return the section on shallow parsing."""
     rows = _runs(results, "chunks")
     if not rows:
         return ""
     lines = [
-        "\n## Shallow parsing\n\nconll2000's chunks by a linear-chain CRF: words in a window of "
-        "two, and a further column of\ntags or states. Training part 8,936 sentences, test part "
-        "2,012; states from a model that saw the\nwords of both, as in the paper.\n",
+        "\n## Shallow parsing\n\nA linear-chain CRF finds the chunks of conll2000 from the words "
+        "in a window of two and, except in the\nfirst row, a column of tags or states. Training "
+        "set 8,936 sentences, test set 2,012; the states come\nfrom a model that saw the words of "
+        "both, as in the paper.\n",
         "| features | accuracy | precision | recall | F |\n|---|---|---|---|---|",
     ]
     for name, scores in rows.items():
@@ -128,8 +148,8 @@ def _chunks(results: Mapping[str, Any]) -> str:
         values = (f"{100 * scores[key]:.2f}" for key in ("accuracy", "precision", "recall", "f1"))
         lines.append(f"| {label} | " + " | ".join(values) + " |")
     lines.append(
-        "\nPaper (CRF++): words 93.25 / F 88.58; with states 94.48 / F 90.98; with the given tags\n"
-        "96.07 / F 93.81."
+        "\nThe paper (CRF++, accuracy / F) reports: words 93.25 / 88.58; with states 94.48 / 90.98;"
+        "\nwith the given tags 96.07 / 93.81."
     )
     return "\n".join(lines)
 
@@ -142,12 +162,12 @@ def _words(results: Mapping[str, Any]) -> str:
     name, result = next(iter(runs.items()))
     order = np.argsort(-np.array(result["shares"]))[:24]
     lines = [
-        f"\n## Words of states\n\nThe largest states of *{name}*.\n",
+        f"\n## Words per state\n\nThe largest states of *{name}*.\n",
         "| share | words |",
         "|---|---|",
     ]
     for k in order:
         told = " ".join(word.replace("|", "&#124;") for word in result["words"][k])
         fence = "```" if "`" in told else "`"
-        lines.append(f"| {100 * result['shares'][k]:.1f} % | {fence} {told} {fence} |")
+        lines.append(f"| {100 * result['shares'][k]:.1f}% | {fence} {told} {fence} |")
     return "\n".join(lines)
