@@ -1,8 +1,8 @@
-"""M4 beyond the paper: which extensions foretell words better, whose classes agree with acts.
+"""M4 beyond the paper: which extensions predict words better, and whose classes agree with acts.
 
-Every corpus is split 75/25 by conversation as in :mod:`benchmarks.papers.m4`; models are fitted on
-the first part. Perplexity is measured on the second by the sequential protocol, agreement with
-acts on the whole corpus.
+Every corpus is split 75/25 by conversation as in :mod:`benchmarks.papers.m4`; models are fitted to
+the larger part. Perplexity is measured on the smaller one by the sequential protocol, agreement
+with acts on the whole corpus.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from palaver.evaluate.labels import labelled_tokens, message_labels
 
 N_PARTICLES = 300
 _FEATURES = ["same_speaker", "position"]
-#: What is compared: the model and what is set beyond sizes, seeds and the paper's transitions.
+#: Models to compare, with their settings other than sizes, seeds and the paper's transitions.
 VARIANTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "LDA": (pv.LDA, {"background": True}),
     "block HMM": (pv.BlockHMM, {}),
@@ -46,7 +46,7 @@ VARIANTS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done at one size of the experiment."""
+    """How much to compute at one size of the experiment."""
 
     sources: Mapping[str, Source]
     n_classes: int
@@ -66,7 +66,7 @@ PLANS: dict[Size, Plan] = {
 
 
 def variant_cell(options: Options, name: str, variant: str) -> Cell:
-    """Return the cell that fits and judges one variant on one corpus."""
+    """Return the cell that fits and scores one variant on one corpus."""
     plan = PLANS[options.size]
     source, (kind, extra) = plan.sources[name], VARIANTS[variant]
     params = {
@@ -94,7 +94,7 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
 
 
 def judge(model: Any, corpus: Any, test: Any) -> dict[str, Any]:
-    """Return log likelihoods by conversation, and how classes agree with acts."""
+    """Return log likelihoods per conversation, and how well classes agree with acts."""
     held_out = encode(test, model.vocabulary_, sentences=model.needs_sentences)
     logs = model.log_likelihoods(held_out, n_particles=N_PARTICLES)
     encoded = encode(corpus, model.vocabulary_, sentences=model.needs_sentences)
@@ -126,7 +126,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text, from what is done."""
+    """Return the text of the page, from the results computed so far."""
     from benchmarks.papers.m4_grown_page import page_text
 
     return page_text(options, results)

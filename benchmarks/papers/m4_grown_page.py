@@ -1,4 +1,4 @@
-"""The page of M4 beyond the paper: what to make of it, and one table a corpus."""
+"""The page on M4 beyond the paper: findings, and one table per corpus."""
 
 from __future__ import annotations
 
@@ -13,66 +13,77 @@ from palaver.evaluate.bootstrap import bootstrap, paired_bootstrap, perplexity
 
 _HEAD = """# M4 beyond the paper
 
-{command} writes this page. Which extensions of M4 ([what they
-are](../models/m4.md#beyond-the-paper)) predict words better, and whose classes agree better with
-acts? {sizes} Conversations are split 75/25 (seed 0); models learn from the 75 %. *Perplexity* is
-that of a word of the 25 % without looking ahead, by particle filters with {particles} particles,
-lower is better; brackets are 95 % bootstrap intervals over conversations; *p* is that of a paired
-bootstrap against the paper's M4. *VI* (bits, lower is better) and *V, words* compare the classes
-of words with the acts of their sentences (sample) or messages; words without a class are left
-out, *classed* says how many have one. *V, messages* compares the largest class of each message
-with its act. *Topics* is the share of words that went to topics (20 of them). *R-hat* is of the
-log joint after burn-in; *CPU* the seconds of the fit. Features are `same_speaker` and `position`.
-Models see no acts. [The words used here](../glossary.md).{missing}
+Written by {command}.
+Which [extensions of M4](../models/m4.md#beyond-the-paper) predict words better, and whose classes
+agree better with acts? [Glossary](../glossary.md).{missing}
+"""
+
+_SETUP = """## Setup
+
+{sizes}
+Conversations are split 75/25 (seed 0), and models learn from the 75%. They never see acts. The
+features are `same_speaker` and `position`.
+
+- *Perplexity*: per word of the other 25%, without looking ahead, by particle filters with
+  {particles} particles; lower is better. Brackets are 95% bootstrap intervals over conversations.
+- *p*: from a paired bootstrap against the paper's M4.
+- *VI* (in bits, lower is better) and *V, words*: agreement of the words' classes with the acts of
+  their sentences (sample) or messages. Words without a class are left out; *classed* is the share
+  of words that have one.
+- *V, messages*: agreement of each message's largest class with its act.
+- *Topics*: share of words assigned to the 20 topics.
+- *R-hat*: of the log joint after burn-in. *CPU*: processor time of the fit.
 """
 
 _NOTES = """## What to make of it
 
-**Ties within messages are what M4 lacked.** With `transition="dirichlet"` a message may deviate
-from what its parent predicts, and all of its words do so together. This closes the gap to LDA: on
-every corpus here it predicts words better than the paper's M4 and the block HMM, and as well as
-LDA or better, and more words have a class: on Switchboard, where the paper's M4 leaves four words
-of five in the background, four of five have one, and its classes of messages agree with acts as
-well as the block HMM's.
+**M4 needed the words of a message to vary together.** With `transition="dirichlet"` a message can
+deviate from what its parent predicts, and all its words deviate together. This closes the gap to
+LDA: on every corpus here it predicts words better than the paper's M4 and the block HMM, and as
+well as LDA or better. More words also have a class: on Switchboard, the paper's M4 leaves four out
+of five words in the background, whereas here four out of five have a class, and the classes of
+messages agree with acts as well as the block HMM's.
 
-**Without topics the block HMM is hard to beat.** By *V, words* it is at least as good as an M4 that
-gives each word its class and has no topics, on every corpus here, and clearly better on the forum
-and on Switchboard. With Dirichlet transitions and topics M4 is ahead on the forum, on tweets and in
-meetings; on Switchboard the block HMM stays ahead, and only one class per sentence with topics
+**Without topics, the block HMM is hard to beat.** By *V, words* it is at least as good, on every
+corpus here, as any M4 that gives each word a class and has no topics, and clearly better on the
+forum and on Switchboard. With Dirichlet transitions and topics, M4 is ahead on the forum, on tweets
+and in meetings. On Switchboard the block HMM stays ahead; only one class per sentence with topics
 draws level.
 
-**Topics** take the words about the subject (printer, password) out of the classes: perplexity falls
-on the forum, on tweets and on Switchboard. Classes agree clearly better with acts on the forum,
-where each thread has a subject of its own, and a little better by V (not by VI) on tweets. In calls
-and meetings, with Dirichlet transitions, they gain little or nothing: callers chat about all sorts
-of things, and twelve meetings are few conversations to learn topics from.
+**Topics** take subject words (printer, password) out of the classes: perplexity falls on the forum,
+on tweets and on Switchboard. Agreement with acts improves clearly on the forum, where each thread
+has its own subject, and slightly on tweets by V (but not by VI). In calls and meetings, with
+Dirichlet transitions, topics gain little or nothing: callers chat about all sorts of things, and
+twelve meetings are not many to learn topics from.
 
-**One class per sentence** predicts words best where messages have several sentences, and its
-classes of words agree well with the acts of sentences. The class of a message as a whole is then
-less well defined on the forum (*V, messages*): a greeting or thanks may be its largest part.
+**One class per sentence** predicts words best where messages have several sentences, and its word
+classes agree well with the acts of sentences. On the forum, the class of a whole message is then
+less well defined (*V, messages*): its largest part may be a greeting or thanks.
 
-**Features** help where replies say little: on Switchboard and in meetings, where a message answers
-the one before it by construction, who speaks matters to every measure of the paper's M4, and to the
-words with Dirichlet transitions. On the forum and on tweets they do little for the paper's M4.
+**Features** help where replies say little. On Switchboard and in meetings, where each message
+replies to the previous one by construction, knowing who speaks improves every measure of the
+paper's M4, and word prediction with Dirichlet transitions. On the forum and on tweets, features do
+little for the paper's M4.
 
-**Features help little to find replies**, where the order is known: some points on mails, less
-elsewhere, and M4 stays behind the simplest guess that suits the corpus. A feature says what classes
-a reply has, so a candidate gains only by the classes that it makes likely.
-[Rebuilding threads](../threads.md) weighs speakers and gaps themselves, and learns how much.
+**Features hardly help to find replies** when the order is known: a few points on mails, less
+elsewhere, and M4 remains behind the simplest guess that suits the corpus. A feature only says which
+classes a reply tends to have, so a candidate gains only through the classes it makes likely.
+[Rebuilding threads](../threads.md) weighs speakers and time gaps directly, and learns how much.
 
-R-hat of two chains is as far from one as for the other thread models: the better chain is shown,
-and small differences between rows are not to be trusted.
+**Do not read much into small differences.** R-hat of two chains is as far from one as for the other
+thread models; the tables show the better chain.
 
-So Dirichlet transitions are [the default](../models/m4.md#the-default-is-not-the-papers); rows
-without the word are the paper's, `transition="softmax"`, whose sweep is
+We therefore made Dirichlet transitions
+[the default](../models/m4.md#the-default-is-not-the-papers). Rows of M4 that do not say *dirichlet*
+use the paper's `transition="softmax"`, whose sweeps are
 [faster](../performance.md#m4-beyond-the-paper). Topics are not the default, because they turn
-classes into acts only where conversations differ in subject; there these results advise
-`M4(topics=20)`, and `M4(segment="sentence", topics=20)` for acts of sentences.
+classes into acts only where conversations differ in subject. For such corpora we recommend
+`M4(n_topics=20)`, or `M4(unit="sentence", n_topics=20)` for the acts of sentences.
 """
 
 
 def page_text(options: Options, results: Mapping[str, Any]) -> str:
-    """Return the page."""
+    """Return the text of the page."""
     plan = m4_grown.PLANS[options.size]
     names = [f"{name}/{variant}" for name in plan.sources for variant in m4_grown.VARIANTS]
     missing = sum(name not in results for name in names)
@@ -81,12 +92,14 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
     parts = [
         _HEAD.format(
             command=f"`python -m benchmarks.papers m4_grown --data ../shared/data{flag}`",
-            sizes=f"K = {plan.n_classes}, {plan.n_chains} {chains} of {plan.n_sweeps:,} sweeps, "
-            "collapsed samplers, the best chain is the model.",
-            particles=m4_grown.N_PARTICLES,
             missing=f" {missing} of {len(names)} rows are not computed yet." if missing else "",
         ),
         _NOTES,
+        _SETUP.format(
+            sizes=f"K = {plan.n_classes}, {plan.n_chains} {chains} of {plan.n_sweeps:,} sweeps, "
+            "collapsed samplers; the best chain is the model.",
+            particles=m4_grown.N_PARTICLES,
+        ),
     ]
     for name, source in plan.sources.items():
         rows = {
@@ -103,7 +116,7 @@ def page_text(options: Options, results: Mapping[str, Any]) -> str:
 
 
 def _table(rows: Mapping[str, Any]) -> str:
-    """Return the table of one corpus."""
+    """Return the table for one corpus."""
     head = ["model", "perplexity", "p", "VI", "V, words", "V, messages", "classed", "topics",
             "R-hat", "CPU"]  # fmt: skip
     lines = [head, ["---"] * len(head)]

@@ -1,4 +1,4 @@
-"""Whether features and several parents help M4 to say who answers whom, in a known order."""
+"""Test whether features and multiple parents help M4 to find replies in a known order."""
 
 from __future__ import annotations
 
@@ -29,26 +29,31 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "M4, all parents, features": {"parents": "all", "features": FEATURES},
 }
 _FIT = {"n_classes": 10, "n_sweeps": 200, "n_chains": 1, "random_state": SEED}
-#: A hot start, as M4 needs it (docs/results/m4.md); the last sweeps are at 0.2.
+#: M4 needs a hot start (docs/results/m4.md); the last sweeps are at temperature 0.2.
 _SEARCH = {"n_sweeps": 300, "n_restarts": 2, "temperature": 20.0, "cooling": 0.985}
 BASELINES = {"the message before": previous_parents, "the first message": first_parents}
 
+#: How the table calls the baselines.
+_LABELS = {"the message before": "previous message", "the first message": "first message"}
+
 _TEXT = """## Do features help to find replies?
 
-Models learn from 75 % of the conversations with their replies; then the replies of the other 25 %
-are found from words, and from features where the model has them, only earlier messages being
+Models learn from 75% of the conversations, with their replies. They then find the replies in the
+other 25% from the words, and from features if the model has them; only earlier messages are
 candidates (`reconstruct(test, order="time")`, 300 sweeps from temperature 20, 2 restarts; K = 10,
-200 sweeps, one chain, Dirichlet transitions). Share of messages whose parent is right, with 95 %
-bootstrap intervals over conversations; *p* of a paired bootstrap against M4. Features are
-`same_speaker`, `position` and `time_gap`; the tweets have no speakers. Only ubuntu-irc has messages
-with several parents; of these `reply_to` counts. *CPU* is of fit and search; that of the first row
-has the compilation in it.
+200 sweeps, one chain, Dirichlet transitions).
+
+The table shows the share of messages with the right parent, with 95% bootstrap intervals over
+conversations; *p* is from a paired bootstrap against M4. Features are `same_speaker`, `position`
+and `time_gap`; the tweets have no speakers. Only ubuntu-irc has messages with several parents, of
+which `reply_to` counts as right. *CPU* is the processor time of fit and search; the first row
+includes compilation.
 
 """
 
 
 def reply_cells(options: Options) -> list[Cell]:
-    """Return the cells: one a corpus and variant."""
+    """Return the cells, one per corpus and variant."""
     return [
         _cell(options, name, variant)
         for name in SOURCES
@@ -82,7 +87,7 @@ def _cell(options: Options, name: str, variant: str) -> Cell:
 
 
 def replies_text(results: Mapping[str, Any]) -> str:
-    """Return the section of the page, or nothing if nothing was computed."""
+    """Return the section of the page, or an empty string if nothing was computed."""
     lines = []
     for name in SOURCES:
         rows = {v: results.get(f"replies/{name}/{v}") for v in VARIANTS}
@@ -92,7 +97,7 @@ def replies_text(results: Mapping[str, Any]) -> str:
         messages = np.asarray(plain["messages"])
         for guess in BASELINES:
             value = bootstrap(np.column_stack((plain[guess], messages)))
-            lines.append(_line(name, guess, value, "", ""))
+            lines.append(_line(name, _LABELS[guess], value, "", ""))
         own = np.column_stack((plain["right"], messages))
         for variant, row in rows.items():
             if row is not None:
@@ -103,7 +108,7 @@ def replies_text(results: Mapping[str, Any]) -> str:
                 )
     if not lines:
         return ""
-    head = "| corpus | by | right | p | CPU |\n| --- | --- | --- | --- | --- |\n"
+    head = "| corpus | method | right | p | CPU |\n| --- | --- | --- | --- | --- |\n"
     return _TEXT + head + "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Pictures for pages of results: curves over ranks, and points sized by what they weigh."""
+"""Pictures for results pages: curves over ranks, and points sized by weight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "results"
 
 
 def keep(picture: Svg, name: str) -> None:
-    """Write a picture beside the pages."""
+    """Write a picture to the folder of the pages."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     picture.save(FOLDER / name)
 
@@ -28,7 +28,7 @@ def _text(text: str, x: float, y: float, anchor: str = "start", size: float = 11
 
 
 def _svg(panels: Sequence[str], label: str, names: Sequence[str] = ()) -> Svg:
-    """Put panels side by side, and below them the names of curves, by colour."""
+    """Put panels side by side, with a legend of the curves below."""
     placed = [tag("g", panel, transform=f"translate({i * WIDTH:.0f} 0)")
               for i, panel in enumerate(panels)]  # fmt: skip
     x, y = _LEFT, HEIGHT + 14.0
@@ -53,7 +53,7 @@ Lines = Mapping[str, NDArray[np.float64]]
 
 
 def curves(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
-    """Draw named curves over ranks 1, 2, ..., one panel a measure, from 0 on."""
+    """Draw named curves over ranks 1, 2, ..., one panel per measure, starting from 0."""
 
     def ranked(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.column_stack((np.arange(1.0, len(values) + 1), values))
@@ -64,7 +64,7 @@ def curves(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
 
 
 def traces(panels: Mapping[str, Lines], axis: str, label: str) -> Svg:
-    """Draw named curves through points, arrays of shape (n_points, 2), one panel a measure."""
+    """Draw named curves through points of shape (n_points, 2), one panel per measure."""
     return _lined(panels, axis, label, None)
 
 
@@ -76,7 +76,7 @@ def _lined(panels: Mapping[str, Lines], axis: str, label: str, low: float | None
 
 
 def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
-    """Draw curves through points from a lowest value, that of the data if it is None."""
+    """Draw curves through points; the axis starts at ``lowest``, or at the data's if None."""
     last = max(float(points[-1, 0]) for points in lines.values())
     highest = max(float(points[:, 1].max()) for points in lines.values())
     lowest = min(float(points[:, 1].min()) for points in lines.values()) if low is None else low
@@ -113,7 +113,7 @@ def weighted_points(
     panels: Mapping[str, tuple[NDArray[np.float64], Sequence[int]]],
     label: str,
 ) -> Svg:
-    """Draw the same points once a panel, their areas by weights, some of them numbered.
+    """Draw the same points once per panel, sized by their weights, some of them numbered.
 
     Parameters
     ----------
