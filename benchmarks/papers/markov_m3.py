@@ -1,10 +1,10 @@
 """Markov M3, LDA, CTM and HDP on documents: the measurements of Zhang & Paisley (2015), section 4.
 
-A tenth of the documents of each corpus is for testing. Of these, all models see the same 90 % of
-the words and foretell the other 10 %: ``p(w) = sum_k share_k p(w | k)``. All learn their priors
-but that tomotopy's models have a word prior of 0.01, and give the mean of ten samples of a
-document's shares; variational LDA and M3 begin with as many sweeps of Gibbs sampling and go over
-the documents equally often. Tags are learned online.
+A tenth of the documents of each corpus is for testing. All models see the same 90% of the words of
+these documents and predict the other 10%: ``p(w) = sum_k share_k p(w | k)``. All models learn their
+priors, except that tomotopy's have a word prior of 0.01; these average ten samples of a document's
+shares. Variational LDA and M3 start with the same number of Gibbs sweeps and make the same number
+of passes over the documents. Tags are learned online.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from palaver.parallel import Globals
 SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4
 MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
 LARGEST_CTM = 100
-#: Sweeps of CTM for each of the others', by topics: its time grows faster than K.
+#: Sweeps of CTM relative to the others', by number of topics: its time grows faster than K.
 CTM_SWEEPS = {20: 2.0, 50: 1.0, 100: 0.5}
-#: Sweeps after which tomotopy's samplers give shares of new documents.
+#: Sweeps after which to take samples of the shares of new documents from tomotopy.
 INFERENCES = range(20, 60, 4)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done at one size of the experiment; passes are batch, then Gibbs, then online.
+    """How much to compute at one size of the experiment: batch, Gibbs and online passes.
 
-    Our models begin with half as many sweeps of Gibbs sampling as the sampler that is compared.
+    Our models start with half as many Gibbs sweeps as the sampler they are compared with.
     """
 
     corpora: tuple[str, ...]
@@ -84,7 +84,7 @@ class Split:
 
 @cache
 def split_of(data: Path, name: str) -> Split:
-    """Read a corpus and split it; of 20news, words in over half of the documents are dropped."""
+    """Read and split a corpus; 20news loses words that occur in over half of the documents."""
     corpus = pv.read(data / _FILES.get(name, f"{name}/docword.{name}.txt.gz"))
     few = {"min_count": 10, "max_share": 0.5} if name == "20news" else {"min_count": 1}
     documents = documents_of(encode(corpus, **few))
@@ -112,9 +112,9 @@ def _words_of(documents: Documents, d: int) -> list[str]:
 
 
 def _tomotopy(kind: str, n_topics: int) -> Any:
-    """Return one of tomotopy's models; its priors are learned as it does by itself.
+    """Return one of tomotopy's models, which learns its priors in its default way.
 
-    CTM draws a document's weights less often a sweep than by default, in favour of more sweeps.
+    CTM draws a document's weights less often per sweep than by default, in favour of more sweeps.
     """
     import tomotopy
 
@@ -149,13 +149,13 @@ def fit_tomotopy(
 def tomotopy_perplexity(
     kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int
 ) -> dict[str, Any]:
-    """Fit one of tomotopy's models and predict with its mean shares over samples of a chain."""
+    """Fit one of tomotopy's models, and predict with shares averaged over samples of a chain."""
     model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs)
     shares = np.full((split.observed.n_documents, len(live)), 1 / len(live))
     texts = [_words_of(split.observed, d) for d in range(split.observed.n_documents)]
     made = [model.make_doc(text) if text else None for text in texts]
     known = [d for d, document in enumerate(made) if document is not None and len(document.words)]
-    samples = [  # inference begins anew with the same random numbers: these are of one chain
+    samples = [  # inference restarts with the same random numbers: these belong to one chain
         model.infer([model.make_doc(texts[d]) for d in known], iterations=n, workers=n_jobs)[0]
         for n in INFERENCES
     ]
@@ -164,7 +164,7 @@ def tomotopy_perplexity(
     return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live)}
 
 
-#: The paper's symbols, by which cells are named, and the models' parameters.
+#: The paper's symbols, which name the cells, and the models' parameters.
 SYMBOLS = {"alpha": "step_concentration", "beta": "word_prior", "gamma": "position_concentration"}
 
 
@@ -174,7 +174,7 @@ def _our(kind: str, n_topics: int, **params: Any) -> Any:
 
 
 def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
-    """Return the cell of one model's perplexity."""
+    """Return the cell for one model's perplexity."""
     plan = PLANS[options.size]
     ours = kind in ("lda-vb", "m3")
     n_sweeps = plan.n_gibbs
@@ -205,7 +205,7 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
 
 
 def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell that tells topics from predictions: each foretells with all topics."""
+    """Return the cell that separates topics from predictions: models swap their topics."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
 def gibbs_topics(
     options: Options, split: Split, n_topics: int
 ) -> tuple[NDArray[np.float64], float]:
-    """Return topics of Gibbs sampling as our models hold them, (n_words, n_topics), and a prior."""
+    """Return topics of Gibbs sampling in our format, (n_words, n_topics), and a word prior."""
     n_sweeps = PLANS[options.size].n_gibbs
     peer, _, words = fit_tomotopy("lda-gibbs", split, n_topics, n_sweeps, options.n_jobs)
     sizes = np.array(peer.get_count_by_topics()) + peer.eta * words.shape[1]
@@ -249,7 +249,7 @@ def gibbs_topics(
 
 
 def start_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell of variational LDA from random topics, with twice as many passes."""
+    """Return the cell for variational LDA from random topics, with twice as many passes."""
     n_sweeps = 2 * PLANS[options.size].n_sweeps
 
     def work(folder: Path) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def start_cell(options: Options, name: str, n_topics: int) -> Cell:
 
 
 def online_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell of both online models over documents seen, from the same topics."""
+    """Return the cell for both online models by documents seen, from the same topics."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def online_cell(options: Options, name: str, n_topics: int) -> Cell:
 
 @cache
 def tagged(data: Path) -> tuple[Documents, list[str], Documents, list[str]]:
-    """Return 20 newsgroups with the group as one more word, and the test part without."""
+    """Return 20 newsgroups: training documents and their groups, test documents and theirs."""
     parts = []
     vocabulary = None
     for part in ("train", "test"):
@@ -309,7 +309,7 @@ def tagged(data: Path) -> tuple[Documents, list[str], Documents, list[str]]:
 
 
 def tag_cell(options: Options, kind: str, n_topics: int, count: float) -> Cell:
-    """Return the cell of hidden tags foretold: precision at 1 on the official test part."""
+    """Return the cell for predicting hidden tags: precision at 1 on the official test set."""
     plan = PLANS[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
@@ -345,7 +345,7 @@ def tag_cell(options: Options, kind: str, n_topics: int, count: float) -> Cell:
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return all cells, so that each kind of question is answered early: small corpora first."""
+    """Return all cells, small corpora first, so that every question gets an early answer."""
     plan = PLANS[options.size]
     small, large = plan.corpora[:2], plan.corpora[2:]
     found = [online_cell(options, name, 50) for name in plan.online[:1]]
@@ -369,14 +369,14 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
-    """Return the page's text, of whatever was computed."""
+    """Return the text of the page, from the results computed so far."""
     return write_page(options, results, [cell.name for cell in cells(options, kept)])
 
 
 def _batch(
     options: Options, corpora: Sequence[str], topics: Sequence[int], kinds: Sequence[str]
 ) -> list[Cell]:
-    """Return the cells of perplexities; CTM up to its largest K, HDP once a corpus."""
+    """Return the cells of perplexities: CTM up to its largest K, HDP once per corpus."""
     first = PLANS[options.size].topics[0]
     return [
         fit_cell(options, name, kind, n_topics)

@@ -1,4 +1,4 @@
-"""The page of Markov M3's results."""
+"""The results page of Markov M3."""
 
 from __future__ import annotations
 
@@ -26,41 +26,60 @@ _MEANING = [
     "",
     "## What to make of it",
     "",
-    "The paper's order holds against CTM, against LDA by Gibbs sampling up to K = 50 and mostly "
-    "to 100, and at K = 20 against all. Against variational LDA with learned priors and the same "
-    "start M3 is level up to K = 50 and up to 3 % behind beyond. Two things explain most of it, by "
-    "the tables below: with the same topics both predict alike, so that the walk adds little to "
-    "what a document's own words say; and the start of the topics matters more than the model, "
-    "which an LDA from random topics with a fixed word prior does not show.",
+    "In the paper, M3 has a lower perplexity than LDA and CTM everywhere. Here it beats CTM "
+    "everywhere, LDA by Gibbs sampling up to K = 50 and mostly up to 100, and all models (if only "
+    "narrowly) at K = 20. Against variational LDA with learned priors and the same start, M3 is "
+    "level up to K = 50 and up to 3% behind for larger K.",
+    "",
+    "The tables below suggest two reasons. Given the same topics, both models predict about "
+    "equally well, so the walk adds little to what a document's own words say. And the start of "
+    "the topics matters more than the model, which a comparison with LDA from random topics and a "
+    "fixed word prior does not show.",
 ]
 
 
+_SETUP = [
+    "",
+    "## Setup",
+    "",
+    "A tenth of the documents is for testing. All models see the same 90% of the words of these "
+    "documents and predict the rest. Our models learn their priors; tomotopy's have a word prior "
+    "of 0.01, and average ten samples of a document's topic shares. Variational LDA and M3 start "
+    "with the same number of Gibbs sweeps and make the same number of passes over the documents. "
+    "The word prior of that start was chosen on the test words of ap at K = 20 and 100.",
+]
+
+#: Our parameters and the symbols that the paper and the stored results use.
+_PARAMETERS = {
+    "truncation": "`truncation`",
+    "gamma": "`position_concentration` (gamma in the paper)",
+    "alpha": "`step_concentration` (alpha in the paper)",
+    "beta": "`word_prior` (beta in the paper)",
+}
+
+
 def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return the page's text, of whatever was computed of all the cells."""
+    """Return the text of the page, from the results computed so far."""
     size = "" if options.size == "full" else f" --{options.size}"
     lines = [
         "# Markov M3 against LDA, CTM and HDP", "",
-        f"`python -m benchmarks.papers markov_m3 --data ../shared/data{size}`, seed 0. A tenth "
-        "of the documents is for testing; of these, all models see the same 90 % of the words and "
-        "predict the rest. Our models learn their priors, tomotopy's have a word prior of 0.01 "
-        "and give the mean of ten samples of a document's shares; variational LDA and M3 begin "
-        "with as many sweeps of Gibbs sampling and go over the documents equally often. The paper: "
-        "M3 below LDA and CTM everywhere. The word prior of that start was chosen by the test "
-        "words of ap at K = 20 and 100.",
+        f"Written by `python -m benchmarks.papers markov_m3 --data ../shared/data{size}`, seed 0. "
+        "Paper: Zhang & Paisley (2015). Model: [Markov M3](../models/markov_m3.md).",
     ]  # fmt: skip
     missing = [name for name in names if name not in results]
     if missing:
         lines += ["", f"{len(names) - len(missing)} of {len(names)} cells are computed; the same "
-                  "command goes on with the others."]  # fmt: skip
+                  "command computes the others."]  # fmt: skip
     findings = _findings(results)
     lines += _MEANING if findings else []
+    lines += _SETUP
     lines += _perplexities(results) + findings + _online(results)
     lines += _sensitivity(results) + _tags(results)
     return "\n".join(lines) + "\n"
 
 
 def _perplexities(results: Mapping[str, Any]) -> list[str]:
-    """Return a table of held-out perplexities a corpus."""
+    """Return one table of held-out perplexities per corpus."""
     rows: dict[str, dict[str, dict[int, float]]] = {}
     for name, result in results.items():
         parts = name.split("/")
@@ -81,37 +100,40 @@ def _perplexities(results: Mapping[str, Any]) -> list[str]:
             if "/hdp/" in name}  # fmt: skip
     if live:
         said = ", ".join(f"{number} on {corpus}" for corpus, number in live.items())
-        lines += ["", f"HDP starts from the first K and finds its own number of topics: {said}; it "
-                  "has as many sweeps as LDA by Gibbs sampling. CTM has twice as many at K = 20, "
-                  "as many at 50, half at 100, for its time grows faster than K. Both may be far "
-                  "from their end: this is tomotopy within an hour and a half, no verdict on the "
-                  "models."]  # fmt: skip
+        lines += ["", f"HDP starts from the first K and finds its own number of topics: {said}. It "
+                  "runs for as many sweeps as LDA by Gibbs sampling; CTM runs for twice as many at "
+                  "K = 20, as many at 50 and half as many at 100, because its time grows faster "
+                  "than K. Both may be far from convergence: this is what tomotopy achieves in an "
+                  "hour and a half, not a verdict on the models."]  # fmt: skip
     return lines
 
 
 def _findings(results: Mapping[str, Any]) -> list[str]:
-    """Return how Markov M3 compares with LDA, and what was found out about it."""
-    lines = []
+    """Return how Markov M3 compares with the other models, and why."""
+    changes: dict[tuple[str, str], dict[int, float]] = {}
     for other in ("lda-vb", "lda-gibbs", "ctm"):
-        parts = []
         for name, result in results.items():
             corpus, kind, *rest = name.split("/")
             theirs = results.get(f"{corpus}/{other}/{rest[0]}") if len(rest) == 1 else None
             if kind == "m3" and theirs is not None:
                 change = result["perplexity"] / theirs["perplexity"] - 1
-                parts.append(f"{corpus} K = {rest[0]}: {100 * change:+.1f} %")
-        if parts:
-            lines.append(f"- M3 to {_NAMES[other]}: {', '.join(parts)}.")
-    if not lines:
+                changes.setdefault((other, corpus), {})[int(rest[0])] = change
+    if not changes:
         return []
-    lines = ["", "## M3 beside the others", "", "Perplexity of M3 less that of another model, in "
-             "per cent of it; below zero, M3 is better. One run each, so a per cent or two may "
-             "be chance.", "", *lines]  # fmt: skip
+    topics = sorted({k for found in changes.values() for k in found})
+    lines = ["", "## M3 against the others", "",
+             "Perplexity of M3 relative to another model's; M3 is better where the difference is "
+             "negative. One run each, so a percent or two may be chance.", "",
+             "| compared with | corpus | " + " | ".join(f"K = {k}" for k in topics) + " |",
+             "|---|---|" + "---|" * len(topics)]  # fmt: skip
+    for (other, corpus), found in changes.items():
+        numbers = [f"{100 * found[k]:+.1f}%" if k in found else "" for k in topics]
+        lines.append(f"| {_NAMES[other]} | {corpus} | {' | '.join(numbers)} |")
     return lines + _bounds(results) + _swaps(results) + _starts(results)
 
 
 def _bounds(results: Mapping[str, Any]) -> list[str]:
-    """Say what the bound prefers, by the runs with different truncations."""
+    """Say which truncation the bound prefers."""
     rows = {int(t): result for t, result in _changed(results, "m3", "truncation").items()}
     if not rows:
         return []
@@ -119,26 +141,26 @@ def _bounds(results: Mapping[str, Any]) -> list[str]:
     best = min(rows, key=lambda t: rows[t]["perplexity"])
     return [
         "",
-        f"On ap the bound is highest with {tightest} positions ({rows[tightest]['elbo']:,.0f} "
-        f"nats, perplexity {rows[tightest]['perplexity']:,.0f}), the perplexity is lowest with "
-        f"{best} ({rows[best]['elbo']:,.0f} nats, {rows[best]['perplexity']:,.0f}). So the bound "
-        "of M3 is not one to choose the truncation by. A likely reason, not tested: the walk and "
-        "the allocation of words are independent in the posterior that is fitted, and what that "
-        "loses grows with the number of positions.",
+        f"**Do not choose the truncation by M3's bound.** On ap the bound is highest with "
+        f"{tightest} positions ({rows[tightest]['elbo']:,.0f} nats, perplexity "
+        f"{rows[tightest]['perplexity']:,.0f}), but perplexity is lowest with {best} "
+        f"({rows[best]['elbo']:,.0f} nats, {rows[best]['perplexity']:,.0f}). A likely reason, "
+        "which we did not test: the fitted posterior treats the walk and the allocation of words "
+        "as independent, and what this loses grows with the number of positions.",
     ]  # fmt: skip
 
 
 def _swaps(results: Mapping[str, Any]) -> list[str]:
-    """Return the tables of each model's predictions with all models' topics."""
+    """Return the tables of predictions with each other's topics."""
     found = [(name.split("/"), result) for name, result in results.items() if "/swap/" in name]
     if not found:
         return []
     sources = ("lda-vb", "m3", "lda-gibbs")
-    lines = ["", "Are the topics better, or what is made of them? Models predict with each "
-             "other's topics; M3 then has even transitions."]  # fmt: skip
+    lines = ["", "**Do better topics or better predictions make the difference?** Here the models "
+             "predict with each other's topics; M3 then has uniform transitions."]  # fmt: skip
     for (corpus, _, n_topics), result in found:
-        lines += ["", f"| {corpus}, {n_topics} topics | of variational LDA | of M3 | of LDA by "
-                  "Gibbs sampling |", "|---|---|---|---|"]  # fmt: skip
+        lines += ["", f"| {corpus}, {n_topics} topics | topics of variational LDA | of M3 | of LDA "
+                  "by Gibbs sampling |", "|---|---|---|---|"]  # fmt: skip
         for kind in ("lda-vb", "m3"):
             numbers = [f"{result[f'{kind} with topics of {source}']:,.0f}" for source in sources]
             lines.append(f"| predicted by {_NAMES[kind]} | {' | '.join(numbers)} |")
@@ -146,13 +168,14 @@ def _swaps(results: Mapping[str, Any]) -> list[str]:
 
 
 def _starts(results: Mapping[str, Any]) -> list[str]:
-    """Return how far our models get from topics of Gibbs sampling."""
+    """Return how the start of the topics affects variational LDA."""
     found = [(name.split("/"), result) for name, result in results.items() if "/start/" in name]
     if not found:
         return []
-    lines = ["", "Variational inference stays near its start. From random topics, with twice as "
-             "many passes, it ends elsewhere (perplexity and bound):", "", "| | from random topics "
-             "| from topics of Gibbs sampling |", "|---|---|---|"]  # fmt: skip
+    lines = ["", "**Variational inference stays close to its start.** From random topics, even "
+             "with twice as many passes, it ends up elsewhere (perplexity, bound):", "",
+             "| | from random topics | from topics of Gibbs sampling |",
+             "|---|---|---|"]  # fmt: skip
     for (corpus, _, n_topics), result in found:
         for kind, started in result.items():
             own = results.get(f"{corpus}/{kind}/{n_topics}")
@@ -169,7 +192,7 @@ def _number(value: float | None, best: float) -> str:
 
 
 def _online(results: Mapping[str, Any]) -> list[str]:
-    """Return the picture and the table of log likelihood over documents seen."""
+    """Return the picture and the tables of log probability by documents seen."""
     lines: list[str] = []
     panels: dict[str, dict[str, NDArray[np.float64]]] = {}
     for name, result in results.items():
@@ -186,12 +209,13 @@ def _online(results: Mapping[str, Any]) -> list[str]:
         }
     if not panels:
         return []
-    label = "Mean log probability of a held-out word over documents seen"
+    label = "Mean log probability of a held-out word by documents seen"
     keep(traces(panels, "documents seen", label), _PICTURE)
     head = ["", "## Online", "",
-            "Mean log probability of a held-out word after so many documents, both from the same "
-            "random topics, batches of 500, rate (10 + t)^-0.75, priors learned. M3's first "
-            "fifteen steps are LDA's.", "", f"![{label}]({_PICTURE})"]  # fmt: skip
+            "Mean log probability of a held-out word by the number of documents seen. Both models "
+            "start from the same random topics and learn their priors; batches have 500 documents, "
+            "the learning rate is (10 + t)^-0.75. M3's first fifteen steps are those of LDA.", "",
+            f"![{label}]({_PICTURE})"]  # fmt: skip
     return head + lines
 
 
@@ -201,7 +225,9 @@ def _sensitivity(results: Mapping[str, Any]) -> list[str]:
     for what in ("truncation", "gamma", "alpha"):
         rows = _changed(results, "m3", what)
         if rows:
-            lines += ["", f"## Sensitivity to {what}, ap", "", f"| {what} | perplexity | bound |",
+            parameter = _PARAMETERS[what]
+            lines += ["", f"## Sensitivity to {parameter}, ap", "",
+                      f"| {parameter.split(' ')[0]} | perplexity | bound |",
                       "|---|---|---|"]  # fmt: skip
             lines += [f"| {value} | {result['perplexity']:,.0f} | {result['elbo']:,.0f} |"
                       for value, result in rows.items()]  # fmt: skip
@@ -209,13 +235,13 @@ def _sensitivity(results: Mapping[str, Any]) -> list[str]:
 
 
 def _changed(results: Mapping[str, Any], kind: str, what: str) -> dict[str, Any]:
-    """Return the results of a model with one parameter changed, by its value."""
+    """Return the results of a model with one parameter changed, by the parameter's value."""
     return {name.split(f"{what}=")[1]: result for name, result in results.items()
             if f"/{kind}/" in name and f"/{what}=" in name}  # fmt: skip
 
 
 def _betas(results: Mapping[str, Any]) -> list[str]:
-    """Return the table of word priors: what M3 gains over LDA depends on them."""
+    """Return the table of word priors, on which M3's gain over LDA depends."""
     kinds = ("lda-vb", "m3")
     rows = {kind: _changed(results, kind, "beta") for kind in kinds}
     if not all(rows.values()):
@@ -224,9 +250,9 @@ def _betas(results: Mapping[str, Any]) -> list[str]:
     learned = {kind: results.get(f"{corpus}/{kind}/{n_topics}") for kind in kinds}
     for kind, own in learned.items():
         rows[kind] |= {} if own is None else {f"learned ({own['beta_']:.3f})": own}
-    lines = ["", f"## Sensitivity to beta, {corpus}", "",
-             "Where the word prior is given, it is that from the first pass on.", "",
-             "| model | beta | perplexity | bound |", "|---|---|---|---|"]  # fmt: skip
+    lines = ["", f"## Sensitivity to {_PARAMETERS['beta']}, {corpus}", "",
+             "A given word prior applies from the first pass on.", "",
+             "| model | `word_prior` | perplexity | bound |", "|---|---|---|---|"]  # fmt: skip
     return lines + [f"| {_NAMES[kind]} | {value} | {result['perplexity']:,.0f} | "
                     f"{result['elbo']:,.0f} |"
                     for kind in kinds for value, result in rows[kind].items()]  # fmt: skip
@@ -238,8 +264,9 @@ def _tags(results: Mapping[str, Any]) -> list[str]:
     if not rows:
         return []
     lines = ["", "## Hidden tags: the 20 newsgroups", "",
-             "The group is one more word of a training document, seen so many times; hidden in the "
-             "official test part.", "", "| model | topics | times | precision at 1 |",
+             "Each training document contains its group as an additional word, repeated as the "
+             "table says; in the official test set the group is hidden.", "",
+             "| model | topics | repetitions | precision at 1 |",
              "|---|---|---|---|"]  # fmt: skip
     names = {**_NAMES, "linear": "linear classifier on tf-idf"}
     return lines + [f"| {names[kind]} | {topics if kind != 'linear' else ''} | "

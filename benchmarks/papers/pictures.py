@@ -76,7 +76,7 @@ def _lined(panels: Mapping[str, Lines], axis: str, label: str, low: float | None
 
 
 def _panel(title: str, lines: Lines, axis: str, low: float | None) -> str:
-    """Draw curves through points; the axis starts at ``lowest``, or at the data's if None."""
+    """Draw curves through points; the axis starts at ``low``, or at the lowest point if None."""
     last = max(float(points[-1, 0]) for points in lines.values())
     highest = max(float(points[:, 1].max()) for points in lines.values())
     lowest = min(float(points[:, 1].min()) for points in lines.values()) if low is None else low

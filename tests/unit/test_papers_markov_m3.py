@@ -41,11 +41,12 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     assert swapped["m3 with topics of m3"] == pytest.approx(results["ap/m3/3"]["perplexity"])
     assert len(set(swapped.values())) == 6
     foreign = [value for name, value in swapped.items() if name.endswith("lda-gibbs")]
-    assert min(foreign) > max(set(swapped.values()) - set(foreign)), "random topics foretell worse"
+    assert min(foreign) > max(set(swapped.values()) - set(foreign)), "random topics predict worse"
     assert 3 < results["ap/start/3"]["lda-vb"]["perplexity"] < 20
     text = experiment.page(options, kept, results)
     assert "| LDA, variational, ap, K = 3 |" in text
-    assert "M3 to LDA, variational: ap K = 3" in text
+    assert "| compared with | corpus | K = 3 |" in text
+    assert "| LDA, variational | ap | " in text
     assert "| Markov M3 |" in text
     assert "| 2 |" in text
     assert "online M3" in text
