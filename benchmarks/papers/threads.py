@@ -1,9 +1,9 @@
-"""Rebuilding threads: trained, untrained, and what needs no learning, on five corpora.
+"""Rebuild threads on five corpora: trained, untrained, and by baselines that need no training.
 
-Every corpus has two cells. One has what needs no learning, the untrained rebuilder, and what models
-of words add to a linear ranker; the other the trained rebuilder as it is used. The default numbers
-that are judged on a corpus are learned from the training parts of the other corpora, so nothing of
-its replies is in them.
+Every corpus has two cells. One covers the baselines, the untrained rebuilder, and what word models
+add to a linear ranker; the other covers the trained rebuilder as users run it. The default
+parameters scored on a corpus are learned from the training sets of the other corpora, so they have
+seen none of its replies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SWEEPS = {"quick": 20, "full": 150, "paper": 1000}
 
 
 def cells(options: Options, kept: Cells) -> list[Cell]:
-    """Return two cells a corpus."""
+    """Return two cells per corpus."""
     del kept
     size = options.size
     sizes = [_TRAIN[size], _TEST[size], _MODEL_MESSAGES[size], _DEFAULTS[size], _SWEEPS[size]]
@@ -64,7 +64,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
 
 
 def _judge(options: Options, name: str) -> dict[str, Any]:
-    """Return the figures of all methods on one corpus."""
+    """Return the scores of all methods on one corpus."""
     size = options.size
     is_channel = name == CHANNEL
     train, test, groups = _parts(options, name)
@@ -117,7 +117,7 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
 
 
 def _judge_trained(options: Options, name: str) -> dict[str, Any]:
-    """Return the figures of the trained rebuilder on one corpus."""
+    """Return the scores of the trained rebuilder on one corpus."""
     is_channel = name == CHANNEL
     train, test, groups = _parts(options, name)
     found = _baselines(test, is_channel)
@@ -145,7 +145,7 @@ def _judge_trained(options: Options, name: str) -> dict[str, Any]:
 
 
 def _parts(options: Options, name: str) -> tuple[pv.Corpus, pv.Corpus, NDArray[np.int64]]:
-    """Return what is learned from, what is judged, and its conversations."""
+    """Return the training set, the test set, and the test messages' conversations."""
     train, test = parts(options.data, name)
     if name == CHANNEL:
         return train, test, components(test.parents)
@@ -154,7 +154,7 @@ def _parts(options: Options, name: str) -> tuple[pv.Corpus, pv.Corpus, NDArray[n
 
 
 def _baselines(test: pv.Corpus, is_channel: bool) -> dict[str, NDArray[np.int64]]:
-    """Return the parents that need neither learning nor a model."""
+    """Return the parents found without training or a model."""
     return {
         "previous message": evaluate.previous_parents(test.conversation_offsets),
         "first message": evaluate.first_parents(test.conversation_offsets),
@@ -163,7 +163,7 @@ def _baselines(test: pv.Corpus, is_channel: bool) -> dict[str, NDArray[np.int64]
 
 
 def _calibration(links: Found, gold: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the calibration of the chosen parents of messages that have a choice."""
+    """Return the calibration of the chosen parents, where there is more than one candidate."""
     chosen = links.runners_up != -2
     error, bins = evaluate.reliability(
         links.probabilities[chosen], links.parents[chosen] == gold[chosen]
@@ -172,7 +172,7 @@ def _calibration(links: Found, gold: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _how(is_channel: bool) -> dict[str, Any]:
-    """Return parameters: logs stand in their order, and their clocks turn over at midnight."""
+    """Return parameters: logs are in order already, and their clocks wrap around at midnight."""
     return {"channel": True, "order": "corpus"} if is_channel else {}
 
 
@@ -182,7 +182,7 @@ def _conversations(corpus: pv.Corpus) -> NDArray[np.int64]:
 
 
 def _links(rebuilder: ThreadRebuilder, test: pv.Corpus) -> Found:
-    """Return what a rebuilder finds in a corpus without its replies, rows as in the corpus."""
+    """Return the links found in a corpus stripped of its replies, in the order of its rows."""
     table = test.table.with_columns(pl.lit(None, pl.String).alias("reply_to"))
     flat = replace(test, table=table, parents=np.full(test.n_messages, -1, np.int32))
     links = rebuilder.links(flat)
@@ -191,9 +191,9 @@ def _links(rebuilder: ThreadRebuilder, test: pv.Corpus) -> Found:
 
 
 def _only(weights: dict[str, float], is_channel: bool, model: Any = None) -> ThreadRebuilder:
-    """Return a rebuilder that goes by few features, and by the nearer of equals.
+    """Return a rebuilder that uses only the weighted features, and the nearest among equals.
 
-    Only the first message of a conversation is a start.
+    Only the first message of a conversation counts as a start.
     """
     rebuilder = ThreadRebuilder(model, **_how(is_channel))
     numbers = np.zeros(len(FEATURES))
@@ -206,7 +206,7 @@ def _only(weights: dict[str, float], is_channel: bool, model: Any = None) -> Thr
 
 
 def _models(options: Options, train: pv.Corpus, is_channel: bool) -> dict[str, Any]:
-    """Fit M4 and the block HMM on part of the training conversations."""
+    """Fit M4 and the block HMM to part of the training conversations."""
     part = train
     if not is_channel:
         part = thinned(train, _MODEL_MESSAGES[options.size])
@@ -222,7 +222,7 @@ def _models(options: Options, train: pv.Corpus, is_channel: bool) -> dict[str, A
 def _sums(
     found: NDArray[np.int64], gold: NDArray[np.int64], groups: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return right parents and messages of each conversation."""
+    """Return the numbers of right parents and of messages per conversation."""
     _, numbers = np.unique(groups, return_inverse=True)
     right = np.bincount(numbers, found == gold)
     return np.column_stack((right, np.bincount(numbers))).astype(float)
@@ -234,8 +234,8 @@ def _figures(
     groups: NDArray[np.int64],
     previous: NDArray[np.int64],
 ) -> dict[str, Any]:
-    """Return accuracies with intervals, link scores and scores of conversations."""
-    choice = previous >= 0  # not the first of a conversation, whose start is no finding
+    """Return accuracies with intervals, link scores and conversation scores."""
+    choice = previous >= 0  # not the first of a conversation, for which there is nothing to find
     return {
         "accuracy": list(evaluate.bootstrap(_sums(found, gold, groups))),
         "choices": float((found == gold)[choice].mean()),

@@ -1,4 +1,4 @@
-"""Conversations with known replies, as given and mixed into channels."""
+"""Conversations with known replies, as given and interleaved into channels."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CHANNEL = "ubuntu-irc, channels"
 
 
 def in_order(corpus: pv.Corpus) -> pv.Corpus:
-    """Return the corpus sorted by time; a parent that then stands later stays the parent.
+    """Return the corpus sorted by time; a parent stays the parent even if it now comes later.
 
-    The files put parents before replies, which only those who know the replies can do.
+    The files put parents before replies, an order that gives the replies away.
     """
     order = order_of(corpus, "time")
     starts = np.repeat(corpus.conversation_offsets[:-1], np.diff(corpus.conversation_offsets))
@@ -38,7 +38,7 @@ def in_order(corpus: pv.Corpus) -> pv.Corpus:
 
 
 def _channels(corpus: pv.Corpus) -> pv.Corpus:
-    """Mix conversations of one log by their place in it, which their ids tell."""
+    """Interleave the conversations of each log by their line numbers, taken from the ids."""
     first = corpus.table["id"].gather(corpus.conversation_offsets[:-1])
     logs = first.str.extract(r"^(.*):\d+$", 1).to_numpy()
     lines = corpus.table["id"].str.extract(r":(\d+)$", 1).cast(pl.Int64)
@@ -57,7 +57,7 @@ def _channels(corpus: pv.Corpus) -> pv.Corpus:
 
 
 def read(data: Path, name: str) -> pv.Corpus:
-    """Return a corpus in order; of molweni the dialogues that share nothing."""
+    """Return a corpus in order; of molweni, only the dialogues that share no message."""
     corpus = pv.read(data / FILES[name])
     if name == "molweni":
         first = corpus.table["distinct"].to_numpy()[corpus.conversation_offsets[:-1]]
@@ -66,9 +66,9 @@ def read(data: Path, name: str) -> pv.Corpus:
 
 
 def parts(data: Path, name: str) -> tuple[pv.Corpus, pv.Corpus]:
-    """Return the conversations to learn from and those to be judged on.
+    """Return the conversations for training and those for testing.
 
-    The official split where there is one, else three quarters and one quarter at random.
+    Uses the official split if there is one, else three quarters and one quarter at random.
     """
     source = "ubuntu-irc" if name == CHANNEL else name
     corpus = read(data, source)
@@ -83,6 +83,6 @@ def parts(data: Path, name: str) -> tuple[pv.Corpus, pv.Corpus]:
 
 
 def thinned(corpus: pv.Corpus, most: int) -> pv.Corpus:
-    """Return every so many conversations, such that about ``most`` messages are left."""
+    """Return every n-th conversation, so that about ``most`` messages are left."""
     step = max(1, round(corpus.n_messages / most))
     return corpus.take(np.arange(0, corpus.n_conversations, step))

@@ -1,4 +1,4 @@
-"""The page of the experiment on threads."""
+"""The results page of the experiment on threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cells
 
-#: Second part of the names of the cells of the trained rebuilder.
+#: Second part of the names of the trained rebuilder's cells.
 TRAINED = "trained"
 
 _ORDER = (
@@ -23,10 +23,10 @@ def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
     parts = [
         "# Rebuilding threads",
         "",
-        "Printed by `python -m benchmarks.papers threads --data ../shared/data`"
-        f"{'' if options.size == 'full' else f' --{options.size}'}.",
+        "Written by `python -m benchmarks.papers threads --data ../shared/data"
+        f"{'' if options.size == 'full' else f' --{options.size}'}`. Given messages without reply "
+        "links, who replies to whom? Method: [rebuilding threads](../threads.md).",
         "",
-        _INTRODUCTION,
         "## What to make of it",
         "",
         *_verdict(results),
@@ -55,8 +55,8 @@ def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
 def _merged(results: dict[str, Any]) -> dict[str, Any]:
     """Return the results of both cells of each corpus as one.
 
-    What the first cell calls trained is the linear ranker; it stands in where the second cell
-    was not done.
+    What the first cell calls trained is the linear ranker; it stands in if the second cell is
+    missing.
     """
     merged = {}
     for name, result in results.items():
@@ -75,34 +75,33 @@ def _merged(results: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-_INTRODUCTION = """\
-Messages stand in the order of their times; who answers whom is hidden. *Accuracy* is the share of
-messages with the right parent, where a start is right as a start. *Choices* leaves out the first
-message of each conversation, whose start is no finding. Intervals (95 %) resample conversations.
-"""
-
 _METHODS = """\
-## Data and methods
+## Setup
 
-Splits: the official ones of ubuntu-irc and rumoureval2017, else 75 % of the conversations to learn
-from and 25 % to be judged on (seed 0); of molweni only the dialogues that share no message
-(`distinct`). Of large parts every so many conversations are taken, so that about 40,000 messages
-are learned from at most and 10,000 judged. The channels are the logs of ubuntu-irc with all their
-conversations mixed as they were; there the first message has no meaning.
+**Task and measures.** Messages are in chronological order; who replies to whom is hidden.
+*Accuracy* is the share of messages with the right parent; a message that starts a conversation is
+right if it is found to be a start. *Choices* leaves out the first message of each conversation, for
+which there is nothing to find. Intervals (95%) come from resampling conversations.
 
-*Untrained* is `ThreadRebuilder.default()` with numbers that were learned from the training parts of
-the **other** corpora (both forms of ubuntu-irc count as one), and with what names and handles mean
-set by hand (`CONVENTIONS` in `palaver/threads/places.py`). Which features there are, and the form
-of the untrained method, were chosen with all five corpora in view; the number of hidden units of
-the trained ranker and their penalty on held-out fifths of the training parts. *Linear* is the
-trained ranker without hidden units (`hidden=0`), alone and with the score of a model as one more
-feature. *M4 alone* and *block HMM alone* take the candidate whose classes predict those of the
-message best (10 classes, 150 sweeps on about 2,500 messages of the training part); the paper's own
-search is in [m4.md](m4.md).
+**Data.** We use the official splits of ubuntu-irc and rumoureval2017; the other corpora have 75% of
+the conversations for training and 25% for testing (seed 0). From molweni we take only the dialogues
+that share no message (`distinct`). Sets much larger than 40,000 training or 10,000 test messages
+are thinned to about that size by taking every n-th conversation. The channels are the logs of
+ubuntu-irc with their conversations interleaved as they were; there the first message means nothing.
+
+**Methods.** *Untrained* is `ThreadRebuilder.default()` with parameters learned from the training
+sets of the **other** corpora (both forms of ubuntu-irc count as one), and with hand-set conventions
+for names and handles (`CONVENTIONS` in `palaver/threads/places.py`). We chose the features and the
+form of the untrained method with all five corpora in view, and the number of hidden units and their
+penalty on held-out fifths of the training sets. *Linear* is the trained ranker without hidden units
+(`hidden=0`), alone or with the score of a model as an additional feature. *M4 alone* and *block HMM
+alone* take the candidate whose classes best predict those of the message (10 classes, 150 sweeps on
+about 2,500 training messages); for the search of M4's own paper see [m4.md](m4.md).
 """
 
 _READING = """\
-Random is the expected accuracy of a parent drawn evenly from the earlier messages and the start.
+*Random* is the expected accuracy of a parent drawn uniformly from the earlier messages and the
+start.
 """
 
 
@@ -116,7 +115,7 @@ def _accuracy(results: dict[str, Any]) -> list[str]:
         train, test = result["messages"]
         lines += [
             f"**{name}**: {test:,} messages, {result['conversations'][1]:,} conversations; "
-            f"learned from {train:,} messages; random {result['random']:.3f}",
+            f"trained on {train:,} messages; random {result['random']:.3f}",
             "",
             "| method | accuracy | choices | F1 of links |",
             "|---|---|---|---|",
@@ -140,12 +139,13 @@ def _difference(values: list[float] | float) -> str:
 
 def _gains(results: dict[str, Any]) -> list[str]:
     lines = [
-        "Points of accuracy, with intervals of the difference. *Trained* is compared with the best "
-        "of all baselines, *untrained* with the better of previous and first message. The last "
-        "columns are what hidden units add to the linear ranker (two fits, no interval), and what "
-        "the score of a model adds to it.",
+        "Differences in accuracy, in percentage points, with intervals. *Trained* is compared with "
+        "the best of all baselines, *untrained* with the better of previous and first message. The "
+        "last three columns show what hidden units add to the linear ranker (two fits, no "
+        "interval), and what the score of a model adds to it.",
         "",
-        "| corpus | best baseline | trained | untrained | units add | M4 adds | block HMM adds |",
+        "| corpus | best baseline | trained | untrained | hidden units add | M4 adds | "
+        "block HMM adds |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, result in results.items():
@@ -157,7 +157,7 @@ def _gains(results: dict[str, Any]) -> list[str]:
 
 
 def _verdict(results: dict[str, Any]) -> list[str]:
-    """Say in words what the table means."""
+    """Summarize the table of differences."""
     weak = {
         name: 100 * result["gains"]["trained"][2]
         for name, result in results.items()
@@ -169,33 +169,36 @@ def _verdict(results: dict[str, Any]) -> list[str]:
     above = sum(gain > 0 for gain in untrained.values())
     worst = min(untrained, key=untrained.__getitem__)
     told = [
-        f"{label} on {name}"
+        f"{label.removeprefix('trained, with ')} on {name}"
         for name, result in results.items()
         for label, gain in result["gains"].items()
         if label.startswith("trained, with") and gain[3] > 0
     ]
-    adds = f"only {', '.join(told)}" if told else "nowhere"
+    adds = f"except {', '.join(told)}" if told else "on any corpus"
     missing = [name for name, result in results.items() if "hidden" not in result["gains"]]
     note = (
-        f" Hidden units were not measured on {', '.join(missing)}: there, the linear ranker stands "
-        "for the trained one."
+        f" Hidden units were not measured on {', '.join(missing)}; the linear ranker stands in for "
+        "the trained one there."
     )
     return [
-        "Trained is five points and more above the best baseline on every corpus"
-        + (f" but {short}." if short else ".")
-        + f" Untrained is above the better of previous and first message on {above} of "
-        f"{len(untrained)}, and {untrained[worst]:+.1f} at worst ({worst}). What a model of words "
-        f"adds to the other evidence is beyond noise {adds}: names, turns and shared words say "
-        f"more than classes do. The models were not fitted for channels.{note if missing else ''}",
+        "- **Trained** beats the best baseline by at least five percentage points on every corpus"
+        + (f" except {short}." if short else ".")
+        + (note if missing else ""),
+        f"- **Untrained** beats the better of previous and first message on {above} of "
+        f"{len(untrained)} corpora; its worst difference is {untrained[worst]:+.1f} points "
+        f"({worst}).",
+        f"- **A word model adds nothing measurable** to the other evidence {adds}: names, turns "
+        "and shared words say more than classes do. We did not fit word models for channels.",
     ]
 
 
 def _calibration(results: dict[str, Any]) -> list[str]:
     lines = [
-        "Expected calibration error (10 bins) of the chosen parents of held-out messages that have "
-        "a choice, and the share of right ones among those of probability 0.9 and more.",
+        "Expected calibration error (10 bins) of the chosen parents of held-out messages with more "
+        "than one candidate. *Confident*: accuracy of the choices with a probability of at least "
+        "0.9, and their share in parentheses.",
         "",
-        "| corpus | trained | surest | untrained | surest |",
+        "| corpus | trained | confident | untrained | confident |",
         "|---|---|---|---|---|",
     ]
     for name, result in results.items():
@@ -204,17 +207,17 @@ def _calibration(results: dict[str, Any]) -> list[str]:
             found = result["calibration"][label]
             count, _, right = found["bins"][-1]
             total = sum(cells[0] for cells in found["bins"])
-            row += [f"{found['error']:.3f}", f"{right:.3f} ({100 * count / total:.0f} %)"]
+            row += [f"{found['error']:.3f}", f"{right:.3f} ({100 * count / total:.0f}%)"]
         lines.append(f"| {' | '.join(row)} |")
     return lines
 
 
 def _channels(results: dict[str, Any]) -> list[str]:
     lines = [
-        "Conversations are the trees of the links. VI is the variation of information in bits, "
-        "scaled VI is 1 - VI / log2 N, one-to-one the share of messages in conversations that are "
-        "matched at best, exact F1 counts conversations of two messages and more that are found "
-        "exactly.",
+        "Conversations are the trees that the links form. VI is the variation of information in "
+        "bits, and scaled VI is 1 - VI / log2 N. One-to-one is the share of messages in matched "
+        "conversations under the best matching. Exact F1 counts conversations of two or more "
+        "messages that are found exactly.",
         "",
         "| method | precision | recall | F1 of links | VI | scaled VI | one-to-one | exact F1 |",
         "|---|---|---|---|---|---|---|---|",
