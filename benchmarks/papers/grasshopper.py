@@ -91,7 +91,7 @@ def _topic_scores(topic: Mapping[str, Any], method: str, n_words: int, runs: int
         if method in ("lexrank", "mmr"):
             options["similarity"] = cosines
         if method == "random":
-            options["seed"] = SEED + run
+            options["random_state"] = SEED + run
         order = pv.rank(graph, method=method, **options).order
         sentences = shortened([texts[item] for item in order], words=n_words)
         found = mean_rouge(" ".join(sentences), topic["references"], stemmed=True)

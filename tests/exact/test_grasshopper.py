@@ -200,7 +200,7 @@ def test_bad_graphs(case):
 
 def test_bad_parameters():
     W = np.ones((3, 3))
-    for prior, words in (([1, 2], "one number for each of the 3"), ([1, -1, 1], "item 1 has -1"),
+    for prior, words in (([1, 2], "one number per item, 3"), ([1, -1, 1], "item 1 has -1"),
                          ([1, np.nan, 1], "item 1 has nan"), ([0, 0, 0], "zero for all"),
                          (["a", "b", "c"], "must be numbers")):  # fmt: skip
         with pytest.raises(InputError, match=words):

@@ -65,11 +65,13 @@ def test_mmr_by_hand():
 def test_degree_and_random():
     W = np.array([[0, 0, 5.0], [1, 0, 1], [0, 0, 0]])
     assert pv.rank(W, method="degree").order.tolist() == [2, 0, 1]
-    orders = {tuple(pv.rank(graph(), method="random", seed=s).order) for s in range(5)}
+    orders = {tuple(pv.rank(graph(), method="random", random_state=s).order) for s in range(5)}
     assert len(orders) == 5
     assert sorted(next(iter(orders))) == list(range(40))
-    again = pv.rank(graph(), method="random", seed=3, top=5)
-    np.testing.assert_array_equal(again.order, pv.rank(graph(), method="random", seed=3).order[:5])
+    again = pv.rank(graph(), method="random", random_state=3, top=5)
+    np.testing.assert_array_equal(
+        again.order, pv.rank(graph(), method="random", random_state=3).order[:5]
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)

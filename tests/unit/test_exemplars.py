@@ -112,7 +112,7 @@ def test_mistakes():
         pv.exemplars(Fixed(np.ones((2, 1))), corpus, k=0)
     with pytest.raises(InputError, match="a row for each of the 2 messages"):
         pv.exemplars(Fixed(np.ones((3, 1))), corpus)
-    with pytest.raises(ParameterError, match="takes a Corpus"):
+    with pytest.raises(ParameterError, match="pass a Corpus"):
         pv.exemplars(Fixed(np.ones((3, 1))), ["a"])
 
 

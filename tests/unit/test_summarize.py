@@ -49,7 +49,7 @@ def test_position_prior():
 
 @pytest.mark.parametrize("method", ["lexrank", "mmr", "random", "pagerank", "degree"])
 def test_other_methods(method):
-    assert len(pv.summarize(NEWS, sentences=3, method=method, seed=2)) == 3
+    assert len(pv.summarize(NEWS, sentences=3, method=method, random_state=2)) == 3
 
 
 def test_a_corpus_and_one_conversation():
@@ -96,7 +96,7 @@ def test_mistakes():
         pv.summarize("")
     with pytest.raises(InputError, match="no sentences"):
         pv.summarize(pv.Corpus.from_polars(pl.DataFrame({"text": ["", "?"]})))
-    with pytest.raises(InputError, match="takes texts or a Corpus, got int"):
+    with pytest.raises(InputError, match="texts or a Corpus, got int"):
         pv.summarize([1, 2])
     with pytest.raises(ParameterError, match="one of sentences, words and bytes"):
         pv.summarize(NEWS, sentences=3, words=10)

@@ -1,1 +1,1 @@
-"""RANK: central and different items of a graph; examples, summaries and people by it."""
+"""RANK: central and diverse items of a graph; used for examples, summaries and people."""

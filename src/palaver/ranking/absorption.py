@@ -1,4 +1,4 @@
-"""Where walks end: which chosen item absorbs a walk that starts at each item."""
+"""Absorption: which chosen item absorbs a walk that starts at each item."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
-from palaver.ranking.walk import Walk
+from palaver.ranking.walk import RandomWalk
 
-#: Up to so many items the probabilities are solved for with a dense matrix.
+#: Most items for which the probabilities are solved with a dense matrix.
 _DENSE_ITEMS = 2000
-_COLUMNS = 32  # chosen items at a time: bounds the memory
+_COLUMNS = 32  # chosen items at a time; limits memory
 _PRECISION = 1e-9
 
 
-def likeliest_ends(walk: Walk, chosen: NDArray[np.int64], escape: float) -> NDArray[np.int64]:
-    """Return the chosen item in which a walk from each item most probably ends.
+def likeliest_ends(walk: RandomWalk, chosen: NDArray[np.int64], escape: float) -> NDArray[np.int64]:
+    """Return the chosen item that most probably absorbs a walk from each item.
 
-    A walk ends at a visit to a chosen item with probability ``1 - escape``, so that the
-    probabilities are ``(1 - escape) (I - D P)^-1`` at the chosen columns. Among equals the
-    one chosen first is taken. Chosen items are their own ends.
+    A visit to a chosen item ends a walk with probability ``1 - escape``, so the
+    probabilities are the chosen columns of ``(1 - escape) (I - D P)^-1``. Ties go to the
+    item chosen first. Chosen items absorb themselves.
     """
     if len(chosen) == 1:
         return np.full(walk.n_items, chosen[0])
@@ -43,12 +43,12 @@ def likeliest_ends(walk: Walk, chosen: NDArray[np.int64], escape: float) -> NDAr
 def _scale(n_items: int, chosen: NDArray[np.int64], escape: float) -> NDArray[np.float64]:
     """Return the diagonal of D: ``escape`` at the chosen items, one elsewhere."""
     scale = np.ones(n_items)
-    scale[chosen] = min(escape, 1.0 - 1e-9)  # in the limit 1 the shares of visits are left
+    scale[chosen] = min(escape, 1.0 - 1e-9)  # the limit 1 gives the shares of visits
     return scale
 
 
-def _dense_solver(walk: Walk, chosen: NDArray[np.int64], escape: float):  # type: ignore[no-untyped-def]
-    """Return a function from chosen items to their columns of the fundamental matrix."""
+def _dense_solver(walk: RandomWalk, chosen: NDArray[np.int64], escape: float):  # type: ignore[no-untyped-def]
+    """Return a function that maps chosen items to their columns of the fundamental matrix."""
     system = np.eye(walk.n_items) - _scale(walk.n_items, chosen, escape)[:, None] * walk.dense()
     factors = linalg.lu_factor(system, overwrite_a=True)
 
@@ -64,8 +64,8 @@ def _unit_columns(n_items: int, part: NDArray[np.int64]) -> NDArray[np.float64]:
     return units
 
 
-def _sparse_solver(walk: Walk, chosen: NDArray[np.int64], escape: float):  # type: ignore[no-untyped-def]
-    """Return the same without a dense matrix; the jump is a correction of rank one."""
+def _sparse_solver(walk: RandomWalk, chosen: NDArray[np.int64], escape: float):  # type: ignore[no-untyped-def]
+    """Return the same without a dense matrix; the jump is a rank-one correction."""
     n = walk.n_items
     scale = _scale(n, chosen, escape)
     moves = sparse.diags(scale * walk.weight) @ walk.steps
@@ -74,7 +74,9 @@ def _sparse_solver(walk: Walk, chosen: NDArray[np.int64], escape: float):  # typ
 
         def inner(right: NDArray[np.float64]) -> NDArray[np.float64]:
             total, term = right.copy(), right
-            while term.max() > _PRECISION * (1 - walk.weight):  # each step keeps at most weight
+            while term.max() > _PRECISION * (
+                1 - walk.weight
+            ):  # each step shrinks by weight or more
                 term = moves @ term
                 total += term
             return total

@@ -1,4 +1,4 @@
-"""Rankings to compare with: PageRank, LexRank, MMR, degree, random; and one door to all."""
+"""Baseline rankings (PageRank, LexRank, MMR, degree, random), and :func:`rank` for all methods."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from palaver import rng
-from palaver.params import check, one_of, real, whole
+from palaver.params import check, one_of, real
 from palaver.ranking.grasshopper import grasshopper, stationary_scores
 from palaver.ranking.result import Ranking, pick, sorted_ranking
-from palaver.ranking.walk import LIMITS, Graph, Walk, how_many, make_walk
+from palaver.ranking.walk import LIMITS, Graph, RandomWalk, how_many, make_walk
 
 
 def pagerank(
     W: Graph, prior: ArrayLike | None = None, weight: float = 0.85, top: int | None = None
 ) -> Ranking:
-    """Rank by the stationary distribution alone: central items, however alike."""
+    """Rank by the stationary distribution alone: central items, however similar."""
     walk = _walk("pagerank", W, prior, weight, top)
     n_ranked = how_many(top, walk.n_items)
     return sorted_ranking(stationary_scores(walk), n_ranked, "pagerank", walk)
@@ -33,11 +33,11 @@ def lexrank(
     threshold: float = 0.5,
     similarity: Graph | None = None,
 ) -> Ranking:
-    """Rank by PageRank, passing over items that are too similar to a better one.
+    """Rank by PageRank, skipping items that are too similar to a better one.
 
     LexRank (Erkan & Radev 2004): an item whose similarity to a ranked one exceeds
-    ``threshold`` waits until all others are ranked. Similarities are those of the graph, or
-    given apart, where the graph only says whether items are similar.
+    ``threshold`` waits until all others are ranked. Similarities are the weights of the graph,
+    or given separately if the graph only says whether items are similar.
     """
     walk = _walk("lexrank", W, prior, weight, top)
     check("lexrank", {"threshold": real(0)}, {"threshold": threshold})
@@ -68,8 +68,8 @@ def mmr(
     """Rank by maximal marginal relevance (Carbonell & Goldstein 1998).
 
     The next item has the largest ``weight * relevance - (1 - weight) * largest similarity to
-    a ranked item``. Relevance is the prior, or the sum of an item's edges where there is
-    none; both it and the similarities are divided by their largest.
+    a ranked item``. Relevance is the prior, or the sum of an item's edges if there is
+    none; relevance and similarities are both divided by their maximum.
     """
     walk = _walk("mmr", W, prior, weight, top)
     n_ranked = how_many(top, walk.n_items)
@@ -98,7 +98,7 @@ def mmr(
 def degree(
     W: Graph, prior: ArrayLike | None = None, weight: float = 0.5, top: int | None = None
 ) -> Ranking:
-    """Rank by the sum of the edges that arrive; the prior plays no part in it."""
+    """Rank by the sum of incoming edges; the prior is ignored."""
     walk = _walk("degree", W, prior, weight, top)
     scores = _edge_sums(sparse.csr_matrix(W, dtype=np.float64))
     return sorted_ranking(scores, how_many(top, walk.n_items), "degree", walk)
@@ -109,16 +109,18 @@ def random(
     prior: ArrayLike | None = None,
     weight: float = 0.5,
     top: int | None = None,
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> Ranking:
-    """Rank at random, which neither the graph nor the prior plays a part in."""
+    """Rank at random; graph and prior are ignored."""
     walk = _walk("random", W, prior, weight, top)
-    check("random", {"seed": whole(0)}, {"seed": seed})
+    seed = rng.resolve_seed(random_state)
     scores = rng.generator(seed, "random ranking").permutation(walk.n_items).astype(np.float64)
     return sorted_ranking(scores, how_many(top, walk.n_items), "random", walk)
 
 
-def _walk(owner: str, W: Graph, prior: ArrayLike | None, weight: float, top: int | None) -> Walk:
+def _walk(
+    owner: str, W: Graph, prior: ArrayLike | None, weight: float, top: int | None
+) -> RandomWalk:
     check(owner, LIMITS, {"weight": weight, "top": top})
     return make_walk(W, prior, weight)
 
@@ -127,7 +129,7 @@ def _edge_sums(edges: Any) -> Any:
     return np.asarray(edges.sum(axis=0)).ravel()
 
 
-#: Name of a method -> its function.
+#: Methods by name.
 METHODS: dict[str, Callable[..., Ranking]] = {
     "grasshopper": grasshopper,
     "pagerank": pagerank,
@@ -146,9 +148,9 @@ def rank(W: Graph, method: str = "grasshopper", **options: Any) -> Ranking:
     W : array or scipy sparse matrix, shape (n_items, n_items)
     method : {"grasshopper", "pagerank", "lexrank", "mmr", "degree", "random"}
     **options
-        Of the method: all know ``prior``, ``weight`` and ``top``; ``escape`` is
-        GRASSHOPPER's, ``threshold`` LexRank's, ``similarity`` LexRank's and MMR's, ``seed``
-        that of a random order.
+        Options of the method: all accept ``prior``, ``weight`` and ``top``; GRASSHOPPER also
+        ``escape``, LexRank ``threshold``, LexRank and MMR ``similarity``, and the random order
+        ``random_state``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""GRASSHOPPER by one inversion and the inversion lemma (Zhu et al. 2007, sections 2.3, 2.4)."""
+"""GRASSHOPPER by one inversion and the matrix inversion lemma (Zhu et al. 2007, 2.3, 2.4)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy import linalg
 
 from palaver.errors import InputError
 from palaver.ranking.result import Ranking, pick
-from palaver.ranking.walk import Walk
+from palaver.ranking.walk import RandomWalk
 
-#: Steps of the inversion lemma that are kept as factors before they are multiplied out.
+#: Number of inversion-lemma steps to keep as factors before multiplying them out.
 _PENDING = 64
-#: When visits fell by this much since the last inversion, rounding asks for a new one.
+#: Once visits have fallen by this factor since the last inversion, rounding calls for a new one.
 _FALL = 1e6
 
 
 @contextmanager
 def _well_conditioned() -> Iterator[None]:
-    """Refuse a walk that numbers of 16 digits cannot tell from one in separate groups."""
+    """Reject a walk that floats cannot distinguish from one in separate groups."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", linalg.LinAlgWarning)
@@ -30,14 +30,14 @@ def _well_conditioned() -> Iterator[None]:
     except (linalg.LinAlgWarning, linalg.LinAlgError) as error:
         raise InputError(
             "grasshopper: some groups of items are linked so weakly that the walk practically "
-            "never changes between them; take a smaller weight, say 0.95"
+            "never moves between them; use a smaller weight, such as 0.95"
         ) from error
 
 
-def stationary(walk: Walk) -> NDArray[np.float64]:
+def stationary(walk: RandomWalk) -> NDArray[np.float64]:
     """Return the stationary distribution, the solution of ``pi = P' pi``, (n_items,).
 
-    ``(I - P' + 1 1'/n) pi = 1/n`` has it as its one solution, for periodic walks too.
+    It is the unique solution of ``(I - P' + 1 1'/n) pi = 1/n``, even for periodic walks.
     """
     n = walk.n_items
     system = -walk.dense().T
@@ -49,11 +49,11 @@ def stationary(walk: Walk) -> NDArray[np.float64]:
     return np.asarray(solution / solution.sum())
 
 
-def rank_exactly(walk: Walk, top: int, escape: float) -> Ranking:
-    """Rank items one by one, each in O(n_items * 64) after the inversion.
+def rank_exactly(walk: RandomWalk, top: int, escape: float) -> Ranking:
+    """Rank items one by one, in O(n_items * 64) each after the inversion.
 
-    With D the identity but ``escape`` at the ranked items, the visits are
-    ``v' = u' (I - D P)^-1``, u even over the unranked ones: equation 4 for ``escape=0``.
+    With D the identity except for ``escape`` at the ranked items, the visits are
+    ``v' = u' (I - D P)^-1``, u uniform over the unranked ones: equation 4 for ``escape=0``.
     """
     centrality = stationary(walk)
     is_open = np.ones(walk.n_items, bool)
@@ -77,10 +77,10 @@ def rank_exactly(walk: Walk, top: int, escape: float) -> Ranking:
 
 
 class Visits:
-    """The fundamental matrix N, from which items are removed by the inversion lemma.
+    """The fundamental matrix N, from which the inversion lemma removes items.
 
-    ``N`` is ``inverse - left @ right``: the last steps are kept as factors, so that a step
-    touches a row and a column only, and are multiplied out 64 at a time.
+    ``N`` is ``inverse - left @ right``: the latest steps are kept as factors, so that a step
+    touches only one row and one column, and are multiplied out 64 at a time.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Visits:
         Visits to each item, summed over walks from every unranked one.
     """
 
-    def __init__(self, walk: Walk, ranked: list[int], escape: float) -> None:
+    def __init__(self, walk: RandomWalk, ranked: list[int], escape: float) -> None:
         self._transitions = walk.dense()
         self._escape = escape
         self._invert(ranked)
@@ -110,7 +110,7 @@ class Visits:
         self._first_peak = float(self.totals[is_open].max(initial=0.0))
 
     def absorb(self, item: int, ranked: list[int]) -> None:
-        """Turn an item into an absorbing state; ``ranked`` holds it already."""
+        """Turn an item, which ``ranked`` already contains, into an absorbing state."""
         pending = self._n_pending
         left, right = self._left[:, :pending], self._right[:pending]
         row = self._inverse[item] - left[item] @ right

@@ -1,15 +1,15 @@
-"""Expected visits on a sparse graph, kept up to date while items start to absorb.
+"""Expected visits on a sparse graph, kept up to date as items become absorbing.
 
-The jump of the walk has rank one, so it is taken apart: with ``M = weight * steps``, D the
-share that each item lets pass and ``H = (I - D M)^-1``, all that is needed are
+The jump of the walk has rank one, so it is treated separately: with ``M = weight * steps``, D the
+share of walks that passes each item and ``H = (I - D M)^-1``, all that is needed are
 
-    y = H' (1 at the unranked items)      visits before the first jump, from even starts
+    y = H' (1 at the unranked items)      visits before the first jump, from uniform starts
     z = H' prior                          the same, from a jump
 
-Both are solved by pushing residuals (:mod:`palaver.ranking.kernels.walks`) from where they were
-before the last item was ranked. Error bounds come with them: H is not negative, so residuals
-between -q and p leave ``y / (1 + q) <= true y <= y / (1 - p)``, and the same p and q for z leave it
-within ``-q y`` and ``p y``.
+Both are solved by pushing residuals (:mod:`palaver.ranking.kernels.walks`), starting from the
+solution before the last item was ranked. This yields error bounds: H is non-negative, so residuals
+between -q and p imply ``y / (1 + q) <= true y <= y / (1 - p)``, and with the same p and q, z is
+off by between ``-q y`` and ``p y``.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, splu
 
 from palaver.ranking.kernels.walks import push_two_visits, push_visits, residual_extent
 
-_SWEEPS = 6  # passes of pushing after which what is left is global: a Krylov solver is faster
+_SWEEPS = 6  # pushing passes after which the rest is global, and a Krylov solver is faster
 _ROUNDS = 30
 LEAST = 1e-3  #: keeps bounds finite while residuals are still large
-_EXACT_BELOW = 1e-7  # limits below which residuals are computed afresh, not carried on; or, where
-_DRIFT = 1e4 * float(np.finfo(float).eps)  # visits are many, below this share of the most
+_EXACT_BELOW = 1e-7  # below these limits residuals are recomputed instead of updated; or, if
+_DRIFT = 1e4 * float(np.finfo(float).eps)  # visits are many, below this share of the maximum
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How far the residuals of a right-hand side reach, up and down.
+    """How far the residuals of a right-hand side extend, up and down.
 
     Attributes
     ----------
     up, down : float
-        Of all items: the largest of the open ones and the sum of the others.
+        Over all items: the maximum over the open ones plus the sum over the others.
     up_closed, down_closed : float
-        The sum of the closed ones alone, times the most visits that one pays itself.
+        The sum over the closed ones alone, times the most visits that any pays itself.
     """
 
     up: float
@@ -55,17 +55,17 @@ class Flow:
     Parameters
     ----------
     moves : csr matrix, shape (n_items, n_items)
-        M, rows with sums of at most one.
+        M; its rows sum to at most one.
     starts : array of float64, shape (n_items, 1 or 2)
-        Right-hand sides: that of y, and that of z.
+        Right-hand sides of y and z.
     escape : float
-        What ranked items let pass.
+        Share of walks that passes ranked items.
 
     Attributes
     ----------
     visits : array of float64, shape (n_items, 1 or 2)
     is_open : array of bool, shape (n_items,)
-        Items with a start in y; y is its own bound for residuals there.
+        Items where a walk of y starts; y bounds its own residuals there.
     """
 
     def __init__(self, moves: Any, starts: NDArray[np.float64], escape: float) -> None:
@@ -86,11 +86,11 @@ class Flow:
 
     @property
     def n_columns(self) -> int:
-        """1, or 2 where z is solved for apart."""
+        """1, or 2 if z is solved for separately."""
         return int(self.visits.shape[1])
 
     def absorb(self, item: int) -> None:
-        """Turn an item into an absorbing state; what follows from it becomes residual."""
+        """Turn an item into an absorbing state; the consequences become residuals."""
         self._extents = self._factors = None
         row = slice(self._offsets[item], self._offsets[item + 1])
         lost = (self._passes[item] - self._escape) * self.visits[item]
@@ -102,12 +102,12 @@ class Flow:
         self.is_open[item] = False
 
     def settle(self, limit: float, jump_limit: float = 0.0) -> bool:
-        """Bring residuals below a limit; return False where rounding forbids it.
+        """Reduce residuals below a limit; return False if rounding prevents it.
 
         Parameters
         ----------
         limit, jump_limit : float
-            Largest residual of open items in y and in z. The others' stay below it in sum.
+            Largest residual of open items in y and in z. Those of the others sum to less.
         """
         self._extents = None
         limits = np.array([limit, jump_limit])[: self.n_columns]
@@ -122,14 +122,14 @@ class Flow:
             before = np.linalg.norm(self._residuals)
             self._solve(limits)
             if np.linalg.norm(self._residuals) > 0.5 * before and is_fine:
-                return False  # rounding has the last word
+                return False  # rounding prevents further progress
         return False
 
     def _is_within(self, limits: NDArray[np.float64]) -> bool:
         return bool((np.abs(self._residuals).max(axis=0) <= limits).all())
 
     def _push(self, limits: NDArray[np.float64]) -> bool:
-        """Pass over the items until none is pushed; return False if that does not come soon."""
+        """Pass over the items until none is pushed; return False if that takes too long."""
         closed = limits / (2.0 + np.count_nonzero(~self.is_open))
         graph = (self._offsets, self._targets, self._moves.data, self._self_moves, self._passes,
                  self.is_open)  # fmt: skip
@@ -149,16 +149,16 @@ class Flow:
         return False
 
     def _refresh(self) -> None:
-        """Compute residuals afresh, without the rounding that pushes carry along."""
+        """Recompute residuals, without the rounding errors that pushes accumulate."""
         passed = self._passes[:, None] * self.visits
         self._residuals = np.ascontiguousarray(self._starts + self._moves.T @ passed - self.visits)
 
     def _solve(self, limits: NDArray[np.float64]) -> None:
-        """Take a large step, for what is owed all over the graph."""
+        """Take a large step, to settle residuals all over the graph."""
         for column, limit in enumerate(limits):
             residual = self._residuals[:, column].copy()
             step = None if self._is_slow else self._krylov_step(residual, limit)
-            if step is None:  # the walk mixes slowly, as along a chain: factors are sparse then
+            if step is None:  # the walk mixes slowly, as along a chain, so factors are sparse
                 self._is_slow = True
                 step = self._direct_step(residual)
             self.visits[:, column] += step
@@ -167,7 +167,7 @@ class Flow:
     def _krylov_step(
         self, residual: NDArray[np.float64], limit: float
     ) -> NDArray[np.float64] | None:
-        """Return what to add to the visits, or None if the solver does not converge."""
+        """Return the change of the visits, or None if the solver does not converge."""
         n_items = len(residual)
         backwards = self._moves.T
         operator = LinearOperator(
@@ -183,14 +183,14 @@ class Flow:
         return None if failed or not np.isfinite(step).all() else step
 
     def _direct_step(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same by a sparse factorization, which is kept until the next item."""
+        """Return the same from a sparse factorization, which is kept until the next item."""
         if self._factors is None:
             passing = sparse.diags(self._passes) @ self._moves
             self._factors = splu(sparse.csc_matrix((sparse.eye(len(residual)) - passing).T))
         return np.asarray(self._factors.solve(residual))
 
     def extents(self) -> list[Extent]:
-        """Return the extent of the residuals of each column."""
+        """Return the extent of each column's residuals."""
         if self._extents is not None:
             return self._extents
         slack = 1.0 / (1.0 - self._escape)
@@ -206,7 +206,7 @@ class Flow:
         return extents
 
     def limits(self, item: int) -> NDArray[np.float64]:
-        """Return what the true visits to one item lie between, (n_columns, 2)."""
+        """Return lower and upper bounds on the true visits to an item, (n_columns, 2)."""
         extents = self.extents()
         closed = 0.0 if self.is_open[item] else 1.0
         y, extent = self.visits[item, 0], extents[0]

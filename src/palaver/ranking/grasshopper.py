@@ -1,7 +1,7 @@
-"""GRASSHOPPER: items that are central, and different from each other (Zhu et al. 2007).
+"""GRASSHOPPER: items that are central and different from each other (Zhu et al. 2007).
 
-A walker follows edges and sometimes jumps by a prior. The first item is where she is most
-often. Ranked items then absorb her, so what is near them is visited less; the next item is
+A walker follows edges and sometimes jumps according to a prior. The first item is where she is
+most often. Ranked items then absorb her, so their neighbours are visited less; the next item is
 the one with the most expected visits before absorption. Equations in ``docs/ranking.md``.
 """
 
@@ -14,14 +14,14 @@ from palaver.params import Limit, check, one_of, real
 from palaver.ranking.exact import rank_exactly, stationary
 from palaver.ranking.iterative import rank_iteratively, stationary_iteratively
 from palaver.ranking.result import Ranking, sorted_ranking
-from palaver.ranking.walk import LIMITS, Graph, Walk, how_many, make_walk
+from palaver.ranking.walk import LIMITS, Graph, RandomWalk, how_many, make_walk
 
 _LIMITS: dict[str, Limit] = {
     **LIMITS,
     "escape": real(0, 1),
     "solver": one_of("auto", "exact", "iterative"),
 }
-#: Up to so many items all are ranked by inversion; above, where most of them are asked for.
+#: Below the first, items are always ranked by inversion; below the second, if many are wanted.
 _SMALL, _LARGE, _MOST = 1000, 20_000, 0.1
 
 
@@ -39,22 +39,22 @@ def grasshopper(
     Parameters
     ----------
     W : array or scipy sparse matrix, shape (n_items, n_items)
-        ``W[i, j]`` is the weight of the edge from item i to item j, not negative; directed or
-        not, self-edges allowed. An item without edges jumps by the prior.
+        ``W[i, j]`` is the weight of the edge from item i to item j, non-negative; directed or
+        undirected, with self-edges allowed. From an item without edges, walks jump.
     prior : array, shape (n_items,), optional
-        How much each item is preferred from the start, not negative; taken in proportion, so
-        it need not sum to one. An item with zero is never jumped to. Even by default.
+        How much each item is preferred from the start, non-negative; only proportions matter.
+        An item with zero is never jumped to. Uniform by default.
     weight : float
-        Probability to follow an edge rather than to jump by the prior: 0 ranks by the prior,
+        Probability of following an edge rather than jumping by the prior: 0 ranks by the prior,
         1 ignores it (and needs a graph in which all walks meet).
     top : int, optional
         How many items to rank; all by default.
     escape : float
-        Probability that a ranked item lets a walk go on. 0 is GRASSHOPPER; towards 1 the order
+        Probability that a walk continues from a ranked item. 0 is GRASSHOPPER; towards 1 the order
         becomes that of the stationary distribution (PageRank).
     solver : {"auto", "exact", "iterative"}
-        Invert a dense matrix once; or solve for each item on the sparse graph, with bounds
-        that guarantee the order. "auto" inverts up to 1,000 items, and up to 20,000 where
+        Invert a dense matrix once, or solve for each item on the sparse graph, with bounds
+        that guarantee the order. "auto" inverts for up to 1,000 items, and for up to 20,000 if
         more than a tenth of them are to be ranked.
 
     Returns
@@ -86,7 +86,7 @@ def grasshopper(
     return rank(walk, n_ranked, escape)
 
 
-def stationary_scores(walk: Walk) -> NDArray[np.float64]:
+def stationary_scores(walk: RandomWalk) -> NDArray[np.float64]:
     """Return the stationary distribution of a walk, (n_items,)."""
     if walk.weight == 0:
         return walk.prior
@@ -95,10 +95,10 @@ def stationary_scores(walk: Walk) -> NDArray[np.float64]:
     return stationary(walk) if walk.n_items <= _SMALL else stationary_iteratively(walk)
 
 
-def _by_prior(walk: Walk, top: int, escape: float) -> Ranking:
-    """Rank by the prior, which is what a walk that only jumps comes to.
+def _by_prior(walk: RandomWalk, top: int, escape: float) -> Ranking:
+    """Rank by the prior, to which a walk that only jumps reduces.
 
-    Visits are one where it starts, and a share of the jumps until one of them is absorbed.
+    Visits are one at the start, plus a share of the jumps until one of them is absorbed.
     """
     ranking = sorted_ranking(walk.prior, top, "grasshopper", walk, escape)
     if escape < 1:

@@ -1,9 +1,9 @@
-"""GRASSHOPPER's first items of a large sparse graph, without a dense matrix.
+"""The first items of GRASSHOPPER on a large sparse graph, without a dense matrix.
 
-The visits of equation 4 are ``y + (b / a) z``, over the number of unranked items, where y and
+The visits of equation 4 are ``y + (b / a) z``, divided by the number of unranked items, where y and
 z are those of :mod:`palaver.ranking.flow`, a is the share of jumps whose walk is absorbed
-before the next jump, and b the number of even starts whose walk jumps. An item is chosen when
-its lower bound exceeds the upper bounds of all others, whatever a and b are within theirs.
+before the next jump, and b the number of uniform starts whose walk jumps. An item is chosen once
+its lower bound exceeds the upper bounds of all others, for all a and b within their bounds.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from threadpoolctl import threadpool_limits
 from palaver.ranking.flow import LEAST, Flow
 from palaver.ranking.kernels.walks import best_two
 from palaver.ranking.result import TIE, Ranking
-from palaver.ranking.walk import Walk
+from palaver.ranking.walk import RandomWalk
 
-#: Residuals at which an item is looked for first, and where looking ends: it is a tie.
+#: Residuals at which the search for an item starts, and at which it ends with a tie.
 _COARSE, _FINE = 1e-3, 1e-11
-_FACTOR = 8.0  # by which residuals are lowered as long as two items cannot be told apart
-_SCORE_ERROR = 1e-3  # relative error of a score that is good enough
+_FACTOR = 8.0  # by which residuals are lowered while two items cannot be distinguished
+_SCORE_ERROR = 1e-3  # acceptable relative error of a score
 TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """An item, its score, a bound on the score's error, and whether others are as good."""
+class RankedItem:
+    """An item, its score, a bound on the score's error, and whether others are tied with it."""
 
     item: int
     score: float
@@ -39,10 +39,10 @@ class Choice:
     tied: bool
 
 
-def rank_iteratively(walk: Walk, top: int, escape: float) -> Ranking:
-    """Rank the first items; memory grows with the edges, time with what each item changes."""
+def rank_iteratively(walk: RandomWalk, top: int, escape: float) -> Ranking:
+    """Rank the first items; memory grows with the edges, time with each item's effect."""
     rank = _rank_jumping if walk.weight < 1 else _rank_without_jumps
-    with threadpool_limits(1):  # threads for vectors of this size spin more than they add
+    with threadpool_limits(1):  # for vectors of this size, threads cost more than they gain
         choices = rank(walk, top, escape)
     return Ranking(
         np.array([choice.item for choice in choices]),
@@ -55,7 +55,7 @@ def rank_iteratively(walk: Walk, top: int, escape: float) -> Ranking:
     )
 
 
-def _rank_jumping(walk: Walk, top: int, escape: float) -> list[Choice]:
+def _rank_jumping(walk: RandomWalk, top: int, escape: float) -> list[RankedItem]:
     chooser = _jumping(walk, escape)
     choices = [chooser.choose(chooser.by_share)]
     while len(choices) < top:
@@ -64,14 +64,14 @@ def _rank_jumping(walk: Walk, top: int, escape: float) -> list[Choice]:
     return choices
 
 
-def _jumping(walk: Walk, escape: float) -> Chooser:
+def _jumping(walk: RandomWalk, escape: float) -> Chooser:
     n = walk.n_items
-    is_even = np.ptp(walk.prior) == 0 and escape == 0  # then z is y / n among the unranked
+    is_even = np.ptp(walk.prior) == 0 and escape == 0  # then z is y / n at unranked items
     starts = np.ones((n, 1)) if is_even else np.column_stack((np.ones(n), walk.prior))
     return Chooser(Flow(walk.steps * walk.weight, starts, escape), np.ones(n, bool), escape)
 
 
-def _rank_without_jumps(walk: Walk, top: int, escape: float) -> list[Choice]:
+def _rank_without_jumps(walk: RandomWalk, top: int, escape: float) -> list[RankedItem]:
     """Rank with weight 1."""
     around = _around(walk)
     choices = [around.choose(around.by_share)]
@@ -85,10 +85,10 @@ def _rank_without_jumps(walk: Walk, top: int, escape: float) -> list[Choice]:
     return choices
 
 
-def _moves_with_hub(walk: Walk) -> tuple[Any, NDArray[np.bool_]]:
+def _moves_with_hub(walk: RandomWalk) -> tuple[Any, NDArray[np.bool_]]:
     """Return the moves for weight 1, and which nodes are items.
 
-    Jumps from items without edges, if there are any, pass through a node of their own.
+    Jumps from items without edges, if any, pass through an extra node.
     """
     n = walk.n_items
     moves = walk.steps
@@ -99,8 +99,8 @@ def _moves_with_hub(walk: Walk) -> tuple[Any, NDArray[np.bool_]]:
     return moves, np.arange(moves.shape[0]) < n
 
 
-def _around(walk: Walk) -> Chooser:
-    """Return visits between two to an anchor: in proportion to the stationary distribution."""
+def _around(walk: RandomWalk) -> Chooser:
+    """Return visits between returns to an anchor, proportional to the stationary distribution."""
     anchor = walk.check_single_group()
     moves, is_item = _moves_with_hub(walk)
     leaving = np.asarray(moves[[anchor]].todense()).ravel()
@@ -110,7 +110,7 @@ def _around(walk: Walk) -> Chooser:
     return chooser
 
 
-def stationary_iteratively(walk: Walk) -> NDArray[np.float64]:
+def stationary_iteratively(walk: RandomWalk) -> NDArray[np.float64]:
     """Return the stationary distribution to about ten digits, (n_items,)."""
     with threadpool_limits(1):
         chooser = _around(walk) if walk.weight == 1 else _jumping(walk, 0.0)
@@ -121,14 +121,14 @@ def stationary_iteratively(walk: Walk) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How visits become scores; an item that leads at both ends leads everywhere between.
+    """How visits become scores; an item that leads at both ends leads everywhere in between.
 
     Attributes
     ----------
     ends : array of float64, shape (2, n_columns)
-        The two ends of the weights of y and z by which items are compared.
+        The two extremes of the weights of y and z by which items are compared.
     low, high : array of float64, shape (n_columns,)
-        Weights that turn the least and the most visits into the score.
+        Weights that turn the lower and upper bounds on visits into scores.
     """
 
     ends: NDArray[np.float64]
@@ -145,16 +145,16 @@ class Chooser:
         self._kept = 1.0 - escape
         self._n_items = int(is_candidate.sum())
         self._ranked: list[int] = []
-        self._jump_share = 1.0 / self._n_items  # of z to y at the best item so far
+        self._jump_share = 1.0 / self._n_items  # ratio of z to y at the best item so far
 
     def absorb(self, item: int) -> None:
-        """Take an item as ranked."""
+        """Mark an item as ranked."""
         self.flow.absorb(item)
         self.is_candidate[item] = False
         self._ranked.append(item)
 
-    def choose(self, weigh: Callable[[], Scoring]) -> Choice:
-        """Lower the residuals until one item leads, or no difference is left to be found."""
+    def choose(self, weigh: Callable[[], Scoring]) -> RankedItem:
+        """Lower the residuals until one item leads, or no difference can be found."""
         limit = _COARSE
         while True:
             is_final = not self.flow.settle(limit, limit * self._jump_share) or limit <= _FINE
@@ -163,8 +163,8 @@ class Chooser:
                 return choice
             limit = max(limit / _FACTOR, _FINE)
 
-    def _judge(self, scoring: Scoring, is_final: bool) -> Choice | None:
-        """Return the item that leads, if there is one and its score is known well enough."""
+    def _judge(self, scoring: Scoring, is_final: bool) -> RankedItem | None:
+        """Return the leading item, if there is one and its score is accurate enough."""
         visits = self.flow.visits
         middle = scoring.ends.mean(axis=0)
         item, _, _ = best_two(visits, middle, self.is_candidate)
@@ -176,13 +176,13 @@ class Chooser:
             return choice if is_known or is_final else None
         return self._tie(item, scoring) if is_final else None
 
-    def _scored(self, item: int, scoring: Scoring, *, tied: bool) -> Choice:
+    def _scored(self, item: int, scoring: Scoring, *, tied: bool) -> RankedItem:
         least, most = self.flow.limits(item).T
         low, high = scoring.low @ least, scoring.high @ most
-        return Choice(item, (low + high) / 2, (high - low) / 2, tied)
+        return RankedItem(item, (low + high) / 2, (high - low) / 2, tied)
 
     def _upper(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return weights and a constant that turn visits into upper bounds of scores."""
+        """Return weights and a constant that turn visits into upper bounds on scores."""
         extents = self.flow.extents()
         upper = weights.copy()
         constant = weights[0] * extents[0].up_closed
@@ -193,7 +193,7 @@ class Chooser:
         return upper, constant
 
     def _leads(self, item: int, weights: NDArray[np.float64]) -> bool:
-        """Whether an item's lower bound exceeds all others' upper bounds, by more than a tie."""
+        """Whether an item's lower bound exceeds the upper bounds of all others, beyond a tie."""
         upper, constant = self._upper(weights)
         self.is_candidate[item] = False
         _, highest, _ = best_two(self.flow.visits, upper, self.is_candidate)
@@ -201,8 +201,8 @@ class Chooser:
         lowest = weights @ self.flow.limits(item)[:, 0]
         return bool(lowest * (1 - TIE) > highest + constant)
 
-    def _tie(self, item: int, scoring: Scoring) -> Choice:
-        """Return the lowest number among the items that cannot be told from the best."""
+    def _tie(self, item: int, scoring: Scoring) -> RankedItem:
+        """Return the lowest number among the items that cannot be distinguished from the best."""
         level = np.zeros(len(self.is_candidate), bool)
         for weights in scoring.ends:
             upper, constant = self._upper(weights)
@@ -233,14 +233,14 @@ class Chooser:
         if self.flow.n_columns == 1:
             low, high = self._n_items / (len(self._ranked) + absorbed[0, ::-1]) / n_open
             return Scoring(np.ones((2, 1)), np.array([low]), np.array([high]))
-        jumping = np.maximum(n_open - absorbed[0, ::-1], 0.0)  # even starts that come to jump
-        caught = np.maximum(absorbed[1], TINY)  # jumps that are the last
+        jumping = np.maximum(n_open - absorbed[0, ::-1], 0.0)  # uniform starts whose walks jump
+        caught = np.maximum(absorbed[1], TINY)  # jumps that are a walk's last
         ends = np.array([[caught[0], jumping[1]], [caught[1], jumping[0]]])
         ends /= ends.sum(axis=1, keepdims=True)
         low = np.array([1.0, jumping[0] / caught[1]]) / n_open
         return Scoring(ends, low, np.array([1.0, jumping[1] / caught[0]]) / n_open)
 
     def by_visits_alone(self) -> Scoring:
-        """Score by equation 4 where there are no jumps."""
+        """Score by equation 4 without jumps."""
         weight = np.array([1.0 / (self._n_items - len(self._ranked))])
         return Scoring(np.ones((2, 1)), weight, weight)

@@ -1,4 +1,4 @@
-"""Prominent and diverse people: GRASSHOPPER over who replies to whom (Zhu et al. 2007, 3.2)."""
+"""Prominent and diverse people: GRASSHOPPER on who replies to whom (Zhu et al. 2007, 3.2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]
     corpus : Corpus
         Messages without a speaker are left out.
     direction : {"both", "answered", "answering"}
-        Edges go both ways, from who replies to who is answered, or the other way round.
+        Edges go both ways, from the replier to the person replied to, or the other way round.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def reply_graph(corpus: Corpus, direction: str = "both") -> tuple[Any, list[str]
     codes, names = speakers.codes, speakers.names
     if not names:
         raise InputError(
-            "people: the messages have no speakers; if the file has them under another name, "
+            "people: the messages have no speakers; if the file names them differently, "
             'read it with columns={"speaker": "that name"} (--column speaker=...)'
         )
     if not (corpus.parents >= 0).any():
         raise InputError(
-            "people: no message replies to another; for talk without reply links let each message "
-            "answer the one before: corpus.chained() (--chain)"
+            "people: no message replies to another; for talk without reply links, treat each "
+            "message as a reply to the previous one: corpus.chained() (--chain)"
         )
     rows = np.flatnonzero(corpus.parents >= 0)
     source, target = codes[rows], codes[corpus.parents[rows]]
@@ -74,30 +74,30 @@ def people(
 ) -> pl.DataFrame:
     """Rank the people of a corpus by prominence and diversity.
 
-    Prominent are those who write much and are in touch with others who are; each one ranked
-    makes those around them less likely to follow, so the list reaches into all corners.
+    People are prominent if they write a lot and talk to others who are prominent. Each person
+    ranked makes their neighbours less likely to follow, so the list covers the whole network.
 
     Parameters
     ----------
     corpus : Corpus
     top : int
     weight : float
-        Weight of the reply graph against the number of messages.
+        Weight of the reply graph relative to the number of messages.
     direction : {"both", "answered", "answering"}
-        See :func:`reply_graph`. "answered" looks for people whom others reply to, "answering"
+        See :func:`reply_graph`. "answered" finds people whom others reply to, "answering"
         for those who reply.
     everyone : bool
-        Also rank bots (column ``bot``) and people who neither got nor gave a reply; how many
-        these are says :func:`left_out`.
+        Also rank bots (column ``bot``) and people who neither received nor wrote a reply;
+        :func:`left_out` counts them.
 
     Returns
     -------
     polars.DataFrame
         Columns rank, speaker, prominence, messages, conversations, replies_received,
-        replies_given (without those to oneself), and around: how many people are nearest to
-        this one, by where walks end. Prominence is the part of its time that an endless walk
+        replies_given (without those to oneself), and around: how many people are closest to
+        this one, by where walks end. Prominence is the share of its time that an endless walk
         along the replies spends with a person, 0 to 1. The first has the most; after that it
-        need not fall from rank to rank, for nearness to those above counts against a person.
+        need not fall from rank to rank, since closeness to those above counts against a person.
     """
     given = {"top": top, "weight": weight, "direction": direction, "everyone": everyone}
     check("people", _LIMITS, given)
@@ -108,7 +108,7 @@ def people(
         kept = np.flatnonzero(~(silent | is_bot))
         if not len(kept):
             raise InputError(
-                "people: nobody replies to anybody else; everyone=True (--all) ranks all the same"
+                "people: nobody replies to anybody else; everyone=True (--all) ranks them anyway"
             )
         graph, facts = graph[kept][:, kept], facts[kept]
     ranking = grasshopper(graph, facts["messages"].to_numpy(), weight, top)
@@ -126,20 +126,20 @@ def people(
 
 
 def left_out(corpus: Corpus) -> tuple[int, int]:
-    """Return how many people without any reply, and how many bots, :func:`people` leaves out."""
+    """Return the numbers of people without any reply and of bots that :func:`people` leaves out."""
     facts = _facts(corpus, coded(corpus.table["speaker"]).names)
     silent, is_bot = _set_aside(corpus, facts)
     return int((silent & ~is_bot).sum()), int(is_bot.sum())
 
 
 def _set_aside(corpus: Corpus, facts: pl.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say of each speaker whether they have nothing to do with replies, and whether it is a bot."""
+    """Return, for each speaker, whether they have no replies, and whether they are a bot."""
     silent = (facts["replies_received"] + facts["replies_given"] == 0).to_numpy()
     return silent, facts["speaker"].is_in(bots(corpus)).to_numpy()
 
 
 def _facts(corpus: Corpus, names: list[str]) -> pl.DataFrame:
-    """Return counts of each person's messages, conversations and replies."""
+    """Count each person's messages, conversations and replies."""
     table = corpus.table.select("speaker", "conversation")
     answered = table["speaker"].gather(np.maximum(corpus.parents, 0))
     is_reply = pl.Series(corpus.parents >= 0) & (answered != table["speaker"]).fill_null(False)

@@ -1,4 +1,4 @@
-"""What a ranking gives back."""
+"""The result of a ranking."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.params import check, whole
-from palaver.ranking.walk import Walk
+from palaver.ranking.walk import RandomWalk
 
-#: Items whose scores differ by less than this share of the larger are tied: lowest number first.
+#: Items are tied, and the lowest number wins, if scores differ by less than this share.
 TIE = 1e-10
 
 
@@ -25,14 +25,14 @@ class Ranking:
     order : array of int64, shape (top,)
         Numbers of the chosen items.
     scores : array of float64, shape (top,)
-        What each was chosen by. GRASSHOPPER: the stationary probability for the first, the
-        expected number of visits when it was chosen for the others.
+        The score at which each was chosen. GRASSHOPPER: the stationary probability of the first,
+        and the expected number of visits when chosen of the others.
     tied : array of bool, shape (top,)
-        True where another item had the same score to within 1e-10 of it, so that the lowest
+        True if another item had the same score to within a relative 1e-10, so that the lowest
         number decided.
     errors : array of float64, shape (top,)
-        Bounds on the errors of the scores; zero for direct methods. The order does not suffer
-        from them: an item is only chosen when its lead is larger, or else marked as tied.
+        Bounds on the errors of the scores; zero for direct methods. They do not affect the order:
+        an item is only chosen if its lead is larger, or else marked as tied.
     method : str
     """
 
@@ -41,21 +41,21 @@ class Ranking:
     tied: NDArray[np.bool_]
     errors: NDArray[np.float64]
     method: str
-    walk: Walk
+    walk: RandomWalk
     escape: float = 0.0
 
     @cached_property
     def absorbed_by(self) -> NDArray[np.int64]:
-        """The chosen item in which a walk from each item most probably ends, (n_items,)."""
+        """The chosen item that most probably absorbs a walk from each item, (n_items,)."""
         return self.absorption(len(self.order))
 
     def absorption(self, top: int) -> NDArray[np.int64]:
-        """Return where walks end when only the first ``top`` items absorb them.
+        """Return where walks end if only the first ``top`` items absorb them.
 
         Returns
         -------
         array of int64, shape (n_items,)
-            Number of an item; a chosen one is its own end.
+            Number of the absorbing item; chosen items absorb themselves.
         """
         from palaver.ranking.absorption import likeliest_ends
 
@@ -92,15 +92,15 @@ def pick(scores: NDArray[np.float64], is_open: NDArray[np.bool_]) -> tuple[int, 
 
 
 def sorted_ranking(
-    scores: NDArray[np.float64], top: int, method: str, walk: Walk, escape: float = 0.0
+    scores: NDArray[np.float64], top: int, method: str, walk: RandomWalk, escape: float = 0.0
 ) -> Ranking:
-    """Rank by fixed scores, the largest first; ties, to within 1e-10, by number."""
+    """Rank by fixed scores, the largest first; ties, to a relative 1e-10, by number."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     is_new = np.diff(ranked, prepend=np.inf) < -TIE * np.abs(ranked)
     if not is_new.all():
         order = order[np.lexsort((order, np.cumsum(is_new)))]
-    follows = ~np.append(is_new[1:], True)  # level with the next
+    follows = ~np.append(is_new[1:], True)  # tied with the next
     tied = (follows | ~is_new)[:top]
     chosen = order[:top]
     return Ranking(chosen, scores[chosen], tied, np.zeros(len(chosen)), method, walk, escape)

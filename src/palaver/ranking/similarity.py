@@ -1,4 +1,4 @@
-"""Texts as tf-idf vectors, and the graph of those that share words."""
+"""Texts as tf-idf vectors, and the graph that links texts with shared words."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from scipy import sparse
 from palaver.encode.stem import stem
 from palaver.encode.tokenizer import split_words, word_type
 
-_ROWS = 1024  # of a graph at a time: bounds the memory before the threshold cuts it
+_ROWS = 1024  # rows of a graph at a time; limits memory before the threshold applies
 _HAS_LETTER = r"[\p{L}\p{N}\p{Extended_Pictographic}]"
 
 
 def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
-    """Return texts as rows of word weights, each of length one.
+    """Return texts as rows of word weights, scaled to length one.
 
-    A word weighs ``count * log(n_texts / n_texts_with_it)``; punctuation is left out. A text
-    without telling words is a row of zeros.
+    A word has the weight ``count * log(n_texts / n_texts_with_it)``; punctuation is ignored. A
+    text without weighted words is a row of zeros.
 
     scikit-learn's ``TfidfVectorizer`` adds 1 to the logarithm, so that words of all texts count,
     and counts words one by one in Python, which takes several times as long.
@@ -31,7 +31,7 @@ def tfidf(texts: Sequence[str] | pl.Series, *, stemmed: bool = False) -> Any:
     texts : sequence of str, or polars.Series of list of str
         Lists are words, as :func:`split_words` returns them.
     stemmed : bool
-        Whether words count as the same if Porter's stemmer says so (English).
+        Whether words with the same Porter stem (English) count as the same.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def cosine_graph(vectors: Any, threshold: float = 0.1) -> Any:
     Parameters
     ----------
     vectors : csr matrix, shape (n_texts, n_words)
-        Rows of length one, as :func:`tfidf` gives them.
+        Rows of length one, as returned by :func:`tfidf`.
     threshold : float
 
     Returns
@@ -90,20 +90,20 @@ def cosine_graph(vectors: Any, threshold: float = 0.1) -> Any:
 def without_near_duplicates(
     vectors: Any, preference: NDArray[np.float64], limit: float = 0.8
 ) -> NDArray[np.int64]:
-    """Return the rows left when of near-duplicates only the preferred one stays.
+    """Return the rows that remain if only the preferred one of near-duplicates is kept.
 
     Parameters
     ----------
     vectors : csr matrix, shape (n_texts, n_words)
     preference : array of float64, shape (n_texts,)
-        Larger is better; among equals the first stays.
+        Larger is better; of equals, the first is kept.
     limit : float
-        Cosine from which two texts are near-duplicates.
+        Smallest cosine at which two texts are near-duplicates.
 
     Returns
     -------
     array of int64
-        In rising order. Rows of zeros all stay.
+        In ascending order. All rows of zeros are kept.
     """
     near = cosine_graph(vectors, limit)
     is_left = np.ones(vectors.shape[0], bool)

@@ -1,4 +1,4 @@
-"""Summaries: the central and different sentences of documents (Zhu et al. 2007, section 3.1)."""
+"""Summaries: central and diverse sentences of documents (Zhu et al. 2007, section 3.1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode.sentences import split_sentences
 from palaver.errors import InputError, ParameterError
@@ -17,9 +18,9 @@ from palaver.params import Limit, check, either, flag, nothing, one_of, real, wh
 from palaver.ranking.baselines import METHODS
 from palaver.ranking.similarity import cosine_graph, tfidf
 
-#: Sentences among which a summary is looked for; of more, those nearest to the whole are kept.
+#: Most sentences to choose a summary from; of more, those closest to the whole are kept.
 MAX_SENTENCES = 5000
-#: Words, without links, handles and tags, that a sentence of a conversation must have.
+#: Fewest words, without links, handles and tags, in a usable sentence of a conversation.
 FEWEST_WORDS = 4
 _ADDRESS = r"(?:https?://|www\.|[@#])\S+"
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}'’-]*"
@@ -33,13 +34,12 @@ _LIMITS: dict[str, Limit] = {
     "weighted": flag(),
     "stemmed": flag(),
     "method": one_of(*METHODS),
-    "seed": whole(0),
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """The sentences of a summary.
+    """A summary as a list of sentences.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Summary:
         Columns rank, document, position (in the document, from 1), message (row in the corpus;
         null for plain texts), score, text; the best sentence first.
     n_sentences : int
-        Sentences that there were.
+        Number of sentences that were available.
     """
 
     table: pl.DataFrame
@@ -60,7 +60,7 @@ class Summary:
 
     @property
     def text(self) -> str:
-        """The sentences as they follow each other in the documents, one a line."""
+        """The sentences in document order, one per line."""
         return "\n".join(self.table.sort("document", "position")["text"])
 
     def __str__(self) -> str:
@@ -85,34 +85,34 @@ def summarize(
     weighted: bool = False,
     stemmed: bool = False,
     method: str = "grasshopper",
-    seed: int = 0,
+    random_state: rng.RandomState = 0,
 ) -> Summary:
-    """Summarize documents by their central and different sentences.
+    """Summarize documents by central and diverse sentences.
 
     Parameters
     ----------
     texts : str, sequence of str, or Corpus
-        One document or several. A conversation of a corpus is a document; for one of them,
-        ``corpus.take([number])``. Of conversations, bare links and names, sentences of less
-        than four words and what was said before are left out.
+        One document or several. Each conversation of a corpus is a document; for one of them, use
+        ``corpus.take([number])``. In conversations, bare links and names, sentences of fewer
+        than four words and repetitions are ignored.
     sentences, words, bytes : int, optional
-        The length: 5 sentences unless said. The last sentence is cut to fit a number of words
-        or of UTF-8 bytes (DUC 2004: 665).
+        Length of the summary; 5 sentences by default. To fit a number of words or UTF-8 bytes
+        (DUC 2004: 665), the last sentence is cut.
     position_decay : float
-        A sentence at position p of its document has a prior of ``p ** -position_decay``; 0
-        where the order says nothing.
+        A sentence at position p of its document has the prior ``p ** -position_decay``; use 0
+        if the order carries no information.
     weight : float
-        Weight of similarities against that prior.
+        Weight of similarities relative to that prior.
     threshold : float
         Cosine above which two sentences are linked.
     weighted : bool
-        Whether links weigh the cosine instead of one.
+        Whether links are weighted by the cosine.
     stemmed : bool
-        Whether English words count as the same by their stems.
+        Whether English words with the same stem count as the same.
     method : str
-        As for :func:`palaver.rank`.
-    seed : int
-        Of the random method.
+        One of the methods of :func:`palaver.rank`.
+    random_state : int, numpy.random.Generator or None
+        Seed of the random method.
 
     Examples
     --------
@@ -122,13 +122,13 @@ def summarize(
     """
     settings = {"sentences": sentences, "words": words, "bytes": bytes, "weight": weight,
                 "position_decay": position_decay, "threshold": threshold, "weighted": weighted,
-                "stemmed": stemmed, "method": method, "seed": seed}  # fmt: skip
+                "stemmed": stemmed, "method": method}  # fmt: skip
     check("summarize", _LIMITS, settings)
     if sum(limit is not None for limit in (sentences, words, bytes)) > 1:
-        raise ParameterError("summarize: give one of sentences, words and bytes")
+        raise ParameterError("summarize: pass only one of sentences, words and bytes")
     pool = _sentence_table(texts)
     if not pool.height:
-        raise InputError("summarize: there are no sentences in what was given")
+        raise InputError("summarize: the input contains no sentences")
     prior = pool["position"].to_numpy().astype(np.float64) ** -position_decay
     vectors = tfidf(pool["text"], stemmed=stemmed)
     kept = _nearest_to_all(vectors, prior)
@@ -140,7 +140,7 @@ def summarize(
     if method in ("lexrank", "mmr"):
         options["similarity"] = cosines
     if method == "random":
-        options["seed"] = seed
+        options["random_state"] = random_state
     most = sentences or (5 if words is None and bytes is None else None)
     ranking = METHODS[method](graph, top=most, **options)
     ranked = pool[kept[ranking.order]].with_columns(pl.Series("score", ranking.scores))
@@ -148,7 +148,7 @@ def summarize(
 
 
 def _sentence_table(texts: str | Sequence[str] | Corpus) -> pl.DataFrame:
-    """Return one row a sentence: document, position, message, text."""
+    """Return one row per sentence: document, position, message, text."""
     if isinstance(texts, Corpus):
         lengths = np.diff(texts.conversation_offsets)
         documents: list[int] = np.repeat(np.arange(len(lengths)), lengths).tolist()
@@ -159,7 +159,7 @@ def _sentence_table(texts: str | Sequence[str] | Corpus) -> pl.DataFrame:
         documents, sources = list(range(len(parts))), [None] * len(parts)
     wrong = next((part for part in parts if not isinstance(part, str)), None)
     if wrong is not None:
-        raise InputError(f"summarize: takes texts or a Corpus, got {type(wrong).__name__}")
+        raise InputError(f"summarize: pass texts or a Corpus, got {type(wrong).__name__}")
     table = pl.DataFrame(
         {
             "document": pl.Series(documents, dtype=pl.Int64),
@@ -170,13 +170,13 @@ def _sentence_table(texts: str | Sequence[str] | Corpus) -> pl.DataFrame:
     table = table.explode("text").drop_nulls("text")
     position = pl.int_range(1, pl.len() + 1).over("document").alias("position")
     table = table.with_columns(position)
-    return _telling(table) if isinstance(texts, Corpus) else table
+    return _substantial(table) if isinstance(texts, Corpus) else table
 
 
-def _telling(table: pl.DataFrame) -> pl.DataFrame:
-    """Leave out what talk is full of: bare links and names, a word or two, what was said before.
+def _substantial(table: pl.DataFrame) -> pl.DataFrame:
+    """Drop what conversations are full of: bare links and names, a word or two, repetitions.
 
-    If nothing else was said, all of it stays.
+    If there is nothing else, keep everything.
     """
     plain = pl.col("text").str.replace_all(_ADDRESS, " ")
     said = pl.col("text").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ")
@@ -185,7 +185,7 @@ def _telling(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _nearest_to_all(vectors: Any, prior: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the rows to rank: all, or of very many those most like the whole."""
+    """Return the rows to rank: all, or if there are too many, those most like the whole."""
     if vectors.shape[0] <= MAX_SENTENCES:
         return np.arange(vectors.shape[0])
     whole_text = np.asarray(vectors.sum(axis=0)).ravel()
@@ -194,7 +194,7 @@ def _nearest_to_all(vectors: Any, prior: NDArray[np.float64]) -> NDArray[np.int6
 
 
 def _cut(ranked: pl.DataFrame, words: int | None, bytes: int | None) -> pl.DataFrame:
-    """Keep the first sentences within a length, the last one shortened."""
+    """Keep the first sentences within a length, and shorten the last one."""
     texts = ranked["text"].to_list()
     if words is not None or bytes is not None:
         texts = shortened(texts, words=words, bytes=bytes)
@@ -208,9 +208,9 @@ def _cut(ranked: pl.DataFrame, words: int | None, bytes: int | None) -> pl.DataF
 def shortened(
     texts: Sequence[str], *, words: int | None = None, bytes: int | None = None
 ) -> list[str]:
-    """Return the first texts within a number of words or bytes, the last one cut to fit.
+    """Return the first texts within a number of words or bytes, with the last one cut to fit.
 
-    Bytes count a separator of one byte between texts, as when they are joined.
+    Bytes include a one-byte separator between texts, as if they were joined.
     """
     kept: list[str] = []
     left = words if words is not None else bytes if bytes is not None else 0

@@ -1,4 +1,4 @@
-"""The teleporting random walk of a graph of items (Zhu et al. 2007, equation 1), checked."""
+"""The random walk with jumps on a graph of items (Zhu et al. 2007, equation 1)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from scipy.sparse.csgraph import connected_components
 from palaver.errors import InputError
 from palaver.params import Limit, either, nothing, real, whole
 
-#: What every ranking lets one choose.
+#: Options of every ranking.
 LIMITS: dict[str, Limit] = {"weight": real(0, 1), "top": either(whole(1), nothing())}
 #: A graph: ``graph[i, j]`` is the weight of the edge from item i to item j.
 Graph = Any
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
-    """A walk that follows edges with probability ``weight`` and else jumps by the prior.
+class RandomWalk:
+    """A walk that follows edges with probability ``weight`` and otherwise jumps by the prior.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Walk:
     weight : float
         Probability of following an edge; items without edges always jump.
     ends : array of bool, shape (n_items,)
-        Items without an edge that leaves them.
+        Items without outgoing edges.
     """
 
     steps: Any
@@ -47,7 +47,7 @@ class Walk:
 
     @property
     def jumps(self) -> NDArray[np.float64]:
-        """Probability to jump from each item, (n_items,)."""
+        """Probability of jumping from each item, (n_items,)."""
         return np.where(self.ends, 1.0, 1.0 - self.weight)
 
     def dense(self) -> NDArray[np.float64]:
@@ -58,31 +58,31 @@ class Walk:
         return steps
 
     def check_single_group(self) -> int:
-        """Return a state that every walk ends up visiting again and again.
+        """Return an item to which every walk keeps returning; check that there is one.
 
         Raises
         ------
         InputError
-            There are several closed groups of items, so where the walk ends depends on
-            where it starts, and no stationary distribution is the right one.
+            There are several closed groups of items, so where a walk ends up depends on
+            where it starts, and the stationary distribution is not unique.
         """
         kind, is_closed = _closed_groups(self)
         if is_closed.sum() > 1:
             members = [np.flatnonzero(kind == group)[0] for group in np.flatnonzero(is_closed)]
             raise InputError(
                 f"grasshopper: with weight=1 the walk never leaves any of {len(members)} separate "
-                f"groups of items (one holds item {members[0]}, another item {members[1]}), so it "
-                "has no one stationary distribution; take weight below 1, say 0.95"
+                f"groups of items (one contains item {members[0]}, another item {members[1]}), so "
+                "its stationary distribution is not unique; use a weight below 1, such as 0.95"
             )
         inside = is_closed[kind]
         popularity = np.asarray(self.steps.sum(axis=0)).ravel() + self.prior
         return int(np.argmax(np.where(inside, popularity, -1.0)))
 
 
-def _closed_groups(walk: Walk) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+def _closed_groups(walk: RandomWalk) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return the strongly connected group of each item, and which groups are never left.
 
-    A node beyond the items stands for the jump, so that n jumps need n edges, not n squared.
+    An extra node stands for the jump, so that n jumps need n edges instead of n squared.
     """
     n = walk.n_items
     jumping = np.flatnonzero(walk.jumps > 0)
@@ -96,12 +96,12 @@ def _closed_groups(walk: Walk) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     is_left = np.zeros(n_groups, bool)
     is_left[kind[source][kind[source] != kind[target]]] = True
     if not len(jumping):
-        is_left[kind[n]] = True  # nobody jumps: the node is not part of the walk
+        is_left[kind[n]] = True  # no walk jumps, so the node is not part of the walk
     return kind[:n], ~is_left
 
 
-def make_walk(graph: Graph, prior: ArrayLike | None, weight: float) -> Walk:
-    """Check a graph and a prior, and make their walk.
+def make_walk(graph: Graph, prior: ArrayLike | None, weight: float) -> RandomWalk:
+    """Check a graph and a prior, and return their walk.
 
     Raises
     ------
@@ -112,11 +112,11 @@ def make_walk(graph: Graph, prior: ArrayLike | None, weight: float) -> Walk:
     matrix = _checked_graph(graph)
     n = matrix.shape[0]
     steps, ends = _normalised(matrix)
-    return Walk(steps, checked_prior(prior, n), float(weight), ends)
+    return RandomWalk(steps, checked_prior(prior, n), float(weight), ends)
 
 
 def _checked_graph(graph: Graph) -> Any:
-    """Return a graph as a csr matrix of float64 of our own."""
+    """Return a copy of a graph as a csr matrix of float64."""
     if not sparse.issparse(graph):
         try:
             graph = np.asarray(graph, np.float64)
@@ -124,7 +124,7 @@ def _checked_graph(graph: Graph) -> Any:
             raise InputError(f"the graph must be a matrix of numbers: {error}") from error
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
         raise InputError(
-            f"the graph must be a square matrix, one row and one column an item; "
+            f"the graph must be a square matrix with one row and one column per item; "
             f"its shape is {graph.shape}"
         )
     if not graph.shape[0]:
@@ -136,7 +136,7 @@ def _checked_graph(graph: Graph) -> Any:
         place = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         raise InputError(
-            f"the graph's weights must be finite and not negative; the edge from item {row} to "
+            f"the graph's weights must be finite and non-negative; the edge from item {row} to "
             f"item {matrix.indices[place]} has {matrix.data[place]}"
         )
     matrix.eliminate_zeros()
@@ -144,7 +144,7 @@ def _checked_graph(graph: Graph) -> Any:
 
 
 def _normalised(matrix: Any) -> tuple[Any, NDArray[np.bool_]]:
-    """Divide rows by their sums, in place; by their largest weight first, against overflow."""
+    """Divide rows by their sums, in place; first by their maximum, to avoid overflow."""
     lengths = np.diff(matrix.indptr)
     ends = lengths == 0
     starts = matrix.indptr[:-1][~ends]
@@ -155,7 +155,7 @@ def _normalised(matrix: Any) -> tuple[Any, NDArray[np.bool_]]:
 
 
 def checked_prior(prior: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
-    """Return a prior that sums to one; any non-negative numbers are taken in proportion."""
+    """Return a prior that sums to one, given any non-negative numbers."""
     if prior is None:
         return np.full(n_items, 1.0 / n_items)
     try:
@@ -164,17 +164,17 @@ def checked_prior(prior: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
         raise InputError(f"the prior must be numbers: {error}") from error
     if values.shape != (n_items,):
         raise InputError(
-            f"the prior must have one number for each of the {n_items} items; "
+            f"the prior must have one number per item, {n_items} in all; "
             f"its shape is {values.shape}"
         )
     wrong = ~(np.isfinite(values) & (values >= 0))
     if wrong.any():
         place = int(np.argmax(wrong))
         raise InputError(
-            f"the prior must be finite and not negative; item {place} has {values[place]}"
+            f"the prior must be finite and non-negative; item {place} has {values[place]}"
         )
     if not values.any():
-        raise InputError("the prior is zero for all items; leave it out for an even one")
+        raise InputError("the prior is zero for all items; omit it for a uniform one")
     values /= values.max()
     values /= values.sum()
     return values

@@ -1,9 +1,9 @@
 """Expected visits of a killed random walk on a sparse graph, by pushing residuals along edges.
 
-Visits x from starts b solve ``x = b + M' D x``, M the probabilities of moves and D the share
-of a walk that each item lets pass. ``residuals = b + M' D x - x`` says what x still owes. A
-push settles one item's debt and hands what follows from it to its successors, so an update
-that touches a few items costs no more than the part of the graph that feels it.
+Visits x from starts b solve ``x = b + M' D x``, with M the probabilities of moves and D the share
+of walks that passes each item. ``residuals = b + M' D x - x`` is what x still lacks. A
+push settles one item's residual and passes the consequences to its successors, so an update
+that touches few items costs no more than the part of the graph that it affects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def push_visits(  # type: ignore[no-untyped-def]
     offsets, targets, moves, self_moves, passes, is_open, limit, closed_limit, forward,
     visits, residuals,
 ):  # fmt: skip
-    """Push every item once whose residual exceeds the limit.
+    """Push every item whose residual exceeds the limit, once.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def push_visits(  # type: ignore[no-untyped-def]
     targets : array of int32, moves : array of float64, shape (n_edges,). IN
         Successors of each item and the probability of moving there.
     self_moves, passes : array of float64, shape (n_items,). IN
-        Probability of a move to itself; the share of a walk that an item lets pass, D.
+        Probability of a move to itself; the share of walks that passes an item, D.
     is_open : array of bool, shape (n_items,). IN
     limit, closed_limit : float
-        Residuals up to this size stay; for open items, and for the others.
+        Residuals up to this size stay, for open items and for the others.
     forward : bool
-        Direction of the pass; alternating ones suit graphs with a direction.
+        Direction of the pass; alternating directions suit directed graphs.
     visits, residuals : array of float64, shape (n_items,). IN-OUT
 
     Returns
@@ -52,7 +52,7 @@ def push_visits(  # type: ignore[no-untyped-def]
         if flow != 0.0:
             for edge in range(offsets[item], offsets[item + 1]):
                 residuals[targets[edge]] += moves[edge] * flow
-        residuals[item] = 0.0  # its move to itself is in the change
+        residuals[item] = 0.0  # the change includes its move to itself
     return n_pushed
 
 
@@ -61,7 +61,7 @@ def push_two_visits(  # type: ignore[no-untyped-def]
     offsets, targets, moves, self_moves, passes, is_open, limits, closed_limits, forward,
     visits, residuals,
 ):  # fmt: skip
-    """Push two right-hand sides at once: those of :func:`push_visits`, one column each.
+    """Do as :func:`push_visits` for two right-hand sides at once, one column each.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def push_two_visits(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def residual_extent(residuals, is_open):  # type: ignore[no-untyped-def]
-    """Return how far residuals reach up and down: largest of the open, sum of the others.
+    """Return the extent of residuals, up and down: maximum of the open, sum of the others.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def residual_extent(residuals, is_open):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def best_two(visits, weights, is_candidate):  # type: ignore[no-untyped-def]
-    """Return the candidate with the largest weighted sum of its columns, and the next sum.
+    """Return the candidate with the largest weighted sum of its columns, and the runner-up's sum.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def best_two(visits, weights, is_candidate):  # type: ignore[no-untyped-def]
     Returns
     -------
     item : int
-        The first of the best; -1 without a candidate.
+        The first of the best; -1 if there is no candidate.
     best, next : float
     """
     item, best, runner_up = -1, -np.inf, -np.inf
