@@ -8,9 +8,9 @@ from support.words import tokenize
 
 import palaver as pv
 from palaver.models.views.reconstruct import order_of
-from palaver.threads.evidence import gather
+from palaver.threads.evidence import gather_evidence
 from palaver.threads.kernels.features import FEATURES
-from palaver.threads.kernels.links import best_two, link_greedily
+from palaver.threads.kernels.links import best_candidates, link_greedily
 from palaver.threads.leanings import learn_leanings
 from palaver.threads.pairs import pairs_of
 from palaver.threads.transitions import Transitions
@@ -62,7 +62,7 @@ def corpus_of(rows):
 def test_features_are_those_of_the_reference(seed, window, is_ordered):
     rows = messages(seed)
     corpus = corpus_of(rows)
-    gathered = gather(corpus, order_of(corpus, "time" if is_ordered else None))
+    gathered = gather_evidence(corpus, order_of(corpus, "time" if is_ordered else None))
     reference = Reference(rows, is_ordered, window)
     (pairs,) = pairs_of(gathered, window, is_ordered)
     owners = pairs.owners
@@ -91,7 +91,7 @@ def test_messages_in_any_order_of_rows_have_the_same_evidence():
     mixed = np.random.default_rng(0).permutation(len(rows))
     corpora = [corpus_of(rows), corpus_of([rows[k] for k in mixed])]
     first, second = (
-        next(iter(pairs_of(gather(c, order_of(c, "time")), 100, True))) for c in corpora
+        next(iter(pairs_of(gather_evidence(c, order_of(c, "time")), 100, True))) for c in corpora
     )
     np.testing.assert_allclose(first.features, second.features, atol=1e-5)
 
@@ -102,7 +102,7 @@ def test_score_of_a_model():
     dice = np.random.default_rng(0)
     shares, replies = dice.random((5, 3)), dice.random((6, 3))
     found = Transitions(shares.astype(np.float32), replies.astype(np.float32))
-    (pairs,) = pairs_of(gather(corpus, order_of(corpus, "time"), found), 100, True)
+    (pairs,) = pairs_of(gather_evidence(corpus, order_of(corpus, "time"), found), 100, True)
     for owner, candidate, row in zip(pairs.owners, pairs.candidates, pairs.features, strict=True):
         expected = shares[owner] @ replies[candidate]  # -1 is the start
         assert row[FEATURES.index("model")] == pytest.approx(expected, abs=1e-5)
@@ -111,7 +111,7 @@ def test_score_of_a_model():
 def test_leanings_of_words():
     rows = messages(9, n_conversations=2, length=12)
     corpus = corpus_of(rows)
-    gathered = gather(corpus, order_of(corpus, "time"))
+    gathered = gather_evidence(corpus, order_of(corpus, "time"))
     dice = np.random.default_rng(1)
     parents = np.array([dice.integers(i // 12 * 12 - 1, i) for i in range(24)])
     parents[parents % 12 == 11] = -1
@@ -155,10 +155,10 @@ def test_leanings_of_words():
         np.testing.assert_allclose(pairs.features[:, FEATURES.index(name)], column, atol=1e-6)
 
 
-def test_best_two_candidates():
+def test_best_candidates():
     chances = np.array([0.2, 0.5, 0.3, 1.0, 0.4, 0.4, 0.2])
     best, second = np.empty(3, np.int64), np.empty(3, np.int64)
-    best_two(chances, np.array([0, 3, 4, 7]), best, second)
+    best_candidates(chances, np.array([0, 3, 4, 7]), best, second)
     assert best.tolist() == [1, 3, 5]
     assert second.tolist() == [2, -1, 4]
 

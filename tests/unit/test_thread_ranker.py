@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palaver.threads.pairs import Pairs
+from palaver.threads.pairs import CandidatePairs
 from palaver.threads.ranker import (
     Ranker,
     fit_ranker,
@@ -21,7 +21,7 @@ def draw_pairs(n_messages, n_features, seed=0):
     dice = np.random.default_rng(seed)
     offsets = np.concatenate(([0], np.cumsum(dice.integers(2, 9, n_messages))))
     features = dice.normal(size=(offsets[-1], n_features)).astype(np.float32)
-    return Pairs(features, offsets, np.zeros(offsets[-1], np.int32), np.arange(n_messages))
+    return CandidatePairs(features, offsets, np.zeros(offsets[-1], np.int32), np.arange(n_messages))
 
 
 def draw_right(pairs, weights, seed=1):

@@ -1,4 +1,4 @@
-"""Rebuilding reply structure: who answers whom where nobody says."""
+"""Rebuilding reply structure: who replies to whom if the data do not say."""
 
 from palaver.corpus.replies import components
 from palaver.threads.learn import learn_defaults

@@ -1,4 +1,4 @@
-"""From a corpus to what the features are made of: words, names, times, in order."""
+"""Gathering what features are computed from: the words, names and times of a corpus, in order."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from palaver.threads.kernels.evidence import (
 )
 from palaver.threads.transitions import Transitions
 
-_COMMON = 0.1  # words in more messages than this share say nothing about who answers whom
-_NAME_SHARE = 0.05  # a name in more messages than this share is an ordinary word, too
+_COMMON = 0.1  # words in more than this share of messages say nothing about who replies to whom
+_NAME_SHARE = 0.05  # a name in more than this share of messages is also an ordinary word
 _SHORTEST_NAME = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Evidence, and which message of the corpus each row is.
+    """Evidence, and the message of the corpus that each row stands for.
 
     Attributes
     ----------
     evidence : Evidence
     rows : array of int64, shape (n_messages,)
-        Message of the corpus that stands at each place of the order.
+        Message of the corpus at each place in the order.
     places : array of int64, shape (n_messages,)
-        Where each message of the corpus stands.
+        Place of each message of the corpus.
     words : list of str
     bag_messages, bag_words : array of int64, shape (n_entries,)
-        Each word of each message once.
+        Each word of each message, once.
     """
 
     evidence: Evidence
@@ -52,19 +52,21 @@ class Gathered:
     bag_words: NDArray[np.int64]
 
     def leaning(self, scores: NDArray[np.float32]) -> Gathered:
-        """Return the same with leanings of the messages, (n_messages, 3)."""
+        """Return the same with the leanings of the messages, (n_messages, 3)."""
         return replace(self, evidence=self.evidence._replace(leanings=scores))
 
 
-def gather(corpus: Corpus, order: Order, transitions: Transitions | None = None) -> Gathered:
-    """Gather the evidence of a corpus; its replies are not looked at.
+def gather_evidence(
+    corpus: Corpus, order: Order, transitions: Transitions | None = None
+) -> Gathered:
+    """Gather the evidence of a corpus, ignoring its replies.
 
     Parameters
     ----------
     corpus : Corpus
     order : Order
     transitions : Transitions, optional
-        What a model says of classes in replies, rows as in the corpus.
+        What a model says about classes in replies, with rows as in the corpus.
     """
     offsets = np.asarray(corpus.conversation_offsets, np.int64)
     starts = np.repeat(offsets[:-1], np.diff(offsets))
@@ -103,7 +105,7 @@ def gather(corpus: Corpus, order: Order, transitions: Transitions | None = None)
 def _reordered(
     encoded: Encoded, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return tokens and limits of messages in another order of messages."""
+    """Return tokens and message offsets for another order of messages."""
     lengths = np.diff(encoded.message_offsets)[rows]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     shift = np.repeat(encoded.message_offsets[:-1][rows] - offsets[:-1], lengths)
@@ -118,7 +120,7 @@ def _owners(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
 def _classes(
     transitions: Transitions | None, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what a model found, in order; no class at all without a model."""
+    """Return what a model found, in order; no classes without a model."""
     if transitions is None:
         return np.zeros((len(rows), 0), np.float32), np.zeros((len(rows) + 1, 0), np.float32)
     return transitions.shares[rows], transitions.replies[np.append(rows, len(rows))]
@@ -127,18 +129,18 @@ def _classes(
 def _scaled_times(
     corpus: Corpus, rows: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return times in units of the median gap between neighbours, NaN where unknown."""
+    """Return times in units of the median gap between neighbours; NaN if unknown."""
     times = corpus.table["time"].gather(rows).cast(pl.Int64).cast(pl.Float64) / 1e6
     seconds: NDArray[np.float64] = times.fill_null(np.nan).to_numpy()
     gaps = np.diff(seconds)[starts[1:] == starts[:-1]]
-    gaps = gaps[gaps > 0]  # also leaves out NaN
+    gaps = gaps[gaps > 0]  # also drops NaN
     return seconds / np.median(gaps) if len(gaps) else np.full(len(seconds), np.nan)
 
 
 def _asks(
     tokens: NDArray[np.int32], offsets: NDArray[np.int64], words: list[str]
 ) -> NDArray[np.bool_]:
-    """Return which messages have a question mark, in any script."""
+    """Return which messages contain a question mark, in any script."""
     asking = pl.Series(words, dtype=pl.String).str.contains("[?？؟՞]").to_numpy()
     found = np.bincount(_owners(offsets)[asking[tokens]], minlength=len(offsets) - 1)
     return np.asarray(found > 0)
@@ -150,7 +152,7 @@ def _entries(
     n_items: int,
     conversation_offsets: NDArray[np.int64],
 ) -> tuple[Entries, NDArray[np.int64]]:
-    """Make entries, one for each item of a message, and count how often it is there."""
+    """Create one entry per item of a message, and count how often it occurs."""
     n_messages = int(conversation_offsets[-1])
     keys, counts = np.unique(owners * max(n_items, 1) + items, return_counts=True)
     messages, words = np.divmod(keys, max(n_items, 1))
@@ -167,7 +169,7 @@ def _weighted_words(
     spread: NDArray[np.int64],
     conversation_offsets: NDArray[np.int64],
 ) -> tuple[Entries, NDArray[np.float32]]:
-    """Return the words that not everybody uses, weighted by tf-idf, and the messages' norms."""
+    """Return the words that are not too common, weighted by tf-idf, and the messages' norms."""
     owners = _owners(offsets)
     n_messages = len(offsets) - 1
     kept = ((spread > 1) & (spread <= max(_COMMON * n_messages, 3)))[tokens]
@@ -184,7 +186,7 @@ def _runs(
     n_words: int,
     conversation_offsets: NDArray[np.int64],
 ) -> Entries:
-    """Return the runs of three words that occur in more than one message: quotations."""
+    """Return the runs of three words that occur in more than one message, as in quotations."""
     owners = _owners(offsets)
     whole = owners[2:] == owners[:-2]
     wide = tokens.astype(np.int64)
@@ -201,7 +203,7 @@ def _handles(
     words: list[str],
     conversation_offsets: NDArray[np.int64],
 ) -> tuple[Entries, NDArray[np.int32]]:
-    """Return the words that follow an at sign, and the first one of each message."""
+    """Return the words that follow an at sign, and the first one in each message."""
     owners = _owners(offsets)
     at = np.array([word.endswith("@") for word in words], bool)
     follows = np.flatnonzero(at[tokens[:-1]] & (owners[1:] == owners[:-1])) + 1
@@ -217,7 +219,7 @@ def _people(
     offsets: NDArray[np.int64],
     speakers: NDArray[np.int32],
 ) -> People:
-    """Find who is named and how people are related."""
+    """Find out who is named and how people are related."""
     words = encoded.vocabulary.words
     n_messages, n_people = len(speakers), len(encoded.speakers.names)
     is_sign = ~pl.Series(words, dtype=pl.String).str.contains(r"[\p{L}\p{N}]").to_numpy()
@@ -235,10 +237,10 @@ def _people(
 def _names(
     encoded: Encoded, tokens: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return the speaker whom each word names, -1 for none.
+    """Return the speaker that each word names, -1 for none.
 
     A word of a speaker's name counts if no other speaker has it, if it is long enough, and
-    if it is not a word that messages use all the time.
+    if messages do not use it too often.
     """
     names = np.full(max(len(encoded.vocabulary), 1), -1, np.int32)
     parts = (

@@ -1,8 +1,8 @@
-"""What words lean to: going on with one's own message, getting an answer, starting.
+"""What words suggest: that a message continues its speaker's own, gets a reply, or starts.
 
-Each word has the log odds of a label among the messages with the word, less the log odds among all;
-a message has the sum over its words, divided by the root of their number. While learning, a message
-does not count for its own words, so that the scores are those of unseen messages.
+Each word has the log odds of a label among messages with the word, minus those among all messages;
+a message has the sum over its words, divided by the root of their number. During learning, a
+message does not contribute to its own words, so that its score is that of an unseen message.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from palaver.threads.evidence import Gathered
 
-#: A message answers its own speaker; gets an answer from another; answers nobody.
-LABELS = ("goes on", "is answered", "starts")
+#: A message replies to its own speaker; gets a reply from another; replies to nobody.
+LABELS = ("continues", "is answered", "starts")
 
-_STRENGTH = 5.0  # messages that a word is taken to have been in before it was seen
+_STRENGTH = 5.0  # strength of the prior of each word, in messages
 _FEWEST = 3
 
 
@@ -45,19 +45,19 @@ class Leanings:
 def learn_leanings(
     gathered: Gathered, parents: NDArray[np.int64]
 ) -> tuple[Leanings, NDArray[np.float32]]:
-    """Learn what words lean to from known parents.
+    """Learn the leanings of words from known parents.
 
     Parameters
     ----------
     gathered : Gathered
     parents : array of int64, shape (n_messages,)
-        By place, -1 for a start.
+        Places of the parents, -1 for a start.
 
     Returns
     -------
     leanings : Leanings
     scores : array of float32, shape (n_messages, 3)
-        Of the same messages, each as if it had not been learned from.
+        Scores of the same messages, each as if it had been held out.
     """
     messages, words, n_words = gathered.bag_messages, gathered.bag_words, len(gathered.words)
     odds = np.zeros((n_words, len(LABELS)))
@@ -78,7 +78,7 @@ def learn_leanings(
 def _labels(
     gathered: Gathered, parents: NDArray[np.int64]
 ) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Return each label of each message, and for which messages it is known."""
+    """Return the labels of each message, and for which messages they are known."""
     speakers = gathered.evidence.people.speakers
     replies = np.flatnonzero(parents >= 0)
     same = np.zeros(len(parents), bool)
@@ -93,13 +93,13 @@ def _labels(
 def _log_odds(
     right: NDArray[np.int64], seen: NDArray[np.int64], share: float
 ) -> NDArray[np.float64]:
-    """Return smoothed log odds of words beyond those of all messages; zero for rare words."""
+    """Return smoothed log odds of words relative to all messages; zero for rare words."""
     ratio = (right + _STRENGTH * share) / (seen - right + _STRENGTH * (1 - share))
     return np.where(seen >= _FEWEST, np.log(ratio) - np.log(share / (1 - share)), 0.0)
 
 
 def _summed(gathered: Gathered, values: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return sums over the words of each message by the root of their number."""
+    """Return sums over each message's words, divided by the root of their number."""
     n_messages = len(gathered.rows)
     counts = np.maximum(np.bincount(gathered.bag_messages, minlength=n_messages), 1)
     sums = [np.bincount(gathered.bag_messages, column, n_messages) for column in values.T]

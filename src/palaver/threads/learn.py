@@ -1,7 +1,7 @@
 """Learning the default numbers from corpora with known replies; see :mod:`palaver.threads.places`.
 
-``python -m benchmarks.threads --defaults`` does it for all corpora at hand and writes
-``defaults.json``; where the defaults are judged on a corpus, they are learned without it.
+``python -m benchmarks.threads --defaults`` does this for all available corpora and writes
+``defaults.json``; to evaluate the defaults on a corpus, they are learned without it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.models.views.reconstruct import order_of
-from palaver.threads.evidence import gather
+from palaver.threads.evidence import gather_evidence
 from palaver.threads.kernels import features as columns
 from palaver.threads.kernels.features import FEATURES
-from palaver.threads.pairs import Pairs, joined, pairs_of
+from palaver.threads.pairs import CandidatePairs, joined, pairs_of
 from palaver.threads.places import (
     CONTENT,
     CONVENTIONS,
@@ -31,21 +31,23 @@ from palaver.threads.places import (
 from palaver.threads.ranker import fit_temperature, fit_weights, scores_of
 from palaver.threads.training import known_pairs, known_parents
 
-#: Features beside which the weights of content are learned, so that they do not stand in for them.
+#: Features fitted along with the weights of content, so that these do not stand in for them.
 _BESIDE = (
     "previous", "second", "log distance", "far", "log time", "first", "first, log place",
     "first, newcomer", "same speaker", "newcomer, previous", "asker, previous", "spoken since",
     "after mine", "another mentioned", "mentions another", "question", "question, no question",
     "log length", *CONTENT,
 )  # fmt: skip
-_MESSAGES = 2000  # of each corpus, so that all count alike
+_MESSAGES = 2000  # per corpus, so that all have the same weight
 _PENALTY, _FIXED = 3.0, 1e6
 _WINDOW = 100
 
 
-def sample_pairs(corpus: Corpus, n_messages: int, seed: int) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Return some messages of a corpus that have a choice, and their true parents."""
-    gathered = gather(corpus, order_of(corpus, "time"))
+def sample_pairs(
+    corpus: Corpus, n_messages: int, seed: int
+) -> tuple[CandidatePairs, NDArray[np.bool_]]:
+    """Return some messages of a corpus with several candidates, and their true parents."""
+    gathered = gather_evidence(corpus, order_of(corpus, "time"))
     parents = known_parents(corpus, gathered)
     whole, right = known_pairs(
         pairs_of(gathered, _WINDOW, True),
@@ -57,15 +59,16 @@ def sample_pairs(corpus: Corpus, n_messages: int, seed: int) -> tuple[Pairs, NDA
     return whole.only(chosen), right[np.repeat(chosen, np.diff(whole.offsets))]
 
 
-def learn_defaults(corpora: Sequence[Corpus], seed: int = 0) -> Defaults:
-    """Learn the default numbers from corpora whose replies are known, all counting alike.
+def learn_defaults(corpora: Sequence[Corpus], random_state: rng.RandomState = 0) -> Defaults:
+    """Learn the default numbers from corpora with known replies, giving all the same weight.
 
     Parameters
     ----------
     corpora : sequence of Corpus
-    seed : int
-        For the messages that are drawn from each.
+    random_state : int, numpy.random.Generator or None
+        Determines the messages drawn from each corpus.
     """
+    seed = rng.resolve_seed(random_state)
     samples = [sample_pairs(corpus, _MESSAGES, seed) for corpus in corpora]
     content = _learn_content([_without_turns(*sample) for sample in samples])
     raw = Defaults(content, _count_places([_without_turns(*sample) for sample in samples]))
@@ -80,15 +83,17 @@ def learn_defaults(corpora: Sequence[Corpus], seed: int = 0) -> Defaults:
     return Defaults(content, raw.shares, temperature)
 
 
-def _without_turns(pairs: Pairs, right: NDArray[np.bool_]) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Leave out messages whose speaker also spoke just before: corpora differ in what they do."""
+def _without_turns(
+    pairs: CandidatePairs, right: NDArray[np.bool_]
+) -> tuple[CandidatePairs, NDArray[np.bool_]]:
+    """Drop messages whose speaker also spoke just before, since corpora treat these differently."""
     same = pairs.features[:, columns.SAME_PREVIOUS] > 0
     kept = np.add.reduceat(same, pairs.offsets[:-1]) == 0
     return pairs.only(kept), right[np.repeat(kept, np.diff(pairs.offsets))]
 
 
-def _learn_content(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> dict[str, float]:
-    """Fit the weights of shared content beside those of places and speakers."""
+def _learn_content(samples: list[tuple[CandidatePairs, NDArray[np.bool_]]]) -> dict[str, float]:
+    """Fit the weights of shared content along with those of places and speakers."""
     centre, precision = np.zeros(len(FEATURES)), np.full(len(FEATURES), _FIXED)
     precision[[FEATURES.index(name) for name in _BESIDE]] = _PENALTY
     for name, weight in CONVENTIONS.items():
@@ -99,8 +104,8 @@ def _learn_content(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> dict[str, 
     return {name: float(weights[FEATURES.index(name)]) for name in CONTENT}
 
 
-def _count_places(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> NDArray[np.float64]:
-    """Return where parents stand by kind of speaker, (4, 6); every corpus counts alike."""
+def _count_places(samples: list[tuple[CandidatePairs, NDArray[np.bool_]]]) -> NDArray[np.float64]:
+    """Return where parents are, by kind of speaker, (4, 6); all corpora have the same weight."""
     total = np.zeros((len(KINDS), 7))
     for pairs, right in samples:
         found = sort_places(pairs, False)
@@ -109,6 +114,6 @@ def _count_places(samples: list[tuple[Pairs, NDArray[np.bool_]]]) -> NDArray[np.
         total += cells.reshape(total.shape) / max(right.sum(), 1)
     total = total[:, :6]
     newcomers = total[2] / max(total[2].sum(), 1e-9)
-    total[0] += 0.01 * newcomers  # no corpus may lack speakers: then as newcomers
+    total[0] += 0.01 * newcomers  # if no corpus lacks speakers, treat unknown ones as newcomers
     total += 0.01 * total.sum(axis=1, keepdims=True) / 6 + 1e-9
     return np.asarray(total / total.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Corpora with other replies: rebuilt ones, and conversations mixed into channels."""
+"""Corpora with changed replies: rebuilt ones, and conversations mixed into channels."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from palaver.models.views.reconstruct import order_of
 def relinked(
     corpus: Corpus, rows: NDArray[np.int64], parents: NDArray[np.int64], *, split: bool = False
 ) -> Corpus:
-    """Return a corpus with other replies, messages in another order.
+    """Return a corpus with other replies and another order of messages.
 
     Parameters
     ----------
     corpus : Corpus
     rows : array of int64, shape (n_messages,)
-        Message of the corpus at each place of the order; conversations stay where they are.
+        Message of the corpus at each place in the order; conversations keep their places.
     parents : array of int64, shape (n_messages,)
-        Place that each place answers, -1 for a start.
+        Place that the message at each place replies to, -1 for a start.
     split : bool
         Make every tree a conversation: ``name/1``, ``name/2``, in order of their starts.
     """
@@ -46,12 +46,12 @@ def relinked(
 
 
 def _offsets(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where stretches of one number begin, and where the last one ends."""
+    """Return where runs of equal numbers begin, and where the last one ends."""
     return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
 
 
 def _tree_names(conversations: pl.Series, roots: NDArray[np.int64]) -> pl.Series:
-    """Return names with the number of the tree in its conversation."""
+    """Return names that include the number of the tree in its conversation."""
     is_root = roots == np.arange(len(roots))
     return (
         pl.DataFrame({"conversation": conversations, "root": is_root})
@@ -63,13 +63,13 @@ def _tree_names(conversations: pl.Series, roots: NDArray[np.int64]) -> pl.Series
 
 
 def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
-    """Mix conversations by time into channels, as they stood in a log.
+    """Mix conversations by time into channels, as in a log.
 
     Parameters
     ----------
     corpus : Corpus
-        Messages of one time keep their order; a message without a time counts as sent with the
-        one before it.
+        Messages with equal times keep their order; a message without a time gets that of the
+        previous one.
     by : array, shape (n_conversations,), optional
         Channel of each conversation; one for all by default.
     """
@@ -86,7 +86,7 @@ def interleaved(corpus: Corpus, by: NDArray[Any] | None = None) -> Corpus:
     channel = names[owners[rows]][order]
     rows = rows[order]
     parents = moved_parents(corpus.parents, rows)
-    late = parents > np.arange(len(rows))  # clocks differ; a reply cannot stand before its parent
+    late = parents > np.arange(len(rows))  # clocks differ; a reply cannot precede its parent
     parents[late] = -1
     ids = pl.format("{}|{}", "conversation", "id")
     own = corpus.table.select(ids.alias("id")).to_series().gather(rows)

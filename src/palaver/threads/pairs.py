@@ -1,4 +1,4 @@
-"""Pairs of messages and candidates with their features, some messages at a time."""
+"""Pairs of messages and candidate parents with their features, in batches."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from palaver.threads.evidence import Gathered
 from palaver.threads.kernels.features import FEATURES, count_candidates, fill_features
 
-_PAIRS_AT_ONCE = 200_000  # bounds the memory: 50 megabytes of features
+_PAIRS_AT_ONCE = 200_000  # limits memory: 50 megabytes of features
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Messages with their candidates.
+class CandidatePairs:
+    """Messages with their candidate parents.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Pairs:
     offsets : array of int64, shape (n_messages + 1,)
         Candidates of message ``b`` are the rows ``offsets[b]:offsets[b + 1]``.
     candidates : array of int32, shape (n_pairs,)
-        Place of each candidate in the order, -1 for the start.
+        Place of each candidate in the order, -1 for no parent.
     messages : array of int64, shape (n_messages,)
         Place of each message.
     """
@@ -36,18 +36,20 @@ class Pairs:
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """Number of each pair's message."""
+        """Index of each pair's message."""
         return np.repeat(np.arange(len(self.messages)), np.diff(self.offsets))
 
-    def only(self, kept: NDArray[np.bool_]) -> Pairs:
+    def only(self, kept: NDArray[np.bool_]) -> CandidatePairs:
         """Return the pairs of some messages."""
         rows = np.repeat(kept, np.diff(self.offsets))
         offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[kept])))
-        return Pairs(self.features[rows], offsets, self.candidates[rows], self.messages[kept])
+        return CandidatePairs(
+            self.features[rows], offsets, self.candidates[rows], self.messages[kept]
+        )
 
 
-def pairs_of(gathered: Gathered, window: int, is_ordered: bool) -> Iterator[Pairs]:
-    """Yield all messages in order with their candidates, part by part."""
+def pairs_of(gathered: Gathered, window: int, is_ordered: bool) -> Iterator[CandidatePairs]:
+    """Yield all messages in order with their candidates, batch by batch."""
     evidence = gathered.evidence
     n_messages = len(gathered.rows)
     counts = np.empty(n_messages, np.int64)
@@ -61,14 +63,14 @@ def pairs_of(gathered: Gathered, window: int, is_ordered: bool) -> Iterator[Pair
         candidates = np.empty(offsets[-1], np.int32)
         features = np.empty((offsets[-1], len(FEATURES)), np.float32)
         fill_features(evidence, window, is_ordered, begin, end, candidates, features)
-        yield Pairs(features, offsets, candidates, np.arange(begin, end))
+        yield CandidatePairs(features, offsets, candidates, np.arange(begin, end))
         begin = end
 
 
-def joined(parts: list[Pairs]) -> Pairs:
-    """Return parts as one."""
+def joined(parts: list[CandidatePairs]) -> CandidatePairs:
+    """Concatenate batches."""
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    return Pairs(
+    return CandidatePairs(
         np.concatenate([part.features for part in parts]),
         np.concatenate(([0], np.cumsum(lengths))),
         np.concatenate([part.candidates for part in parts]),

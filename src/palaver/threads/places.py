@@ -1,14 +1,14 @@
-"""Rebuilding without any known reply: where parents stand, and what words and names say.
+"""Rebuilding without any known replies: where parents usually are, and what words and names say.
 
-The probability of a candidate is that of its place (the message before, the first one, ...) given
-who speaks, times what its content says::
+The probability of a candidate is that of its place (the previous message, the first one, ...) given
+who speaks, times the evidence of its content::
 
-    P(j answers i)  ∝  shares[kind of speaker, place of j] / candidates there * exp(w content(i, j))
+    P(i replies to j)  ∝  shares[kind of speaker, place of j] / candidates there * exp(w x(i, j))
 
-Shares and ``w`` are numbers of this file's :class:`Defaults`. What differs most from corpus to
-corpus, whether messages answer the one before or the first one, is not among them: it is found by
-EM from the content of the corpus itself, as the shares of places that make its shared words,
-quotations and names most likely.
+with features ``x`` of the content. Shares and ``w`` are in :class:`Defaults`. What differs most
+between corpora, namely whether messages reply to the previous one or to the first one, is not among
+them: EM estimates it from the content of the corpus itself, as the shares of places that make its
+shared words, quotations and names most likely.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from numpy.typing import NDArray
 from palaver.threads.kernels import features as columns
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.kernels.links import find_places
-from palaver.threads.pairs import Pairs
+from palaver.threads.pairs import CandidatePairs
 from palaver.threads.ranker import scores_of
 
 PLACES = ("previous", "first", "after mine", "my last", "second", "elsewhere", "start")
 KINDS = ("unknown", "returning", "newcomer", "asker")
 
-#: What it means to name somebody; conventions of writing, not learned.
+#: What naming somebody means; writing conventions, not learned.
 CONVENTIONS = {
     "mentioned": 1.5, "mentioned, last of speaker": 0.5, "addressed": 0.5, "mentions me": 0.5,
     "addresses the same": -2.0, "one handle more": 1.0,
 }  # fmt: skip
 
-#: Shared content; its weights are learned (palaver.threads.learn).
+#: Shared content, whose weights are learned (palaver.threads.learn).
 CONTENT = ("similarity", "rare words", "quoted")
 
 #: Share of messages that start a conversation in a channel, by kind of speaker; set by hand.
 CHANNEL_STARTS = np.array([0.1, 0.03, 0.4, 0.03])
 
-#: Usual gaps between messages beyond which a pause speaks for a start in a channel; set by hand.
+#: Pauses in a channel longer than this many usual gaps suggest a start; set by hand.
 CHANNEL_PAUSE = 3.0
 
 _FILE = Path(__file__).with_name("defaults.json")
@@ -53,23 +53,23 @@ _COLUMNS = np.array(
         columns.ASKER_PREVIOUS,
     ]
 )  # fmt: skip
-_MOST_TILT = 4.0  # first by previous; content exaggerates what all messages have in common
+_MOST_TILT = 4.0  # first over previous; content exaggerates what all messages share
 _ITERATIONS, _CLOSE = 300, 1e-5
 _FEW = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Defaults:
-    """What is known of replies in general.
+    """What is known about replies in general.
 
     Attributes
     ----------
     content : dict of str to float
         Weights of :data:`CONTENT`.
     shares : array of float64, shape (4, 6)
-        Where parents stand (:data:`PLACES` but the start), by kind of speaker.
+        Where parents are (:data:`PLACES` except the start), by kind of speaker.
     temperature : float
-        What scores are divided by.
+        Divisor of the scores.
     """
 
     content: dict[str, float]
@@ -78,14 +78,16 @@ class Defaults:
 
     @classmethod
     def load(cls) -> Self:
-        """Return the numbers that come with Palaver."""
+        """Return the numbers that ship with Palaver."""
         found = cls.from_json(json.loads(_FILE.read_text("utf-8")))
-        shares = found.shares / found.shares.sum(axis=1, keepdims=True)  # the file's are rounded
+        shares = found.shares / found.shares.sum(
+            axis=1, keepdims=True
+        )  # those in the file are rounded
         return replace(found, shares=shares)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """Return what :meth:`to_json` wrote."""
+        """Return the defaults that :meth:`to_json` wrote."""
         return cls(content["content"], np.array(content["shares"]), content["temperature"])
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +97,7 @@ class Defaults:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Weights of all features: conventions and content, zero for the others."""
+        """Weights of all features: conventions and content, and zero for the rest."""
         weights = np.zeros(len(FEATURES))
         for name, weight in {**CONVENTIONS, **self.content}.items():
             weights[FEATURES.index(name)] = weight
@@ -111,7 +113,7 @@ class Sorted:
     spread: NDArray[np.float64]
 
 
-def sort_places(pairs: Pairs, is_channel: bool) -> Sorted:
+def sort_places(pairs: CandidatePairs, is_channel: bool) -> Sorted:
     """Sort candidates by place and messages by kind of speaker."""
     n_pairs, n_messages = len(pairs.candidates), len(pairs.messages)
     found = Sorted(np.empty(n_pairs, np.int8), np.empty(n_messages, np.int8), np.empty(n_pairs))
@@ -120,18 +122,18 @@ def sort_places(pairs: Pairs, is_channel: bool) -> Sorted:
     return found
 
 
-def infer_tilt(pairs: Pairs, content: NDArray[np.float64]) -> float:
-    """Return how many messages answer the first one for each that answers the one before.
+def infer_tilt(pairs: CandidatePairs, content: NDArray[np.float64]) -> float:
+    """Return how many messages reply to the first one for each that replies to the previous one.
 
-    EM over four places (the message before, the first, the second before, any other), with the
+    EM over four places (the previous message, the first, the one before last, any other), with the
     likelihood ratio ``exp(content)`` of each candidate.
 
     Parameters
     ----------
-    pairs : Pairs
-        Messages with too few candidates to tell are left out.
+    pairs : CandidatePairs
+        Messages with too few candidates are left out.
     content : array of float64, shape (n_pairs,)
-        Scores of what messages share.
+        Scores of the content that messages share.
     """
     counts = np.diff(pairs.offsets)
     owners = pairs.owners
@@ -157,15 +159,15 @@ def infer_tilt(pairs: Pairs, content: NDArray[np.float64]) -> float:
 
 
 def tilted(defaults: Defaults, tilt: float | None) -> NDArray[np.float64]:
-    """Return log shares of places by kind of speaker, (4, 7), for a corpus.
+    """Return the log shares of places by kind of speaker, (4, 7), for a corpus.
 
     Parameters
     ----------
     defaults : Defaults
     tilt : float or None
-        Of :func:`infer_tilt`: moves the shares of those who are new or not known, for others
-        mostly answer the message before everywhere. None for channels, where nobody answers
-        the first message and conversations start anywhere.
+        The result of :func:`infer_tilt`. It shifts the shares of new or unknown speakers; others
+        mostly reply to the previous message everywhere. None for channels, where nobody replies to
+        the first message and conversations may start anywhere.
     """
     shares = np.column_stack((defaults.shares, np.zeros(len(KINDS))))
     if tilt is None:
@@ -181,7 +183,7 @@ def tilted(defaults: Defaults, tilt: float | None) -> NDArray[np.float64]:
 
 
 def place_scores(
-    pairs: Pairs, defaults: Defaults, log_shares: NDArray[np.float64], is_channel: bool
+    pairs: CandidatePairs, defaults: Defaults, log_shares: NDArray[np.float64], is_channel: bool
 ) -> NDArray[np.float64]:
     """Return the score of each candidate, (n_pairs,)."""
     found = sort_places(pairs, is_channel)

@@ -12,26 +12,26 @@ from scipy.optimize import minimize, minimize_scalar
 from threadpoolctl import threadpool_limits
 
 from palaver.threads.kernels.loss import add_gradient, normalize_pairs, score_pairs
-from palaver.threads.pairs import Pairs
+from palaver.threads.pairs import CandidatePairs
 
 _ITERATIONS = 200
-_INNER_PENALTY = 30.0  # of hidden units by that of the weights: few known replies stay linear
+_INNER_PENALTY = 30.0  # hidden units' over weights' penalty: few known replies stay linear
 _OUTER_START = 0.1
 _ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """What candidates are scored by: equation (0) of the kernel.
+    """Scores candidates by equation (0) of the kernel.
 
     Attributes
     ----------
     weights : array of float64, shape (F,)
-        Of the features themselves.
+        Weights of the features themselves.
     inner : array of float64, shape (F + 1, H)
-        What each hidden unit sums up, a constant last.
+        Weights of the features in each hidden unit, with a constant last.
     outer : array of float64, shape (H,)
-        What each hidden unit counts.
+        Weight of each hidden unit.
     """
 
     weights: NDArray[np.float64]
@@ -45,7 +45,7 @@ class Ranker:
 
     @classmethod
     def unpacked(cls, numbers: NDArray[np.float64], n_features: int) -> Self:
-        """Return what :attr:`packed` wrote."""
+        """Return the ranker that :attr:`packed` describes."""
         n_units = (len(numbers) - n_features) // (n_features + 2)
         weights, inner, outer = np.split(numbers, [n_features, len(numbers) - n_units])
         return cls(weights, inner.reshape(n_features + 1, n_units), outer)
@@ -63,11 +63,11 @@ class Ranker:
         np.tanh(sums, out=sums)
         return np.asarray(sums)
 
-    def scores(self, pairs: Pairs) -> NDArray[np.float64]:
+    def scores(self, pairs: CandidatePairs) -> NDArray[np.float64]:
         """Return the score of each candidate, (n_pairs,)."""
         scores = scores_of(pairs, self.weights)
         if len(self.outer):
-            with threadpool_limits(1):  # the same bytes for any number of cores
+            with threadpool_limits(1):  # same bytes for any number of cores
                 scores += _weighted(self.units(pairs.features), self.outer)
         return scores
 
@@ -79,14 +79,14 @@ def _weighted(features: NDArray[np.float32], weights: NDArray[np.float64]) -> ND
     return sums
 
 
-def scores_of(pairs: Pairs, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the score of each candidate by its features alone, (n_pairs,)."""
+def scores_of(pairs: CandidatePairs, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of each candidate from its features alone, (n_pairs,)."""
     return _weighted(pairs.features, weights)
 
 
 def loss_and_gradient(
     numbers: NDArray[np.float64],
-    pairs: Pairs,
+    pairs: CandidatePairs,
     log_targets: NDArray[np.float64],
     centre: NDArray[np.float64],
     precision: NDArray[np.float64],
@@ -96,10 +96,10 @@ def loss_and_gradient(
     Parameters
     ----------
     numbers : array of float64, shape (n_numbers,)
-        A packed ranker: weights alone, or followed by those of hidden units.
-    pairs : Pairs
+        A packed ranker: weights, optionally followed by those of hidden units.
+    pairs : CandidatePairs
     log_targets : array of float64, shape (n_pairs,)
-        0 for the true parent and -inf for others, or log evidence.
+        0 for the true parent and -inf for all others, or log evidence.
     centre, precision : array of float64, shape (n_numbers,)
         The penalty is ``sum(precision * (numbers - centre)**2) / 2``.
     """
@@ -126,57 +126,57 @@ def loss_and_gradient(
 
 
 def fit_weights(
-    pairs: Pairs,
+    pairs: CandidatePairs,
     log_targets: NDArray[np.float64],
     centre: NDArray[np.float64],
     precision: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weights of least loss without hidden units, found by L-BFGS from the centre."""
-    return _least(lambda w: loss_and_gradient(w, pairs, log_targets, centre, precision), centre)
+    """Minimize the loss without hidden units, by L-BFGS from the centre; return the weights."""
+    return _minimizer(lambda w: loss_and_gradient(w, pairs, log_targets, centre, precision), centre)
 
 
-def _least(
+def _minimizer(
     loss: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
     begin: NDArray[np.float64],
     max_iter: int = _ITERATIONS,
-    told: Callable[[], None] = lambda: None,
+    on_iteration: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float64]:
-    """Return where a loss is least; ``told`` is called after each iteration."""
+    """Return the minimizer of a loss; ``on_iteration`` is called after each iteration."""
     found = minimize(
         loss,
         begin,
         method="L-BFGS-B",
         jac=True,
-        callback=lambda _: told(),
+        callback=lambda _: on_iteration(),
         options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-7},
     )
     return np.asarray(found.x)
 
 
 def fit_ranker(
-    pairs: Pairs,
+    pairs: CandidatePairs,
     right: NDArray[np.bool_],
     penalty: float,
     spread: NDArray[np.float64],
     begin: Ranker,
     max_iter: int = _ITERATIONS,
-    told: Callable[[], None] = lambda: None,
+    on_iteration: Callable[[], None] = lambda: None,
 ) -> Ranker:
-    """Return the ranker of least loss for known parents.
+    """Return the ranker with the smallest loss for known parents.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : CandidatePairs
     right : array of bool, shape (n_pairs,)
-        The true parent, one a message.
+        The true parent, one per message.
     penalty : float
         Weight of the quadratic penalty.
     spread : array of float64, shape (F,)
-        Of :func:`spread_of`; hidden units measure features by it, so that they start alike.
+        Result of :func:`spread_of`; hidden units scale features by it, so that all start equal.
     begin : Ranker
         Where the search starts: see :func:`fresh_ranker`.
     max_iter : int
-    told : callable
+    on_iteration : callable
         Called after each iteration.
     """
     n_units = len(begin.outer)
@@ -193,21 +193,21 @@ def fit_ranker(
         return value, gradient / scales
 
     with threadpool_limits(1):
-        found = _least(loss, begin.packed * scales, max_iter, told)
+        found = _minimizer(loss, begin.packed * scales, max_iter, on_iteration)
     return Ranker.unpacked(found / scales, len(spread))
 
 
 def fresh_ranker(
     spread: NDArray[np.float64], n_units: int, generator: np.random.Generator
 ) -> Ranker:
-    """Return a ranker to start from: no weights, and hidden units that differ."""
+    """Return a ranker to start from, with zero weights and random hidden units."""
     inner = generator.normal(size=(len(spread), n_units)) / np.sqrt(len(spread)) / spread[:, None]
     outer = generator.normal(size=n_units) * _OUTER_START
     return Ranker(np.zeros(len(spread)), np.vstack((inner, np.zeros(n_units))), outer)
 
 
 def spread_of(features: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the standard deviation of each feature, one for those that never differ."""
+    """Return the standard deviation of each feature, or one for constant features."""
     sums, squares = np.zeros((2, features.shape[1]))
     for begin in range(0, len(features), _ROWS):
         part = features[begin : begin + _ROWS].astype(np.float64)
@@ -219,7 +219,7 @@ def spread_of(features: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def normalized(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the softmax of the scores of each message."""
+    """Return the softmax of each message's scores."""
     found = np.empty_like(scores)
     normalize_pairs(scores, offsets, found)
     return found
@@ -228,14 +228,14 @@ def normalized(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArr
 def fit_temperature(
     scores: NDArray[np.float64], offsets: NDArray[np.int64], right: NDArray[np.bool_]
 ) -> float:
-    """Return what scores must be divided by to be log probabilities, from held-out messages.
+    """Return the divisor that turns scores into log probabilities, from held-out messages.
 
     Parameters
     ----------
     scores : array of float64, shape (n_pairs,)
     offsets : array of int64, shape (n_messages + 1,)
     right : array of bool, shape (n_pairs,)
-        The true parent, one a message.
+        The true parent, one per message.
     """
     buffer = np.empty_like(scores)
 

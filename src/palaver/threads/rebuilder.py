@@ -1,4 +1,4 @@
-"""The rebuilder: learns who answers whom, or goes by what is known of replies in general."""
+"""The rebuilder: learns who replies to whom, or uses what is known about replies in general."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from palaver.models.base.params import HasParams
 from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
-from palaver.threads.evidence import Gathered, gather
+from palaver.threads.evidence import Gathered, gather_evidence
 from palaver.threads.found import Found
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.leanings import Leanings, learn_leanings
 from palaver.threads.links import interleaved
-from palaver.threads.pairs import Pairs, joined, pairs_of
+from palaver.threads.pairs import CandidatePairs, joined, pairs_of
 from palaver.threads.places import Defaults, infer_tilt, place_scores, tilted
 from palaver.threads.ranker import Ranker, normalized, scores_of
 from palaver.threads.training import Progress, fit_calibrated, known_pairs, known_parents
 from palaver.threads.transitions import check_model, transitions_of
 
 KIND = "thread rebuilder"
-_MOST_PAIRS = 800_000  # to learn from; 200 megabytes of features
-_TILT_MESSAGES = 20_000  # from which it is inferred whether messages answer the first one
-_READING = 0.2  # share of the time of learning that gathering the evidence takes, about
+_MOST_PAIRS = 800_000  # most pairs to learn from; 200 megabytes of features
+_TILT_MESSAGES = 20_000  # from which to infer whether messages reply to the first one
+_READING = 0.2  # approximate share of the learning time that gathering evidence takes
 
 
 class ThreadRebuilder(HasParams):
-    """Say who answers whom where a file does not.
+    """Find out who replies to whom if a file does not say.
 
     Parameters
     ----------
     model : M4 or BlockHMM, optional
-        A fitted model whose transitions count as evidence, too.
+        A fitted model whose transitions are additional evidence.
     window : int
-        How many messages before a message may be its parent, besides the first one.
+        Number of preceding messages that may be a message's parent, in addition to the first one.
     order : {"time", "corpus", None}
-        Only earlier messages are candidates: by the column ``time`` (as they stand where a time
-        is missing), or as they stand. None: any message may be the parent.
+        Only earlier messages are candidates: by the column ``time`` (in file order where times
+        are missing), or in file order. None: any message may be the parent.
     channel : bool
         Whether what the file calls a conversation is a whole channel, in which conversations
-        start and mix: every tree becomes a conversation.
+        start and mix; every tree becomes a conversation.
     penalty : float
         Weight of the quadratic penalty in training.
     hidden : int
-        Hidden units, which learn what kinds of evidence mean together. With 0, every feature
-        has one weight that can be read.
+        Number of hidden units, which learn how kinds of evidence interact. With 0, every feature
+        has a single weight that can be interpreted.
     random_state : int
-        For the messages to learn from, where there are very many, and the hidden units' start.
+        Seed for sampling messages, if there are very many, and for initializing hidden units.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class ThreadRebuilder(HasParams):
         Weights of :data:`palaver.threads.kernels.features.FEATURES` and those of the hidden units;
         only after ``fit``.
     temperature_ : float
-        What scores are divided by, so that probabilities are calibrated; only after ``fit``.
+        Divisor of the scores that calibrates probabilities; only after ``fit``.
     leanings_ : Leanings or None
-        What words lean to; only after ``fit``.
+        Leanings of words; only after ``fit``.
     defaults_ : Defaults or None
-        The numbers that count without training.
+        The numbers used without training.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class ThreadRebuilder(HasParams):
         self.random_state = random_state
 
     def check_params(self) -> None:
-        """Compare the parameters with their declared limits."""
+        """Check the parameters against their declared limits."""
         params = self.get_params()
         del params["random_state"], params["model"]
         check(type(self).__name__, self.limits, params)
@@ -118,15 +118,15 @@ class ThreadRebuilder(HasParams):
 
     @classmethod
     def default(cls, defaults: Defaults | None = None, **params: Any) -> Self:
-        """Return a rebuilder that needs no training: general numbers, and the data itself.
+        """Return a rebuilder that needs no training, only general numbers and the data itself.
 
-        Whether messages rather answer the first one (as in forums) or the one before (as in
-        chats) is inferred from the words, quotations and names of the corpus at hand.
+        Whether messages tend to reply to the first one (as in forums) or to the previous one (as in
+        chats) is inferred from the words, quotations and names of the corpus.
 
         Parameters
         ----------
         defaults : Defaults, optional
-            Other numbers than those that come with Palaver.
+            Numbers to use instead of those that ship with Palaver.
         **params
             ``window``, ``order``, ``channel``.
         """
@@ -146,13 +146,13 @@ class ThreadRebuilder(HasParams):
             For channels: channels with several conversations each, or conversations, which
             are then mixed by time.
         progress : callable, optional
-            Told the share of the work that was done.
+            Called with the share of the work just done.
         """
         self.check_params()
         if not (corpus.parents >= 0).any():
             raise CorpusError(
-                f"{corpus.source}: no message answers another, so there is nothing to learn "
-                "from; without training (no --train, ThreadRebuilder.default()) none are needed"
+                f"{corpus.source}: no message replies to another, so there is nothing to learn "
+                "from; to rebuild without training, omit --train (ThreadRebuilder.default())"
             )
         if self.channel and (corpus.parents < 0).sum() <= 1.1 * corpus.n_conversations:
             corpus = interleaved(corpus)
@@ -160,29 +160,29 @@ class ThreadRebuilder(HasParams):
         parents = known_parents(corpus, gathered)
         self.leanings_, leans = learn_leanings(gathered, parents)
         gathered = gathered.leaning(leans)
-        tell = progress or (lambda _: None)
-        pairs, right = self._known(gathered, parents, lambda share: tell(_READING * share))
+        report = progress or (lambda _: None)
+        pairs, right = self._known(gathered, parents, lambda share: report(_READING * share))
         self.ranker_, self.temperature_ = fit_calibrated(
             gathered, pairs, right, penalty=self.penalty, n_units=self.hidden,
-            seed=self.random_state, progress=lambda share: tell((1 - _READING) * share),
+            seed=self.random_state, progress=lambda share: report((1 - _READING) * share),
         )  # fmt: skip
         self.defaults_ = None
         return self
 
     def _gather(self, corpus: Corpus) -> Gathered:
         transitions = None if self.model is None else transitions_of(self.model, corpus)
-        return gather(corpus, order_of(corpus, self.order), transitions)
+        return gather_evidence(corpus, order_of(corpus, self.order), transitions)
 
     def _known(
         self, gathered: Gathered, parents: NDArray[np.int64], progress: Progress
-    ) -> tuple[Pairs, NDArray[np.bool_]]:
-        """Return messages with a choice whose parent is among the candidates, at most so many."""
+    ) -> tuple[CandidatePairs, NDArray[np.bool_]]:
+        """Return a limited number of messages whose parent is one of several candidates."""
         draws = rng.generator(self.random_state, "threads").random(len(parents))
         lengths = np.diff(gathered.evidence.conversation_offsets)
         n_pairs = min(self.window, lengths.mean()) * len(parents)
         share = _MOST_PAIRS / max(n_pairs, 1)
 
-        def wanted(pairs: Pairs) -> NDArray[np.bool_]:
+        def wanted(pairs: CandidatePairs) -> NDArray[np.bool_]:
             return np.asarray((np.diff(pairs.offsets) > 1) & (draws[pairs.messages] < share))
 
         return known_pairs(self._pairs(gathered, progress), parents, wanted)
@@ -190,13 +190,13 @@ class ThreadRebuilder(HasParams):
     # using
 
     def predict(self, corpus: Corpus, *, progress: Progress | None = None) -> pl.DataFrame:
-        """Return who answers whom, whatever the corpus says of it.
+        """Return who replies to whom, ignoring the replies of the corpus.
 
         Returns
         -------
         polars.DataFrame
-            As of :meth:`palaver.M4.reconstruct`, and columns probability, runner_up (the next
-            likely parent, null for a start) and runner_up_probability (null where there is no
+            As in :meth:`palaver.M4.reconstruct`, with columns probability, runner_up (the second
+            most likely parent, null for a start) and runner_up_probability (null if there is no
             other candidate).
         """
         return self.links(corpus, progress=progress).table(corpus)
@@ -204,20 +204,20 @@ class ThreadRebuilder(HasParams):
     def rebuild(
         self, corpus: Corpus, *, keep: bool = False, progress: Progress | None = None
     ) -> Corpus:
-        """Return the corpus with rebuilt replies, in order, ready for any model or file.
+        """Return the corpus with rebuilt replies, in order, ready to be fitted or written.
 
         Parameters
         ----------
         corpus : Corpus
         keep : bool
-            Keep the replies that the corpus has, and find those of the other messages.
+            Keep the replies that the corpus has, and find only the missing ones.
         progress : callable, optional
-            Told the share of the work that was done.
+            Called with the share of the work just done.
 
         Returns
         -------
         Corpus
-            With columns ``reply_probability``, ``runner_up`` and ``runner_up_probability``; of
+            With columns ``reply_probability``, ``runner_up`` and ``runner_up_probability``; in
             a channel, every tree is a conversation.
         """
         found = self.links(corpus, progress=progress)
@@ -226,11 +226,11 @@ class ThreadRebuilder(HasParams):
         return found.rebuilt(corpus, split=self.channel)
 
     def links(self, corpus: Corpus, *, progress: Progress | None = None) -> Found:
-        """Return parents, runners-up and probabilities as arrays, messages in their order."""
+        """Return parents, runners-up and probabilities as arrays, with messages in order."""
         self.check_params()
         if self.defaults_ is None and not hasattr(self, "ranker_"):
             raise NotFittedError(
-                "ThreadRebuilder: not trained yet; call fit(corpus), or take "
+                "ThreadRebuilder: not trained yet; call fit(corpus), or use "
                 "ThreadRebuilder.default()"
             )
         gathered = self._gather(corpus)
@@ -249,16 +249,16 @@ class ThreadRebuilder(HasParams):
             found.choose_without_order(whole)
         return found
 
-    def _pairs(self, gathered: Gathered, progress: Progress | None) -> Iterator[Pairs]:
-        """Yield all messages with their candidates and tell how far it is."""
+    def _pairs(self, gathered: Gathered, progress: Progress | None) -> Iterator[CandidatePairs]:
+        """Yield all messages with their candidates and report progress."""
         n_messages = max(len(gathered.rows), 1)
         for pairs in pairs_of(gathered, self.window, self.order is not None):
             yield pairs
             if progress is not None:
                 progress(len(pairs.messages) / n_messages)
 
-    def _scorer(self, gathered: Gathered) -> Callable[[Pairs], NDArray[np.float64]]:
-        """Return the function from candidates to their scores."""
+    def _scorer(self, gathered: Gathered) -> Callable[[CandidatePairs], NDArray[np.float64]]:
+        """Return a function that scores candidates."""
         defaults = self.defaults_
         if defaults is None:
             return lambda pairs: self.ranker_.scores(pairs) / self.temperature_
@@ -269,8 +269,8 @@ class ThreadRebuilder(HasParams):
         return lambda pairs: place_scores(pairs, defaults, log_shares, self.channel)
 
     def _tilt(self, gathered: Gathered, defaults: Defaults) -> float:
-        """Infer from the first messages of the corpus which place their parents have."""
-        parts: list[Pairs] = []
+        """Infer from the first messages of the corpus where parents are."""
+        parts: list[CandidatePairs] = []
         for pairs in self._pairs(gathered, None):
             parts.append(pairs)
             if sum(len(part.messages) for part in parts) >= _TILT_MESSAGES:
@@ -280,7 +280,7 @@ class ThreadRebuilder(HasParams):
         pairs = joined(parts)
         return infer_tilt(pairs, scores_of(pairs, defaults.weights))
 
-    # keeping
+    # storing
 
     def save(self, folder: str | Path) -> None:
         """Write the rebuilder, and its model if it has one, to a folder."""
@@ -305,7 +305,7 @@ class ThreadRebuilder(HasParams):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Load a rebuilder that :meth:`save` wrote."""
         stored = store.load(folder, KIND)
         content = stored.content
         model = load_model(Path(folder) / "model") if content["has_model"] else None
@@ -315,13 +315,13 @@ class ThreadRebuilder(HasParams):
             return rebuilder
         if content["features"] != list(FEATURES):
             raise StoreError(
-                f"{folder}: was trained with other features than this version of Palaver has; "
+                f"{folder}: was trained with features that this version of Palaver does not have; "
                 "train it again"
             )
         arrays = stored.arrays
         if "inner" in arrays:
             rebuilder.ranker_ = Ranker(arrays["weights"], arrays["inner"], arrays["outer"])
-        else:  # kept before there were hidden units
+        else:  # saved before there were hidden units
             rebuilder.ranker_ = Ranker.linear(arrays["weights"])
         rebuilder.temperature_ = content["temperature"]
         if "words" in content:

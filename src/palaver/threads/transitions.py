@@ -1,4 +1,4 @@
-"""What a fitted model says of classes in messages and in replies to them."""
+"""What a fitted model says about the classes of messages and of replies to them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from palaver.models.views.reconstruct import Reconstructs
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Classes of messages, and what classes replies to them have.
+    """Classes of messages, and of the replies to them.
 
     Attributes
     ----------
     shares : array of float32, shape (n_messages, K)
-        Share of each class, times log(1 + number of known words): long messages tell more.
+        Share of each class, times log(1 + number of known words), as long messages say more.
     replies : array of float32, shape (n_messages + 1, K)
-        Log probabilities; the last row is that of a start.
+        Log probabilities; the last row is for starts.
     """
 
     shares: NDArray[np.float32]
@@ -37,16 +37,16 @@ def unlinked(corpus: Corpus) -> Corpus:
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model whose classes do not follow each other."""
+    """Reject a model without transitions between classes."""
     if model is not None and not isinstance(model, Reconstructs):
         raise ParameterError(
-            f"ThreadRebuilder: a {getattr(model, 'name', type(model).__name__)} does not know "
+            f"ThreadRebuilder: a {getattr(model, 'name', type(model).__name__)} does not model "
             "how classes follow each other; use M4 or BlockHMM"
         )
 
 
 def transitions_of(model: Any, corpus: Corpus) -> Transitions:
-    """Ask a model about each message by itself, since who answers whom is not known.
+    """Apply a model to each message alone, since who replies to whom is unknown.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def transitions_of(model: Any, corpus: Corpus) -> Transitions:
     shares = model.transform(encoded)
     n_classes = shares.shape[1]
     weights = np.asarray(model.transitions_)
-    if model.transition_kind == "weights":  # M4: sources, start, bias, features that say nothing
+    if model.transition_kind == "weights":  # M4: sources, start, bias; features are neutral
         scores = np.vstack((shares @ weights[:n_classes], weights[n_classes]))
         scores += weights[n_classes + 1]
         highest = scores.max(axis=1, keepdims=True)

@@ -1,9 +1,9 @@
-"""What evidence of replies is made of: shared words, names, turns.
+"""The raw material of evidence for replies: shared words, names, turns.
 
-Messages stand in the order of their conversation and are numbered over the corpus. What messages
-share is held in entries, one for each word (run of words, handle) of a message; each knows the
-entry before and after it of the same word and conversation. So what two messages share is found by
-walking from entry to entry. All kernels go once over the messages.
+Messages are in the order of their conversation and numbered over the corpus. What messages
+share is held in entries, one per word (run of words, handle) of a message; each links to the
+previous and next entries of the same word and conversation. So what two messages share is found by
+walking from entry to entry. All kernels make one pass over the messages.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 
 class Entries(NamedTuple):
-    """What messages have in common with others: entries of message ``i`` are a slice.
+    """What messages have in common with others; the entries of message ``i`` are a slice.
 
     Attributes
     ----------
     offsets : array of int64, shape (n_messages + 1,)
     words : array of int32, shape (n_entries,)
-        Each once a message, ascending.
+        Once per message, ascending.
     values : array of float32, shape (n_entries,)
     messages, before, after : array of int32, shape (n_entries,)
-        Message of each entry; entries before and after it of the same word and
-        conversation, -1 where there is none.
+        Message of each entry; previous and next entries of the same word and
+        conversation, -1 if there is none.
     """
 
     offsets: NDArray[np.int64]
@@ -43,22 +43,22 @@ class People(NamedTuple):
     Attributes
     ----------
     speakers, addressed : array of int32, shape (n_messages,)
-        Speaker of each message, and whom its first word names; -1 for unknown and nobody.
+        Speaker of each message, and who its first word names; -1 for unknown or nobody.
     mention_offsets : array of int64, shape (n_messages + 1,)
     mentions : array of int32, shape (n_mentions,)
-        Speakers that each message names, each once and never its own.
+        Other speakers that each message names, once each.
     own_before, own_after : array of int32, shape (n_messages,)
-        Messages before and after of the same speaker in the conversation, -1 for none.
+        Previous and next messages of the same speaker in the conversation, -1 for none.
     called_by : array of int32, shape (n_messages,)
-        Latest message before that names the speaker of this one, -1 for none.
+        Latest earlier message that names the speaker of this one, -1 for none.
     called_after : array of int32, shape (n_messages,)
         Next message that names the speaker of this one, -1 for none.
     partners : array of int32, shape (n_messages,)
-        Whom the speaker named last before, or by whom they were named; -1 for nobody.
+        Who the speaker last named before, or was named by; -1 for nobody.
     turns : array of int32, shape (n_messages,)
-        First message of each one's turn: messages of one speaker in a row.
+        First message of each message's turn: consecutive messages of a speaker.
     turn_numbers : array of int32, shape (n_messages,)
-        Turns of the conversation before this one.
+        Number of turns in the conversation before this one.
     """
 
     speakers: NDArray[np.int32]
@@ -75,30 +75,30 @@ class People(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that the features are made of, messages in the order of their conversations.
+    """Everything that features are computed from, with messages in the order of conversations.
 
     Attributes
     ----------
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     times : array of float64, shape (n_messages,)
-        In units of a usual gap between messages; NaN where unknown.
+        In units of a usual gap between messages; NaN if unknown.
     questions : array of bool, shape (n_messages,)
     lengths : array of float32, shape (n_messages,)
         log(1 + number of tokens).
     words, runs, handles : Entries
-        Words with values whose squares sum to one a message (tf-idf), runs of three words, and
+        Words with values whose squares sum to one per message (tf-idf), runs of three words, and
         handles (``@name``), with values of one.
     norms : array of float32, shape (n_messages,)
-        What the values of the words were divided by.
+        Divisors of the words' values.
     leads : array of int32, shape (n_messages,)
-        First handle of each message, -1 for none.
+        First handle in each message, -1 for none.
     people : People
     leanings : array of float32, shape (n_messages, 3)
-        Whether the words of a message go on with its speaker's own, get answers, start.
+        Whether a message's words suggest that it continues its speaker's own, gets a reply, starts.
     shares : array of float32, shape (n_messages, K)
-        Tokens of each class, as a model finds them; K is zero without a model.
+        Tokens of each class, as found by a model; K is zero without a model.
     replies : array of float32, shape (n_messages + 1, K)
-        Log probabilities of classes in replies to each message, the last row at a start.
+        Log probabilities of classes in replies to each message; the last row is for starts.
     """
 
     conversation_offsets: NDArray[np.int64]
@@ -118,7 +118,7 @@ class Evidence(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def link_entries(words, offsets, conversation_offsets, n_words, messages, before, after):  # type: ignore[no-untyped-def]
-    """Set message, entry before and entry after of each entry; see :class:`Entries`."""
+    """Set the message and the previous and next entries of each entry; see :class:`Entries`."""
     last = np.full(n_words, -1, np.int32)
     for c in range(len(conversation_offsets) - 1):
         begin = offsets[conversation_offsets[c]]
@@ -135,15 +135,15 @@ def link_entries(words, offsets, conversation_offsets, n_words, messages, before
 def find_mentions(  # type: ignore[no-untyped-def]
     tokens, token_offsets, names, is_sign, speakers, mention_offsets, mentions, addressed
 ):
-    """List whom each message names.
+    """List the speakers that each message names.
 
     Parameters
     ----------
     tokens, token_offsets : words of the messages. IN
     names : array of int32, shape (n_words,). IN
-        Speaker whom a word names, -1 for none.
+        Speaker that a word names, -1 for none.
     is_sign : array of bool, shape (n_words,). IN
-        Words that may stand before a name at the start: punctuation.
+        Words that may precede a name at the start: punctuation.
     speakers : array of int32, shape (n_messages,). IN
     mention_offsets : array of int64, shape (n_messages + 1,). OUT
     mentions : array of int32, shape (n_tokens,). OUT
@@ -182,7 +182,7 @@ def relate_people(  # type: ignore[no-untyped-def]
     conversation_offsets, speakers, addressed, mention_offsets, mentions, n_people,
     own_before, own_after, called_by, called_after, partners, turns, turn_numbers,
 ):  # fmt: skip
-    """Set the last seven arrays (OUT) of :class:`People` from those before (IN)."""
+    """Set the last seven arrays (OUT) of :class:`People` from the preceding ones (IN)."""
     spoke, called = np.full(n_people, -1, np.int32), np.full(n_people, -1, np.int32)
     met, partner = np.full(n_people, -1, np.int32), np.full(n_people, -1, np.int32)
     comes = np.full(n_people, -1, np.int32)

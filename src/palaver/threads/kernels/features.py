@@ -1,8 +1,8 @@
-"""Evidence of who answers whom: numbers for each message and each candidate parent.
+"""Evidence of who replies to whom: features of each message and candidate parent.
 
-Messages stand in the order of their conversation and are numbered over the corpus. The candidates
-of message ``i`` are the messages before it within a window (without an order: those around it), the
-first of the conversation wherever it stands, and last the start, that ``i`` answers nobody.
+Messages are in the order of their conversation and numbered over the corpus. The candidates
+of message ``i`` are the messages before it within a window (without an order, those around it), the
+first of the conversation wherever it is, and finally the start, that ``i`` replies to nobody.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SHORT = math.log1p(4.0)
 
 @njit(cache=True, nogil=True)
 def count_candidates(conversation_offsets, window, is_ordered, counts):  # type: ignore[no-untyped-def]
-    """Set how many candidates each message has, the start among them; (n_messages,) OUT."""
+    """Set the number of candidates of each message, including the start; (n_messages,) OUT."""
     for c in range(len(conversation_offsets) - 1):
         first, last = conversation_offsets[c], conversation_offsets[c + 1]
         for i in range(first, last):
@@ -66,13 +66,13 @@ def count_candidates(conversation_offsets, window, is_ordered, counts):  # type:
 
 @njit(cache=True, nogil=True)
 def _limits(i, first, last, window, is_ordered):  # type: ignore[no-untyped-def]
-    """Return the slice of messages whose candidates ``i`` may answer; it may have ``i`` in it."""
+    """Return the slice of messages that ``i`` may reply to; it may contain ``i`` itself."""
     return max(first, i - window), i if is_ordered else min(last, i + window + 1)
 
 
 @njit(cache=True, nogil=True)
 def _add_shared(i, low, high, entries, pointers, sums):  # type: ignore[no-untyped-def]
-    """Add to ``sums[j - low]`` the products of what ``i`` shares with messages low to high - 1."""
+    """Add the products of what ``i`` shares with each ``j`` in low..high - 1 to ``sums[j - low]``."""
     for own in range(entries.offsets[i], entries.offsets[i + 1]):
         e = pointers[own]
         while e >= 0 and low <= entries.messages[e] < high:
@@ -98,7 +98,7 @@ def _shared_with(i, j, entries):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _collect(i, first, low, high, entries, sums):  # type: ignore[no-untyped-def]
-    """Set what ``i`` shares with each of ``low`` to ``high - 1``; behind them, with the first."""
+    """Set what ``i`` shares with each of ``low`` to ``high - 1``, and then with the first."""
     sums[: high - low + 1] = 0.0
     _add_shared(i, low, high, entries, entries.before, sums)
     if high > i:
@@ -116,10 +116,10 @@ def fill_features(evidence, window, is_ordered, begin, end, candidates, features
     evidence : Evidence. IN
     window : int; is_ordered : bool; begin, end : int. IN
     candidates : array of int32, shape (n_pairs,). OUT
-        As many a message as :func:`count_candidates` says; -1 is the start.
+        As many per message as :func:`count_candidates` says; -1 is the start.
     features : array of float32, shape (n_pairs, n_features). OUT
 
-    Cost, for each message, O(window) and what it shares with the messages of its window.
+    Cost per message: O(window), plus what it shares with the messages of its window.
     """
     offsets = evidence.conversation_offsets
     size = 2 * window + 3
@@ -196,7 +196,7 @@ def _fill_order(evidence, i, j, first, is_newcomer, is_same, row):  # type: igno
     row[LOG_DISTANCE] = distance
     row[FAR] = max(distance - _FAR_FROM, 0.0)
     gap = evidence.times[i] - evidence.times[j]
-    if gap > 0.0:  # not where one is unknown
+    if gap > 0.0:  # false if either is unknown
         row[LOG_TIME] = math.log1p(gap)
     if i - j == 1:
         row[PREVIOUS] = 1.0
@@ -230,7 +230,7 @@ def _fill_order(evidence, i, j, first, is_newcomer, is_same, row):  # type: igno
 
 @njit(cache=True, nogil=True)
 def _fill_names(people, i, j, me, them, is_ordered, row):  # type: ignore[no-untyped-def]
-    """Set the features of names: whom ``i`` names, whom ``j`` names."""
+    """Set the features of names: who ``i`` names, who ``j`` names."""
     begin, end = people.mention_offsets[i], people.mention_offsets[i + 1]
     is_last = is_ordered and row[SAME] == 0.0 and not j < people.own_after[j] < i
     if end > begin and contains(people.mentions, begin, end, them):
@@ -260,7 +260,7 @@ def _fill_names(people, i, j, me, them, is_ordered, row):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def _fill_handles(evidence, i, j, shared, row):  # type: ignore[no-untyped-def]
-    """Set the features of handles, which tell of people even where speakers are unknown."""
+    """Set the features of handles, which identify people even if speakers are unknown."""
     handles = evidence.handles
     mine = handles.offsets[i + 1] - handles.offsets[i]
     if mine > 0:
@@ -294,7 +294,7 @@ def _fill_start(evidence, i, first, is_ordered, most, row):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _fill_model(evidence, i, candidates, features):  # type: ignore[no-untyped-def]
-    """Set what a model gives each candidate: expected log probability of the classes of ``i``."""
+    """Set each candidate's score by a model: expected log probability of the classes of ``i``."""
     n_classes = evidence.shares.shape[1]
     for k in range(len(candidates)):  # -1 is the last row, the start
         total = 0.0

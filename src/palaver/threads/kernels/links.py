@@ -1,4 +1,4 @@
-"""From probabilities of candidates to one parent a message, without cycles."""
+"""From probabilities of candidates to one parent per message, without cycles."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def best_two(chances, pair_offsets, best, second):  # type: ignore[no-untyped-def]
-    """Find the likeliest and the next candidate of each message; of equals the later one.
+def best_candidates(chances, pair_offsets, best, second):  # type: ignore[no-untyped-def]
+    """Find the most and second most likely candidates of each message; of equals, the later.
 
     Parameters
     ----------
     chances : array of float64, shape (n_pairs,). IN
     pair_offsets : array of int64, shape (n_messages + 1,). IN
     best, second : array of int64, shape (n_messages,). OUT
-        Pairs; second is -1 where there is one candidate only.
+        Pairs; second is -1 if there is only one candidate.
     """
     for b in range(len(pair_offsets) - 1):
         top, next_top = pair_offsets[b], -1
@@ -29,14 +29,14 @@ def best_two(chances, pair_offsets, best, second):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[no-untyped-def]
-    """Link messages, the surest pairs first, leaving out what would close a cycle.
+    """Link messages, the most certain pairs first, skipping links that would close a cycle.
 
-    Where the likeliest candidates of all messages form a forest, the result is that forest.
+    If the most likely candidates of all messages form a forest, the result is that forest.
 
     Parameters
     ----------
     order : array of int64, shape (n_pairs,). IN
-        Pairs by falling probability.
+        Pairs by decreasing probability.
     owners, candidates : array of int32, shape (n_pairs,). IN
         Message and candidate of each pair, -1 for the start.
     parents : array of int64, shape (n_messages,). OUT
@@ -57,7 +57,7 @@ def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[n
 
 @njit(cache=True, nogil=True)
 def find_places(features, columns, pair_offsets, candidates, is_channel, places, kinds, spread):  # type: ignore[no-untyped-def]
-    """Sort candidates by where they stand, and messages by who speaks.
+    """Sort candidates by place, and messages by kind of speaker.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def find_places(features, columns, pair_offsets, candidates, is_channel, places,
     columns : array of int64, shape (10,). IN
         Columns of previous, first, after mine, same speaker, spoken since, second, log
         distance, last of speaker, newcomer and asker of the previous message.
-    pair_offsets, candidates : as of the features. IN
+    pair_offsets, candidates : as for the features. IN
     is_channel : bool. IN
         Whether the first message of a conversation is like any other.
     places : array of int8, shape (n_pairs,). OUT
         0 previous, 1 first, 2 after mine, 3 my last, 4 second, 5 elsewhere, 6 start.
     kinds : array of int8, shape (n_messages,). OUT
-        0 unknown speaker, 1 returning, 2 newcomer, 3 who began the conversation.
+        0 unknown speaker, 1 returning, 2 newcomer, 3 starter of the conversation.
     spread : array of float64, shape (n_pairs,). OUT
-        Shares of the candidates of a message at the same place: one, and elsewhere in inverse
+        Shares of a message's candidates at the same place: one, or for "elsewhere" in inverse
         proportion to the distance.
     """
     previous, first, after_mine, same, since, second, distance, last, newcomer, asker = columns

@@ -1,12 +1,12 @@
 """A softmax over candidates: probabilities, loss and gradient.
 
-With features ``x[p]`` of pair ``p``, the pairs of message b being a slice::
+With features ``x[p]`` of pair ``p``, where the pairs of message b are a slice::
 
     s[p]     =  w x[p] + sum over h of v[h] tanh(u[h] x[p] + c[h])                              (0)
     P(candidate p of message b)  =  exp(s[p]) / sum over q of exp(s[q])                         (1)
     loss     =  - sum over b of log sum over p of t[p] P(p)                                     (2)
 
-where the targets ``t`` are one for the true parent and zero for the others, or evidence of the
+where the targets ``t`` are one for the true parent and zero for the others, or evidence for the
 parent that is independent of ``x``. The derivative of (2) by ``s[p]`` is ``P(p) - Q(p)`` with ``Q``
 proportional to ``t P``. The sum over h, the hidden units, may be empty.
 """
@@ -18,12 +18,12 @@ import math
 import numpy as np
 from numba import njit
 
-_ROWS = 256  # summed in single precision before they are added up in double
+_ROWS = 256  # summed in single precision before being added up in double
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def score_pairs(features, weights, scores):  # type: ignore[no-untyped-def]
-    """Set ``w x`` of each pair; of hidden units too, with their outer weights.
+    """Set ``w x`` of each pair; also used for hidden units, with their outer weights.
 
     features : array of float32, shape (n_pairs, F). IN
     weights : array of float64, shape (F,). IN
