@@ -25,11 +25,11 @@ FILE = "r-help/r-help-2001-2002.jsonl.gz"
 N_THREADS, BURN_IN, N_ROUNDS = 900, 10, 15
 VARIANTS: dict[str, dict[str, Any]] = {
     "M4": {"transition": "softmax"},
-    "topics=15": {"transition": "softmax", "topics": 15},
-    "topics=50": {"transition": "softmax", "topics": 50},
+    "n_topics=15": {"transition": "softmax", "n_topics": 15},
+    "n_topics=50": {"transition": "softmax", "n_topics": 50},
     "transition='dirichlet'": {"transition": "dirichlet"},
-    "transition='dirichlet', topics=15": {"transition": "dirichlet", "topics": 15},
-    "segment='sentence'": {"transition": "softmax", "segment": "sentence"},
+    "transition='dirichlet', n_topics=15": {"transition": "dirichlet", "n_topics": 15},
+    "unit='sentence'": {"transition": "softmax", "unit": "sentence"},
 }
 
 

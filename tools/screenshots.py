@@ -29,7 +29,7 @@ def main() -> None:
     if arguments.run:
         model = pv.load(arguments.run)
     else:
-        model = pv.M4(n_classes=8, topics=10, n_sweeps=400, n_chains=2, n_jobs=2).fit(corpus)
+        model = pv.M4(n_classes=8, n_topics=10, n_sweeps=400, n_chains=2, n_jobs=2).fit(corpus)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = pv.report(model, corpus, Path(folder) / "report.html")

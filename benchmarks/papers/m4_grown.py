@@ -33,15 +33,17 @@ VARIANTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "block HMM": (pv.BlockHMM, {}),
     "M4": (pv.M4, {}),
     "M4, dirichlet": (pv.M4, {"transition": "dirichlet"}),
-    "M4, topics": (pv.M4, {"topics": 20}),
-    "M4, dirichlet, topics": (pv.M4, {"transition": "dirichlet", "topics": 20}),
+    "M4, topics": (pv.M4, {"n_topics": 20}),
+    "M4, dirichlet, topics": (pv.M4, {"transition": "dirichlet", "n_topics": 20}),
     "M4, features": (pv.M4, {"features": _FEATURES}),
     "M4, dirichlet, features": (pv.M4, {"transition": "dirichlet", "features": _FEATURES}),
-    "M4, sentences": (pv.M4, {"segment": "sentence"}),
-    "M4, sentences, topics": (pv.M4, {"segment": "sentence", "topics": 20}),
-    "M4, sentences, features": (pv.M4, {"segment": "sentence", "features": _FEATURES}),
-    "M4, messages": (pv.M4, {"segment": "message"}),
+    "M4, sentences": (pv.M4, {"unit": "sentence"}),
+    "M4, sentences, topics": (pv.M4, {"unit": "sentence", "n_topics": 20}),
+    "M4, sentences, features": (pv.M4, {"unit": "sentence", "features": _FEATURES}),
+    "M4, messages": (pv.M4, {"unit": "message"}),
 }
+#: Names that parameters had when the results were stored: the keys of cells are made of them.
+_STORED_AS = {"n_topics": "topics", "unit": "segment"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
         seconds = time.process_time() - start
         return {"cpu_seconds": round(seconds, 2), **judge(model, corpus, test)}
 
-    settings = {"grown": 2, "model": kind.__name__, "source": vars(source), **params}
+    stored = {_STORED_AS.get(name, name): value for name, value in params.items()}
+    settings = {"grown": 2, "model": kind.__name__, "source": vars(source), **stored}
     settings["n_particles"] = N_PARTICLES
     return Cell(f"{name}/{variant}", settings, work)
 

@@ -31,8 +31,7 @@ def threads(tmp_path_factory):
 def test_fit_classes_annotate(name, threads, tmp_path):
     run = tmp_path / "run"
     kind = model_class(name)
-    priors = ("word_prior", "transition_prior", "omega")
-    prior = next(name for name in priors if name in kind.limits)
+    prior = "word_prior" if "word_prior" in kind.limits else "transition_prior"
     report = json.loads(
         call("fit", name, threads, "--classes", 4, "--sweeps", 20, "--chains", 2, "--seed", 3,
              "--out", run, "--set", f"{prior}=0.1", "--json")

@@ -103,7 +103,7 @@ def test_bars_keep_the_time_left(width):
 def test_fold_ins_tell_how_far_they_are():
     model = plant("lda", np.random.default_rng(1))
     model.seed_ = 1
-    corpus = model.simulate((20, 3, 5), seed=1)
+    corpus = model.simulate((20, 3, 5), random_state=1)
     shares = []
     with progress_listener(shares.append):
         model.transform(corpus, 10)

@@ -44,7 +44,7 @@ def test_page_of_a_run_knows_its_texts_and_its_command(run, threads):
 
 def test_page_says_how_the_run_was_fitted(threads, tmp_path):
     """The command is made from what the run stored, and it makes the same run again."""
-    asked = ["--classes", 2, "--sweeps", 6, "--chains", 2, "--seed", 5, "--set", "omega=0.25",
+    asked = ["--classes", 2, "--sweeps", 6, "--chains", 2, "--seed", 5, "--set", "word_prior=0.25",
              "--set", "background=message", "--min-count", 3, "--chain"]  # fmt: skip
     call("fit", "m4", threads, *asked, "--out", tmp_path / "one")
     call("report", tmp_path / "one", "--out", tmp_path / "page.html")

@@ -263,8 +263,7 @@ def test_limits_are_declared_for_every_parameter_and_checked(name, encoded):
     assert set(kind.limits) == set(kind().get_params()) - {"random_state"}
     wrong = {kind.size_parameter: 0, "n_sweeps": 0}
     bad_values = {"sampler": "best", "unit": "page", "word_prior": -1, "share_prior": 0,
-                  "omega": -1, "alpha": 0, "transition_prior": 0,
-                  "row_concentration": 0, "scale": -1}  # fmt: skip
+                  "transition_prior": 0, "row_concentration": 0, "scale": -1}  # fmt: skip
     wrong |= {name: bad for name, bad in bad_values.items() if name in kind.limits}
     for parameter, bad in wrong.items():
         with pytest.raises(ParameterError, match=f"{kind.__name__}: {parameter} must be"):
@@ -370,12 +369,12 @@ def test_tokens_with_their_classes(name, corpus, encoded, fitted):
 @pytest.mark.parametrize("name", WORDED)
 def test_simulated_threads_have_the_shape_asked_for(name, encoded, fitted):
     model = fitted(name)
-    like = model.simulate(encoded, seed=4)
+    like = model.simulate(encoded, random_state=4)
     np.testing.assert_array_equal(like.parents, encoded.parents)
     lengths = like.table["tokens"].list.len().to_numpy()
     np.testing.assert_array_equal(lengths, np.diff(encoded.message_offsets))
-    assert model.simulate(encoded, seed=4).fingerprint == like.fingerprint
-    assert model.simulate(encoded, seed=5).fingerprint != like.fingerprint
+    assert model.simulate(encoded, random_state=4).fingerprint == like.fingerprint
+    assert model.simulate(encoded, random_state=5).fingerprint != like.fingerprint
     assert model.simulate((3, 4, 5)).n_messages == 12
 
 

@@ -1,4 +1,4 @@
-"""What every extension of M4 must do beside what every model must."""
+"""What every extension of M4 must do in addition to what every model must."""
 
 from dataclasses import replace
 
@@ -14,17 +14,27 @@ from palaver.fit import Interrupted
 SMALL = {"n_classes": 3, "n_sweeps": 8, "random_state": 1}
 EXTENSIONS = {
     "dirichlet": {"transition": "dirichlet"},
-    "topics": {"topics": 4, "background": "message", "transition": "softmax"},
-    "sentences": {"segment": "sentence", "topics": 2, "transition": "dirichlet"},
-    "messages": {"segment": "message", "background": False, "transition": "softmax"},
+    "topics": {"n_topics": 4, "background": "message", "transition": "softmax"},
+    "sentences": {"unit": "sentence", "n_topics": 2, "transition": "dirichlet"},
+    "messages": {"unit": "message", "background": False, "transition": "softmax"},
     "features": {
         "features": ["same_speaker", "position", "time_gap", "topic"],
-        "weights": "sample",
+        "weight_step": "metropolis",
     },
     "parents": {"parents": "all"},
-    "labels": {"segment": "message", "labels": "some", "n_classes": 14},
+    "labels": {"unit": "message", "n_classes": 14},
     "seeds": {"seed_words": {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}},
 }
+
+
+#: What some of them are fitted with.
+OPTIONS = {"labels": {"labels": "some"}}
+
+
+def fit(name, data, params=None, **options):
+    """Fit an extension, with labels where it takes them."""
+    model = pv.M4(**{**SMALL, **EXTENSIONS[name], **(params or {})})
+    return model.fit(data, **OPTIONS.get(name, {}), **options)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +72,14 @@ def small_shards(monkeypatch):
 
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_fit_use_and_load(name, corpus, tmp_path):
-    model = pv.M4(**{**SMALL, **EXTENSIONS[name]}).fit(corpus)
+    model = fit(name, corpus)
     shares = model.transform(corpus, 6)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     tokens = model.token_classes(corpus, 4)
-    assert ("topic" in tokens.columns) == (model.topics > 0)
-    if model.topics:
+    assert ("topic" in tokens.columns) == (model.n_topics > 0)
+    if model.n_topics:
         assert (tokens["class"].is_null() | tokens["topic"].is_null()).all()
-        assert model.topics_table(5).height == model.topics
+        assert model.topics_table(5).height == model.n_topics
         assert 0 < model.topic_probability_ < 1
     if name == "sentences":  # all class-bearing words of a sentence have its class
         data = encode(corpus, model.vocabulary_, sentences=True)
@@ -89,6 +99,7 @@ def test_fit_use_and_load(name, corpus, tmp_path):
     np.testing.assert_array_equal(again.transform(corpus, 6), shares)
     assert again.transition_rows == model.transition_rows
     assert again.class_names_ == model.class_names_
+    assert again.label_ == model.label_ == OPTIONS.get(name, {}).get("labels")
 
 
 def pl_n_unique():
@@ -97,23 +108,23 @@ def pl_n_unique():
 
 @pytest.mark.parametrize("name", ["sentences", "features", "labels"])
 def test_same_bytes_for_any_number_of_workers(name, encoded, small_shards):
-    params = {**SMALL, **EXTENSIONS[name], "sampler": "parallel"}
-    first = estimates(pv.M4(**params, n_jobs=1).fit(encoded))
-    assert estimates(pv.M4(**params, n_jobs=3).fit(encoded)) == first
+    one, three = (
+        fit(name, encoded, {"sampler": "parallel", "n_jobs": n_jobs}) for n_jobs in (1, 3)
+    )
+    assert estimates(three) == estimates(one)
 
 
-@pytest.mark.parametrize("name", ["dirichlet", "sentences", "seeds"])
+@pytest.mark.parametrize("name", ["dirichlet", "sentences", "seeds", "labels"])
 def test_interrupted_and_resumed_equals_uninterrupted(name, encoded, tmp_path):
-    params = {**SMALL, **EXTENSIONS[name]}
-    whole = estimates(pv.M4(**params).fit(encoded))
+    whole = estimates(fit(name, encoded))
 
     def stop(sweep, chains):
         if sweep == 5:
             raise KeyboardInterrupt
 
     with pytest.raises((Interrupted, KeyboardInterrupt)):
-        pv.M4(**params).fit(encoded, folder=tmp_path, checkpoint_seconds=0, callbacks=[stop])
-    assert estimates(pv.M4(**params).fit(encoded, folder=tmp_path)) == whole
+        fit(name, encoded, folder=tmp_path, checkpoint_seconds=0, callbacks=[stop])
+    assert estimates(fit(name, encoded, folder=tmp_path)) == whole
 
 
 def rotated(coded):
@@ -135,17 +146,25 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_run_is_not_continued_with_other_conditions(what, encoded, tmp_path):
     name, change = CHANGES[what]
-    params = {**SMALL, **EXTENSIONS[name], "n_sweeps": 2}
-    pv.M4(**params).fit(encoded, folder=tmp_path)
+    fit(name, encoded, {"n_sweeps": 2}, folder=tmp_path)
     with pytest.raises(StoreError, match=f"{name} of the data"):
-        pv.M4(**params).fit(change(encoded), folder=tmp_path)
+        fit(name, change(encoded), {"n_sweeps": 2}, folder=tmp_path)
 
 
-def test_a_block_hmm_is_not_continued_with_other_labels(encoded, tmp_path):
-    model = pv.BlockHMM(n_classes=14, labels="some", n_sweeps=2)
-    model.fit(encoded, folder=tmp_path)
+@pytest.mark.parametrize(
+    "model",
+    [pv.BlockHMM(n_classes=14, n_sweeps=2), pv.M4(n_classes=14, unit="message", n_sweeps=2)],
+    ids=["block-hmm", "m4"],
+)
+def test_a_run_is_not_continued_with_other_labels_or_without(model, encoded, tmp_path):
+    model.fit(encoded, labels="some", folder=tmp_path)
     with pytest.raises(StoreError, match="labels of the data"):
-        model.fit(with_labels(encoded, "some"), folder=tmp_path)
+        model.fit(with_labels(encoded, "some"), labels="some", folder=tmp_path)
+    with pytest.raises(StoreError, match="labels of the data"):
+        model.fit(encoded, folder=tmp_path)
+    model.fit(encoded, folder=tmp_path / "free")
+    with pytest.raises(StoreError, match="labels of the data"):
+        model.fit(encoded, labels="some", folder=tmp_path / "free")
 
 
 def test_seed_words_and_labels_name_classes(corpus):
@@ -156,9 +175,9 @@ def test_seed_words_and_labels_name_classes(corpus):
     assert model.class_words_[:, words["thanks"]].argmax() == 0
     assert model.class_words_[:, words["?"]].argmax() == 1
     assert model.summary().facts["class_names"] == ["thanks", "asks"]
-    guided = pv.M4(n_classes=14, n_sweeps=40, segment="message", labels="some", random_state=2).fit(
-        corpus
-    )
+    guided = pv.M4(n_classes=14, n_sweeps=40, unit="message", random_state=2)
+    guided.fit(corpus, labels="some")
+    assert guided.summary().facts["label"] == "some"
     acts = corpus.table["act"].to_list()
     found = guided.transform(corpus, 20).argmax(axis=1)
     names = [*guided.class_names_, *[""] * 14]
@@ -183,9 +202,9 @@ def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
 
 @pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
 def test_labels_of_the_block_hmm(sampler, corpus, encoded, small_shards, tmp_path):
-    params = {"n_classes": 14, "labels": "some", "n_sweeps": 60, "sampler": sampler}
-    model = pv.BlockHMM(**params, random_state=2).fit(encoded)
-    model.save(tmp_path)
+    model = pv.BlockHMM(n_classes=14, n_sweeps=60, sampler=sampler, random_state=2)
+    model.fit(encoded, labels="some").save(tmp_path)
+    assert pv.load(tmp_path).label_ == "some"
     names = pv.load(tmp_path).class_names_
     assert names == sorted(set(corpus.table["some"].drop_nulls()))
     engine = model._engine(encoded)
@@ -206,7 +225,7 @@ def test_labels_of_the_block_hmm(sampler, corpus, encoded, small_shards, tmp_pat
 @pytest.mark.parametrize("name", ["dirichlet", "sentences", "features", "parents"])
 def test_replies_are_rebuilt(name, corpus):
     part = corpus.take(range(12))
-    model = pv.M4(**{**SMALL, **EXTENSIONS[name]}).fit(corpus)
+    model = fit(name, corpus)
     found = model.reconstruct(part, n_sweeps=5, n_restarts=1)
     assert found["id"].to_list() == part.table["id"].to_list()
     again = model.set_params(n_jobs=2).reconstruct(part, n_sweeps=5, n_restarts=1)
@@ -214,7 +233,7 @@ def test_replies_are_rebuilt(name, corpus):
 
 
 def test_the_page_shows_topics_apart(corpus, tmp_path):
-    params = {**SMALL, "topics": 4, "segment": "sentence", "seed_words": {"thanks": ["thanks"]}}
+    params = {**SMALL, "n_topics": 4, "unit": "sentence", "seed_words": {"thanks": ["thanks"]}}
     model = pv.M4(**params).fit(corpus)
     html = pv.report(model, corpus, tmp_path / "page.html").read_text("utf-8")
     assert html.index('id="graph"') < html.index('id="topics"') < html.index('id="reader"')
@@ -235,19 +254,28 @@ def test_features_have_readable_weights(corpus):
 
 
 @pytest.mark.parametrize(
-    ("params", "error", "words"),
+    ("params", "labels", "error", "words"),
     [
-        ({"features": ["nothing"]}, CorpusError, "no column for the feature 'nothing'"),
-        ({"labels": "act"}, ParameterError, "segment='sentence'"),
-        ({"labels": "nothing", "segment": "message"}, CorpusError, "no column 'nothing'"),
-        ({"labels": "act", "segment": "message"}, ParameterError, "n_classes is 3"),
-        ({"seed_words": {"x": ["zzzz"]}}, ParameterError, "no seed word"),
-        ({"topics": -1}, ParameterError, "topics must be a whole number"),
+        ({"features": ["nothing"]}, None, CorpusError, "feature 'nothing'"),
+        ({}, "act", ParameterError, "unit='sentence'"),
+        ({"unit": "message"}, "nothing", CorpusError, "no column 'nothing'"),
+        ({"unit": "message"}, "act", ParameterError, "n_classes is 3"),
+        ({"unit": "message"}, ["act"], ParameterError, "labels must be"),
+        ({"seed_words": {"x": ["zzzz"]}}, None, ParameterError, "no seed word"),
+        ({"n_topics": -1}, None, ParameterError, "n_topics must be a whole number"),
     ],
 )
-def test_what_cannot_be_says_so(params, error, words, corpus):
-    with pytest.raises(error, match=words.replace("(", r"\(")):
-        pv.M4(**{**SMALL, **params}).fit(corpus)
+def test_what_cannot_be_says_so(params, labels, error, words, corpus):
+    with pytest.raises(error, match=words):
+        pv.M4(**{**SMALL, **params}).fit(corpus, labels=labels)
+
+
+def test_a_fit_without_labels_forgets_those_of_the_fit_before(corpus):
+    model = pv.BlockHMM(n_classes=14, n_sweeps=2).fit(corpus, labels="some")
+    assert model.class_names_
+    model.fit(corpus)
+    assert model.label_ is None
+    assert model.class_names_ == []
 
 
 def test_simulated_classes_go_by_features_and_all_parents(corpus):
@@ -269,4 +297,4 @@ def test_simulated_classes_go_by_features_and_all_parents(corpus):
 
 def test_sentences_need_their_limits(corpus):
     with pytest.raises(CorpusError, match="sentences=True"):
-        pv.M4(**SMALL, segment="sentence").fit(encode(corpus))
+        pv.M4(**SMALL, unit="sentence").fit(encode(corpus))

@@ -17,9 +17,9 @@ from support.block_hmm_reference import (
     all_switches,
     count,
     normalise,
+    plain_class_weights,
     random_priors,
     random_state,
-    spec_class_weights,
     twin_collapsed_sweep,
     urn_log_joint,
 )
@@ -39,6 +39,7 @@ from palaver.models.block_hmm.kernels.collapsed import (
     count_assignments,
 )
 from palaver.models.block_hmm.kernels.prior import log_transitions, transition_prior_step
+from palaver.models.words.engine import ThreadSettings
 from palaver.parallel.executor import Globals
 
 NO_LABELS = np.empty(0, np.int16)
@@ -152,9 +153,12 @@ def traced_log_joint(forest: Forest, classes, background, priors: Priors) -> flo
     """What the trace of a fit shows for a state."""
     words, _, edges = count(forest, classes, background, priors.n_classes)
     name = {SWITCH_OFF: "off", SWITCH_CORPUS: "corpus", SWITCH_MESSAGE: "message"}[priors.switch]
-    sizes = forest.n_words, priors.n_classes
-    engine = BlockHMMEngine(*sizes, name, priors.switch_prior, priors.omega, True, 1.0)
-    arrays = {"omega": np.array(priors.omega), "alpha": priors.transition_prior}
+    settings = ThreadSettings(
+        n_words=forest.n_words, n_classes=priors.n_classes, switch=name,
+        switch_prior=priors.switch_prior, word_prior=priors.omega, sampler="collapsed",
+    )  # fmt: skip
+    engine = BlockHMMEngine(settings, transition_prior=1.0)
+    arrays = {"omega": np.array(priors.omega), "transition_prior": priors.transition_prior}
     statistics = {"word_class_counts": words, "transition_counts": edges}
     if priors.switch == SWITCH_MESSAGE:
         statistics["log_switches"] = log_message_switches(
@@ -220,7 +224,9 @@ def test_self_transitions_with_several_children(switch):
     np.testing.assert_allclose(weights / weights.sum(), exact, rtol=0, atol=1e-12)
     # planted bugs: without the corrections, or repeats in turn, enumeration is far off
     for planted in ({"self_corrected": False}, {"repeats_in_turn": False}):
-        wrong = spec_class_weights(1, SELF_TRANSITIONS, SELF_CLASSES, background, priors, **planted)
+        wrong = plain_class_weights(
+            1, SELF_TRANSITIONS, SELF_CLASSES, background, priors, **planted
+        )
         assert np.abs(wrong - exact).max() > 0.01
 
 

@@ -248,7 +248,7 @@ def naive_shares(model, encoded, classes, b, parent):
         return np.array([(own == k).sum() for k in range(n_classes)], float)
 
     if model.name == "lda":
-        counts = histogram(b) + model.alpha_
+        counts = histogram(b) + model.share_prior_
         return counts / counts.sum()
     if parent < 0:
         scores = model.transitions_[n_classes] + model.transitions_[n_classes + 1]
@@ -264,10 +264,10 @@ def recorded_states(model, encoded, n_sweeps, n_kept):
     from palaver.encode import cut
     from palaver.fit.fold import fold_in
 
-    engine = model._make_engine(len(model.vocabulary_), "parallel")
+    engine, frozen = model._frozen()
     kept = []
     fold_in(
-        engine, engine.frozen(model.chains_[0]), cut(encoded),
+        engine, frozen, cut(encoded),
         lambda shard, state: kept.append({k: v.copy() for k, v in state.items()}),
         seed=model.seed_, n_sweeps=n_sweeps, burn_in=n_sweeps - n_kept, purpose="perplexity",
     )  # fmt: skip
@@ -276,7 +276,7 @@ def recorded_states(model, encoded, n_sweeps, n_kept):
 
 @pytest.fixture(scope="module")
 def threads():
-    return plant("m4", np.random.default_rng(2)).simulate((6, 4, 5), seed=1)
+    return plant("m4", np.random.default_rng(2)).simulate((6, 4, 5), random_state=1)
 
 
 @pytest.mark.parametrize("background", [False, True, "message"])

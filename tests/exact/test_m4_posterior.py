@@ -15,6 +15,7 @@ from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
 from palaver.models.m4.paper import M4Engine
 from palaver.models.m4.weights import WeightLearner
+from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
 
 N_CLASSES, N_WORDS, OMEGA = 2, 3, 0.5
@@ -83,9 +84,8 @@ def posterior(switch, word_weights=None, class_probability=None):
 
 
 def engine_of(sampler, switch):
-    collapsed = sampler != "parallel"
     return M4Engine(
-        N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, collapsed,
+        ThreadSettings(N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, sampler),
         metropolis=sampler == "metropolis", learner=WeightLearner("bound", 10.0, 0.1),
     )  # fmt: skip
 

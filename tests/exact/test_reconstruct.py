@@ -277,15 +277,15 @@ def test_classes_and_parents_are_drawn_from_their_posterior(name, evidence):
     table = pl.DataFrame({"conversation": ["a"] * 3, "id": ["1", "2", "3"], "text": [""] * 3})
     corpus = pv.Corpus.from_polars(table.with_columns(tokens=words))
     encoded = encode(corpus, model.vocabulary_)
-    engine = model._make_engine(60, "parallel")
+    engine, frozen = model._frozen()
     counts = dict.fromkeys(forests, 0)
 
     def visit(shard, state):
         counts[tuple(state["parents"].tolist())] += 1
 
     fold_in(
-        Rebuilding(engine, order_of(corpus, None), cooling=1.0), engine.frozen(model.chains_[0]),
-        cut(encoded), visit, seed=0, n_sweeps=N_SWEEPS, burn_in=0,
+        Rebuilding(engine, order_of(corpus, None), cooling=1.0), frozen, cut(encoded), visit,
+        seed=0, n_sweeps=N_SWEEPS, burn_in=0,
     )  # fmt: skip
     assert_near(np.array(list(counts.values())) / N_SWEEPS, exact)
     assert exact.max() > 2 * exact.min()
@@ -296,7 +296,7 @@ def test_classes_and_parents_are_drawn_from_their_posterior(name, evidence):
 
 @pytest.fixture(scope="module")
 def threads():
-    return plant("m4", np.random.default_rng(2)).simulate((12, 6, 8), seed=1)
+    return plant("m4", np.random.default_rng(2)).simulate((12, 6, 8), random_state=1)
 
 
 @pytest.mark.parametrize("name", ["m4", "block-hmm"])
@@ -364,7 +364,7 @@ def test_unusual_use(threads):
 def test_a_long_conversation_takes_linear_time():
     model = plant("m4", np.random.default_rng(2))
     model.seed_ = 0
-    corpus = model.simulate((1, 3000, 4), seed=1)
+    corpus = model.simulate((1, 3000, 4), random_state=1)
     table = model.reconstruct(corpus, n_sweeps=3, n_restarts=1)
     rows = {name: row for row, name in enumerate(table["id"])}
     parents = [-1 if p is None else rows[p] for p in table["parent"]]

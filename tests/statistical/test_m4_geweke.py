@@ -16,6 +16,7 @@ from palaver.kernels.states import count_classes
 from palaver.models.m4.engine import GeneralEngine, GeneralShard
 from palaver.models.m4.paper import M4Engine
 from palaver.models.m4.weights import WeightLearner
+from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
 
 N_CLASSES, N_WORDS, OMEGA, VARIANCE = 2, 3, 0.6, 1.5
@@ -138,7 +139,7 @@ def general(shard):
 
 def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
     learner = WeightLearner("sample", variance, 0.1, is_dirichlet)
-    common = (N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler != "parallel")
+    common = (ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),)
     if is_dirichlet:
         engine = GeneralEngine(*common, learner=learner, n_topics=0, is_segmented=False,
                                n_features=2)  # fmt: skip

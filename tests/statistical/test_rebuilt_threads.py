@@ -17,7 +17,7 @@ from palaver.models.views.reconstruct import best_parents, order_of, reconstruct
 def rebuilt(name, order):
     planted = plant(name, np.random.default_rng(11), background=0.2)
     planted.seed_ = 0
-    threads = planted.simulate((60, 6, 40), seed=2)
+    threads = planted.simulate((60, 6, 40), random_state=2)
     hidden = threads.parents.copy()
     parents, scores = reconstructions(
         planted, threads, order_of(threads, order), n_sweeps=300, n_restarts=3

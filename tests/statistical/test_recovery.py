@@ -24,7 +24,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "sampler"), CASES)
 def test_planted_classes_are_recovered(name, sampler):
     planted = plant(name, np.random.default_rng(11))
-    corpus = planted.simulate((400, 5, 12), seed=2)
+    corpus = planted.simulate((400, 5, 12), random_state=2)
     found = planted_class(name)(
         n_classes=N_CLASSES, background=True, n_sweeps=300, n_chains=3, sampler=sampler,
         random_state=5, n_jobs=2,
@@ -46,7 +46,7 @@ def test_planted_classes_are_recovered(name, sampler):
 @pytest.mark.parametrize("name", THREAD_MODELS)
 def test_planted_token_classes_are_recovered(name):
     planted = plant(name, np.random.default_rng(3), background=0.0)
-    corpus = planted.simulate((100, 5, 12), seed=4)
+    corpus = planted.simulate((100, 5, 12), random_state=4)
     truth = np.concatenate(corpus.table["token_classes"].to_list())
     planted.background = False
     planted.seed_ = 0

@@ -1,4 +1,4 @@
-"""The block HMM in plain Python, to be checked against spec 1 by reading.
+"""The block HMM in plain Python, to be checked by reading docs/models/block_hmm.md.
 
 The joint is told as an urn: message by message, token by token, each drawn given all before.
 The twins of the samplers take the same uniforms as the compiled sweeps, in the same order.
@@ -162,7 +162,7 @@ def normalise(log_weights) -> np.ndarray:
     return weights / weights.sum()
 
 
-def spec_class_weights(
+def plain_class_weights(
     message: int,
     forest: Forest,
     classes,
@@ -171,9 +171,10 @@ def spec_class_weights(
     self_corrected: bool = True,
     repeats_in_turn: bool = True,
 ) -> np.ndarray:
-    """Spec 1's conditional of one block's class, word for word, from counts without it.
+    """Conditional of one message's class, factor by factor, from counts without it.
 
-    The two flags plant the bugs of the paper author's public code.
+    Equations (a) to (c) of `palaver.models.block_hmm.kernels.collapsed`. The two flags plant the
+    bugs of the paper author's public code.
     """
     n_classes, alpha = priors.n_classes, priors.transition_prior
     edges = np.zeros((n_classes + 1, n_classes))
@@ -219,7 +220,7 @@ def twin_collapsed_sweep(
     stream = iter(uniforms)
     n_classes = priors.n_classes
     for message in range(forest.n_messages):
-        weights = spec_class_weights(message, forest, classes, background, priors, **planted)
+        weights = plain_class_weights(message, forest, classes, background, priors, **planted)
         classes[message] = draw(weights, next(stream))
         if priors.switch == SWITCH_OFF:
             continue

@@ -24,7 +24,7 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
         "class_words": words,
         "class_shares": np.full(N_CLASSES, 1 / N_CLASSES),
         "class_probability": np.array(1 - background),
-        "omega": np.array(0.1),
+        "word_prior": np.array(0.1),
     }
     if name == "m4":
         chain["transitions"] = np.vstack((4 * cycle, 4 * start, np.zeros(N_CLASSES)))
@@ -34,9 +34,9 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
                   "switch_probabilities": np.array([background, 1 - background, 0.0])}  # fmt: skip
     elif name == "block-hmm":
         rows = np.vstack((0.85 * cycle, 0.85 * start)) + 0.15 / N_CLASSES
-        chain |= {"transitions": rows, "alpha": np.ones(N_CLASSES)}
+        chain |= {"transitions": rows, "transition_prior": np.ones(N_CLASSES)}
     else:
-        chain["alpha"] = np.full(N_CLASSES, 0.3)
+        chain["share_prior"] = np.full(N_CLASSES, 0.3)
     model = planted_class(name)(n_classes=N_CLASSES)
     model.vocabulary_ = Vocabulary([f"w{i}" for i in range(N_WORDS)], np.ones(N_WORDS, np.int64))
     model.chains_, model.best_chain_ = [chain], 0

@@ -30,8 +30,8 @@ def test_small_and_large_corpora(corpus, monkeypatch, model, params, chosen):
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "parallel", "metropolis"])
-@pytest.mark.parametrize("weights", ["bound", "paper", "sample"])
-def test_every_sampler_goes_with_every_way_to_learn(corpus, sampler, weights):
-    model = pv.M4(n_classes=2, n_sweeps=4, sampler=sampler, weights=weights).fit(corpus)
+@pytest.mark.parametrize("step", ["bound", "gradient", "metropolis"])
+def test_every_sampler_goes_with_every_way_to_learn(corpus, sampler, step):
+    model = pv.M4(n_classes=2, n_sweeps=4, sampler=sampler, weight_step=step).fit(corpus)
     assert model.sampler_ == sampler
     assert model.trace_["log_joint"].is_finite().all()

@@ -8,7 +8,7 @@ from palaver.params import check, either, flag, nothing, one_of, real, text, who
 LIMITS = {
     "n_classes": whole(1),
     "share": real(0, 1),
-    "omega": real(above=0),
+    "word_prior": real(above=0),
     "sampler": one_of("auto", "collapsed"),
     "background": flag(),
     "budget": either(real(above=0), nothing()),
@@ -18,7 +18,7 @@ LIMITS = {
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_classes", 1), ("share", 1), ("share", 0.0), ("omega", 1e-9), ("sampler", "auto"),
+    [("n_classes", 1), ("share", 1), ("share", 0.0), ("word_prior", 1e-9), ("sampler", "auto"),
      ("background", False), ("budget", None), ("budget", 2), ("name", "")],
 )  # fmt: skip
 def test_legal(name, value):
@@ -33,7 +33,7 @@ def test_legal(name, value):
         ("n_classes", True, "M4: n_classes must be a whole number >= 1, got True"),
         ("share", 1.01, "M4: share must be a number >= 0 and <= 1, got 1.01"),
         ("share", float("nan"), "M4: share must be a number >= 0 and <= 1, got nan"),
-        ("omega", 0, "M4: omega must be a number > 0, got 0"),
+        ("word_prior", 0, "M4: word_prior must be a number > 0, got 0"),
         ("sampler", "fast", "M4: sampler must be one of 'auto', 'collapsed', got 'fast'"),
         ("background", 1, "M4: background must be True or False, got 1"),
         ("budget", 0, "M4: budget must be a number > 0 or None, got 0"),

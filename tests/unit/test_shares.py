@@ -131,7 +131,7 @@ def test_nothing_to_count():
 def test_a_models_shares_and_coherence():
     model = plant("m4", np.random.default_rng(2))
     model.seed_ = 1
-    threads = model.simulate((40, 4, 12), seed=3)
+    threads = model.simulate((40, 4, 12), random_state=3)
     threads = threads.with_columns(even=pl.Series(np.arange(threads.n_messages) % 2 == 0))
     table = model.shares(threads, by="even", n_sweeps=10)
     assert set(table["group"]) == {"true", "false"}

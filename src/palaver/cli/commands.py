@@ -10,7 +10,7 @@ from palaver.cli.options import command
 from palaver.cli.runs import SAMPLE, settings_of
 
 #: Parameters that have their own option.
-_OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "topics": "topics", "sampler": "sampler",
+_OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "n_topics": "topics", "sampler": "sampler",
             "max_seconds": "max-seconds"}  # fmt: skip
 
 

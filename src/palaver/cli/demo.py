@@ -44,7 +44,7 @@ def run(
     if not json:
         show(corpus, describe(corpus))
         console.print()
-    model = M4(n_classes=8, topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
+    model = M4(n_classes=8, n_topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
     encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE)
     model.fit(encoded, folder=out)
     with folding("classifying messages"):

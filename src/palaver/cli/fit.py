@@ -201,8 +201,8 @@ def sizes(kind: type[Model], classes: int | None, topics: int | None) -> dict[st
     """
     if topics is None:
         return kind.sized(classes)
-    if "topics" in kind.limits:
-        return {**kind.sized(classes), "topics": topics}
+    if "n_topics" in kind.limits and kind.size_parameter != "n_topics":
+        return {**kind.sized(classes), "n_topics": topics}
     if not kind.finds_topics:
         raise typer.BadParameter(f"{kind.name} has no topics; use --classes")
     if classes is not None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
-from palaver.models.views.reconstruct import Reconstructs
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ def unlinked(corpus: Corpus) -> Corpus:
 
 def check_model(model: Any) -> None:
     """Reject a model without transitions between classes."""
-    if model is not None and not isinstance(model, Reconstructs):
+    if model is not None and not hasattr(model, "reconstruct"):
         raise ParameterError(
             f"ThreadRebuilder: a {getattr(model, 'name', type(model).__name__)} does not model "
             "how classes follow each other; use M4 or BlockHMM"

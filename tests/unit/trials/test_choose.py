@@ -18,7 +18,7 @@ from palaver.trials.trial import hold_out, stability
 @pytest.fixture(scope="module")
 def threads():
     model = plant("lda", np.random.default_rng(2), background=0.2)
-    return model.simulate((120, 4, 15), seed=3)
+    return model.simulate((120, 4, 15), random_state=3)
 
 
 def test_the_planted_number_is_suggested(threads):

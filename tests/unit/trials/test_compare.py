@@ -15,7 +15,7 @@ from palaver.trials.trial import hold_out
 @pytest.fixture(scope="module")
 def threads():
     model = plant("m4", np.random.default_rng(2), background=0.2)
-    threads = model.simulate((100, 4, 15), seed=3)
+    threads = model.simulate((100, 4, 15), random_state=3)
     classes = threads.table["token_classes"].list.eval(pl.element().filter(pl.element() >= 0))
     main = classes.list.eval(pl.element().mode().first()).list.first()
     return threads.with_columns(act=main.cast(pl.String))
@@ -114,7 +114,7 @@ def test_a_stopped_comparison_goes_on(threads, tmp_path, monkeypatch):
 
 def test_sentences_and_conversations_are_compared_too(threads):
     plan = {"gold": "act", "n_sweeps": 3, "n_chains": 1, "show_progress": False}
-    found = compare(threads, ["m4"], [2], segment="sentence", **plan).table
+    found = compare(threads, ["m4"], [2], unit="sentence", **plan).table
     assert found["perplexity"][0] > 1
     found = compare(threads, ["online-lda"], [2], unit="conversation", **plan).table
     assert found["vi"][0] > 0

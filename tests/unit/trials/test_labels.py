@@ -15,7 +15,7 @@ from palaver.trials import judge
 def simulated():
     model = plant("m4", np.random.default_rng(2), background=0.2)
     model.seed_ = 1
-    threads = model.simulate((40, 4, 30), seed=3)
+    threads = model.simulate((40, 4, 30), random_state=3)
     classes = threads.table["token_classes"].to_list()
     counts = [np.bincount([k for k in row if k >= 0], minlength=N_CLASSES) for row in classes]
     main = [f"act {int(count.argmax())}" for count in counts]

@@ -1,4 +1,8 @@
-"""The block HMM as the loop sees it; equations in ``docs/models/block_hmm.md``."""
+"""The block HMM as the loop sees it: the baseline of Paul (2012), section 5.2.
+
+The conversation model of Ritter, Cherry & Dolan (2010). Transition rows have one asymmetric
+Dirichlet prior, moved by Minka's fixed point; equations in ``docs/models/block_hmm.md``.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +22,36 @@ from palaver.models.block_hmm.kernels import heldout, trees
 from palaver.models.block_hmm.kernels.parents import draw_block_classes, draw_parents_block
 from palaver.models.block_hmm.kernels.prior import log_transitions, transition_prior_step
 from palaver.models.views.reconstruct import Order
-from palaver.models.words.engine import ThreadEngine
-from palaver.models.words.guided import (
-    known_classes,
-)
+from palaver.models.words.engine import ThreadEngine, ThreadSettings
+from palaver.models.words.guided import known_classes
 from palaver.parallel import Arrays, Globals
 
-#: Gamma prior of alpha: K + 1 rows say little about it, and without one it can run away.
-_ALPHA_SHAPE, _ALPHA_RATE = 1.1, 0.1
+#: Gamma prior of each entry of the transition prior: K + 1 rows say little about it, and without
+#: one it can run away.
+_GAMMA_SHAPE, _GAMMA_RATE = 1.1, 0.1
 
 
 class BlockHMMEngine(ThreadEngine):
-    """The block HMM as the loop sees it."""
+    """The block HMM as the loop sees it.
 
-    def __init__(self, *common: Any) -> None:
-        *shared, self.alpha = common
-        super().__init__(*shared)
+    Parameters
+    ----------
+    settings : ThreadSettings
+    transition_prior : float or None
+        Dirichlet prior of the transition rows; None if it is learned.
+    """
+
+    def __init__(self, settings: ThreadSettings, *, transition_prior: float | None) -> None:
+        super().__init__(settings)
+        self.transition_prior = transition_prior
 
     def start_transitions(self) -> Arrays:
         """Return the first prior of the rows."""
-        first = 1.0 if self.alpha is None else self.alpha
-        return {"alpha": np.full(self.n_classes, first)}
+        first = 1.0 if self.transition_prior is None else self.transition_prior
+        return {"transition_prior": np.full(self.n_classes, first)}
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw classes and switches evenly; count them if the counts live in the state."""
+        """Draw classes and switches evenly; count them if the state has counts."""
         classes = np.empty(shard.n_messages, np.int16)
         background = np.zeros(shard.n_tokens, np.uint8)
         open_messages(
@@ -77,9 +87,9 @@ class BlockHMMEngine(ThreadEngine):
         if self.collapsed:
             kernels.collapsed_sweep(
                 shard.tokens, shard.message_offsets, shard.parents, known_classes(shard),
-                arrays["alpha"], float(arrays["omega"]), self.switch_flag, self.switch_prior, key,
-                state["message_classes"], state["background"], state["word_class_counts"],
-                state["class_totals"], state["transition_counts"],
+                arrays["transition_prior"], float(arrays["omega"]), self.switch_flag,
+                self.switch_prior, key, state["message_classes"], state["background"],
+                state["word_class_counts"], state["class_totals"], state["transition_counts"],
             )  # fmt: skip
             statistics = {n: state[n] for n in ("word_class_counts", "transition_counts")}
         elif shared.phase == "count":
@@ -108,16 +118,16 @@ class BlockHMMEngine(ThreadEngine):
     ) -> tuple[Arrays, dict[str, Any]]:
         """Move the prior by Minka's fixed point; draw the rows for the parallel sampler."""
         counts = statistics["transition_counts"]
-        alpha = shared.arrays["alpha"]
-        if self.alpha is None:
-            alpha = transition_prior_step(counts, alpha, _ALPHA_SHAPE, _ALPHA_RATE)
-        arrays: Arrays = {"alpha": alpha}
+        prior = shared.arrays["transition_prior"]
+        if self.transition_prior is None:
+            prior = transition_prior_step(counts, prior, _GAMMA_SHAPE, _GAMMA_RATE)
+        arrays: Arrays = {"transition_prior": prior}
         if not self.collapsed:
-            arrays["rows"] = draw_rows(counts, alpha, generator)
-        return arrays, {"log_transitions": partial(log_transitions, counts, alpha)}
+            arrays["rows"] = draw_rows(counts, prior, generator)
+        return arrays, {"log_transitions": partial(log_transitions, counts, prior)}
 
     def prepare(self, arrays: Arrays) -> Arrays:
-        """Take the logs of the words' probabilities, once a round, in slices of the words."""
+        """Take the logs of the words' probabilities, once per round, in slices of the words."""
         if not self.collapsed:
             logs = np.empty((self.n_words, self.n_classes))
             words, probability = arrays["word_weights"], float(arrays["class_probability"])
@@ -132,13 +142,16 @@ class BlockHMMEngine(ThreadEngine):
 
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the rows' posterior mean given this sweep's counts."""
-        alpha = shared.arrays["alpha"]
-        rows = statistics["transition_counts"] + alpha
-        return {"transitions": rows / rows.sum(axis=1, keepdims=True), "alpha": alpha}
+        prior = shared.arrays["transition_prior"]
+        rows = statistics["transition_counts"] + prior
+        return {"transitions": rows / rows.sum(axis=1, keepdims=True), "transition_prior": prior}
 
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return the rows for fold-in."""
-        return {"rows": np.ascontiguousarray(mean["transitions"]), "alpha": mean["alpha"]}
+        return {
+            "rows": np.ascontiguousarray(mean["transitions"]),
+            "transition_prior": mean["transition_prior"],
+        }
 
     def add_shares(self, shard: Shard, state: Arrays, shares: NDArray[np.float64]) -> None:
         """Count each message's class once."""
@@ -168,6 +181,20 @@ class BlockHMMEngine(ThreadEngine):
             emissions,
         )  # fmt: skip
         return emissions
+
+    def add_scores(
+        self,
+        method: str,
+        shared: Globals,
+        shard: Shard,
+        state: Arrays,
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add each message's log probability: word by word ("paper"), or as a whole ("blocks")."""
+        if method == "blocks":
+            self.add_block_scores(shared, shard, state, scores)
+        else:
+            self.add_paper_scores(shared, shard, state, scores)
 
     def add_block_scores(
         self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]

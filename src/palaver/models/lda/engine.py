@@ -1,4 +1,8 @@
-"""LDA as the loop sees it; equations in ``docs/models/lda.md``."""
+"""LDA as the loop sees it: the Gibbs sampler of Griffiths & Steyvers (2004).
+
+The shares have one asymmetric Dirichlet prior, moved by Minka's fixed point as in Paul (2012),
+section 5.2; equations in ``docs/models/lda.md``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
 from palaver.kernels.states import add_message_counts, count_classes
 from palaver.models.lda.kernels.heldout import lda_log_likelihoods
-from palaver.models.words.engine import TokenEngine, merge_histograms
+from palaver.models.words.engine import ThreadSettings, TokenEngine, merge_histograms
 from palaver.parallel import Arrays, Globals
 
 _HISTOGRAMS = ("class_histograms", "length_histogram")
@@ -21,18 +25,25 @@ _NO_RECORD = np.empty((0, 0))  # the kernel can record its distributions for tes
 
 
 class LDAEngine(TokenEngine):
-    """LDA as the loop sees it."""
+    """LDA as the loop sees it.
+
+    Parameters
+    ----------
+    settings : ThreadSettings
+    share_prior : float or None
+        Dirichlet prior of the class shares of a message; None if it is learned.
+    """
 
     exact = (*TokenEngine.exact, *_HISTOGRAMS)
 
-    def __init__(self, *common: Any) -> None:
-        *shared, self.alpha = common
-        super().__init__(*shared)
+    def __init__(self, settings: ThreadSettings, *, share_prior: float | None) -> None:
+        super().__init__(settings)
+        self.share_prior = share_prior
 
     def start_transitions(self) -> Arrays:
         """Return the first prior of the shares."""
-        first = 5.0 / self.n_classes if self.alpha is None else self.alpha
-        return {"alpha": np.full(self.n_classes, first)}
+        first = 5.0 / self.n_classes if self.share_prior is None else self.share_prior
+        return {"share_prior": np.full(self.n_classes, first)}
 
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
@@ -43,8 +54,8 @@ class LDAEngine(TokenEngine):
             counts = state["word_class_counts"]
             kernels.sweep_collapsed(
                 shard.tokens, shard.message_offsets, classes, counts, state["class_totals"],
-                arrays["alpha"], float(arrays["omega"]), self.switch_flag, self.switch_prior,
-                key, _NO_RECORD,
+                arrays["share_prior"], float(arrays["omega"]), self.switch_flag,
+                self.switch_prior, key, _NO_RECORD,
             )  # fmt: skip
         else:
             counts = self.empty_counts()
@@ -53,9 +64,9 @@ class LDAEngine(TokenEngine):
             else:
                 kernels.sweep_parallel(
                     shard.tokens, shard.message_offsets, shard.conversation_offsets,
-                    shard.first_conversation, classes, arrays["word_weights"], arrays["alpha"],
-                    self.switch_flag, self.switch_prior, float(arrays["class_probability"]),
-                    key, counts, _NO_RECORD,
+                    shard.first_conversation, classes, arrays["word_weights"],
+                    arrays["share_prior"], self.switch_flag, self.switch_prior,
+                    float(arrays["class_probability"]), key, counts, _NO_RECORD,
                 )  # fmt: skip
         return {"word_class_counts": counts, **self._message_statistics(shard, classes)}
 
@@ -79,25 +90,25 @@ class LDAEngine(TokenEngine):
     def update_transitions(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Move alpha by Minka's fixed point."""
+        """Move the prior of the shares by Minka's fixed point."""
         histograms, lengths = statistics["class_histograms"], statistics["length_histogram"]
-        alpha = shared.arrays["alpha"]
-        if self.alpha is None:
-            alpha = dirichlet.update_alpha(histograms, lengths, alpha, 1)
-        log_classes = partial(dirichlet.log_classes, histograms, lengths, alpha)
-        return {"alpha": alpha}, {"log_transitions": log_classes}
+        prior = shared.arrays["share_prior"]
+        if self.share_prior is None:
+            prior = dirichlet.update_alpha(histograms, lengths, prior, 1)
+        log_classes = partial(dirichlet.log_classes, histograms, lengths, prior)
+        return {"share_prior": prior}, {"log_transitions": log_classes}
 
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
-        """Return alpha."""
-        return {"alpha": shared.arrays["alpha"]}
+        """Return the prior of the shares."""
+        return {"share_prior": shared.arrays["share_prior"]}
 
     def frozen_transitions(self, mean: Arrays) -> Arrays:
-        """Return alpha for fold-in."""
-        return {"alpha": np.ascontiguousarray(mean["alpha"])}
+        """Return the prior of the shares for fold-in."""
+        return {"share_prior": np.ascontiguousarray(mean["share_prior"])}
 
     def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
         """Return the shares of each message given its own classes."""
-        shares = np.tile(shared.arrays["alpha"], (shard.n_messages, 1))
+        shares = np.tile(shared.arrays["share_prior"], (shard.n_messages, 1))
         add_message_counts(shard.message_offsets, state["classes"], shares)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
@@ -109,7 +120,8 @@ class LDAEngine(TokenEngine):
         result = np.empty(len(shard.conversation_offsets) - 1)
         lda_log_likelihoods(
             shard.tokens, shard.message_offsets, shard.conversation_offsets,
-            shard.first_conversation, arrays["word_weights"], arrays["alpha"], self.switch_flag,
-            self.switch_prior, float(arrays["class_probability"]), n_particles, key, result,
+            shard.first_conversation, arrays["word_weights"], arrays["share_prior"],
+            self.switch_flag, self.switch_prior, float(arrays["class_probability"]),
+            n_particles, key, result,
         )  # fmt: skip
         return result

@@ -1,9 +1,10 @@
 """M4, the mixed membership Markov model: a message mixes classes as its parent's mix predicts.
 
-Paul (2012); spec and equations in ``docs/models/m4.md``. ::
+The generative story of Paul (2012, section 2.2) with the background of section 5.3 and the
+histograms of section 5.4, which sum to one; equations in ``docs/models/m4.md``. ::
 
-    lambda ~ Normal(0, variance)            weights from each class, from start, and bias
-    pi_b   ~ Dirichlet(exp(lambda . x))     x: the parent's class histogram, summing to one;
+    lambda ~ Normal(0, weight_variance)     weights from each class, from start, and bias
+    pi_b   ~ Dirichlet(exp(lambda . x))     x: the parent's class histogram, start, bias;
                                             in the paper pi_b = softmax(lambda . x)
     z_bn   ~ pi_b,   w_bn ~ phi of z_bn, or the background
 
@@ -14,32 +15,35 @@ beyond it on a general one (:mod:`palaver.models.m4.engine`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, Shard, cut
 from palaver.errors import ParameterError
+from palaver.fit.progress import Show
+from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
 from palaver.models.m4.conditions import Columns, attach, unlink
 from palaver.models.m4.engine import GeneralEngine
 from palaver.models.m4.paper import M4Engine
 from palaver.models.m4.weights import WeightLearner
-from palaver.models.views.reconstruct import Reconstructs
+from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
-from palaver.models.words.guided import (
-    GUIDED_LIMITS,
-    GuidedModel,
-    fixed_classes,
-    is_words,
-)
-from palaver.models.words.model import COMMON_LIMITS
+from palaver.models.words import guided
+from palaver.models.words.engine import ThreadSettings
+from palaver.models.words.guided import GUIDED_LIMITS, is_words
+from palaver.models.words.model import COMMON_LIMITS, ThreadModel
 from palaver.params import Limit, either, nothing, one_of, real, satisfies, whole
 
+#: What the learner calls the ways of learning weights.
+_LEARNING = {"bound": "bound", "gradient": "paper", "metropolis": "sample"}
 
-class M4(Reconstructs, GuidedModel):
+
+class M4(ThreadModel):
     """Mixed membership Markov model of reply trees.
 
     Parameters
@@ -47,46 +51,44 @@ class M4(Reconstructs, GuidedModel):
     n_classes : int
         Number of classes, K.
     background : bool or "message"
-        Let words come from a background that all messages share; one switch probability
-        for the corpus (True), or one for each message ("message").
+        Let words come from a background that all messages share, with one switch probability
+        for the corpus (True) or one per message ("message").
     transition : {"dirichlet", "softmax"}
-        A message's class shares are drawn from a Dirichlet distribution around what its parent
-        predicts, so that the words of a message go together; or they are just that, as in the
-        paper.
-    topics : int
-        Let words come from so many topics too, of which every conversation has its own
-        mixture: words about its subject go there, and classes are left to be acts.
-    segment : {"token", "sentence", "message"}
-        What bears a class: every word, or all words of a sentence or message together.
+        Draw a message's class shares from a Dirichlet distribution around what its parent
+        predicts, so that the words of a message go together; or take the prediction itself, as
+        in the paper.
+    n_topics : int
+        Number of topics in addition to the classes. Each conversation has its own topic mixture;
+        words about its subject go to topics, so that classes capture acts.
+    unit : {"word", "sentence", "message"}
+        What has a class: each word, or all words of a sentence or message together.
     features : list of str, optional
-        What a message's classes depend on beside its parent's: "same_speaker", "position",
-        "time_gap", or a column of names or numbers; each has weights in ``transitions_``.
+        What a message's classes depend on in addition to its parent's: "same_speaker",
+        "position", "time_gap", or a column of names or numbers; each has weights in
+        ``transitions_``.
     parents : {"first", "all"}
-        Of messages with several parents (column ``other_parents``), go by the one in
-        ``reply_to``, or by the mean of all.
+        For messages with several parents (column ``other_parents``), use the one in
+        ``reply_to``, or the mean of all.
     seed_words : dict of str to list of str, optional
         Words that a class of that name should have; the other classes are free.
     seed_weight : float
         How often a seed word counts for its class, as a multiple of its occurrences.
-    labels : str, optional
-        A column with the names of classes of some messages, whose segments are then of that
-        class; needs ``segment="sentence"`` or ``"message"``.
-    weights : {"bound", "paper", "sample"}
-        How transition weights are learned: by a bound-optimisation step a sweep, which never
+    weight_step : {"bound", "gradient", "metropolis"}
+        How transition weights are learned: by one bound-optimisation step per sweep, which never
         lowers the objective and needs no tuning; by the paper's gradient step; or sampled by
         Metropolis-Hastings, where every second sweep decides on a proposal.
-    variance : float
+    weight_variance : float
         Variance of the normal prior of the weights.
-    step : float
-        Numerator of the paper's step size, ``step / (1000 + sweep)``.
-    omega : float or "sample"
+    step_size : float
+        Numerator of the paper's step size, ``step_size / (1000 + sweep)``.
+    word_prior : float or "learn"
         Dirichlet prior of the words of a class.
     switch_prior : float
         Every weight of the prior of the switch between class, background and topics.
     n_sweeps, burn_in, n_samples : int
-        Sweeps in all, before the first sample (default: half), and samples to keep.
+        Sweeps in total, sweeps before the first sample (default: half), and samples to keep.
     n_chains : int
-        Chains to run side by side; the best by log joint is the model.
+        Chains to run side by side; the one with the best log joint is the model.
     sampler : {"auto", "collapsed", "parallel", "metropolis"}
         Word distributions integrated out, on one core; or drawn, for any number of workers;
         or integrated out with classes proposed in time linear in K and accepted by the
@@ -95,27 +97,29 @@ class M4(Reconstructs, GuidedModel):
         model of the paper classes are always proposed and accepted: there "collapsed" and
         "metropolis" are the same.
     max_seconds : float, optional
-        Stop after so long; results then depend on the machine.
+        Stop after this many seconds; results then depend on the machine's speed.
     random_state : int, Generator or None
     n_jobs : int
         Threads.
 
     Attributes
     ----------
-    transitions_ : array of float64, shape (n_classes + 2 + n_columns, n_classes)
-        Weights, rows are the source: from each class, from start, bias, and features.
-    topic_words_ : array of float64, shape (topics, n_words)
+    transitions_ : array of float64, shape (n_classes + 2 + n_features, n_classes)
+        Weights; rows are the source: each class, start, bias, and the features.
+    topic_words_ : array of float64, shape (n_topics, n_words)
         Words of the topics, if there are any; ``topic_shares_`` and ``topic_probability_`` say
         how much of the corpus is theirs.
     class_names_ : list of str
         Names of the first classes, from seed words and labels.
+    label_ : str or None
+        The column of labels that the model was fitted with.
 
     Examples
     --------
     >>> import palaver as pv
     >>> model = pv.M4(n_classes=8, n_sweeps=50).fit(pv.sample())  # doctest: +SKIP
     >>> model = pv.M4(n_classes=8, transition="softmax")  # the model of the paper
-    >>> model = pv.M4(n_classes=8, topics=10)
+    >>> model = pv.M4(n_classes=8, n_topics=10)
     >>> model = pv.M4(n_classes=8, seed_words={"thanks": ["thanks", "cheers"]})
     """
 
@@ -125,32 +129,34 @@ class M4(Reconstructs, GuidedModel):
         **COMMON_LIMITS,
         **GUIDED_LIMITS,
         "transition": one_of("softmax", "dirichlet"),
-        "topics": whole(0, 10_000),
-        "segment": one_of("token", "sentence", "message"),
+        "n_topics": whole(0, 10_000),
+        "unit": one_of("word", "sentence", "message"),
         "features": either(satisfies("a list of names of features", is_words), nothing()),
         "parents": one_of("first", "all"),
         "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
-        "weights": one_of("bound", "paper", "sample"),
-        "variance": real(above=0),
-        "step": real(above=0),
+        "weight_step": one_of("bound", "gradient", "metropolis"),
+        "weight_variance": real(above=0),
+        "step_size": real(above=0),
     }
+
+    class_names_: list[str]
+    label_: str | None = None
 
     def __init__(
         self,
         n_classes: int = 15,
         background: bool | str = True,
         transition: str = "dirichlet",
-        topics: int = 0,
-        segment: str = "token",
+        n_topics: int = 0,
+        unit: str = "word",
         features: list[str] | None = None,
         parents: str = "first",
         seed_words: Mapping[str, Sequence[str]] | None = None,
         seed_weight: float = 1.0,
-        labels: str | None = None,
-        weights: str = "bound",
-        variance: float = 10.0,
-        step: float = 0.1,
-        omega: float | str = "sample",
+        weight_step: str = "bound",
+        weight_variance: float = 10.0,
+        step_size: float = 0.1,
+        word_prior: float | str = "learn",
         switch_prior: float = 10.0,
         n_sweeps: int = 1000,
         burn_in: int | None = None,
@@ -164,17 +170,16 @@ class M4(Reconstructs, GuidedModel):
         self.n_classes = n_classes
         self.background = background
         self.transition = transition
-        self.topics = topics
-        self.segment = segment
+        self.n_topics = n_topics
+        self.unit = unit
         self.features = features
         self.parents = parents
         self.seed_words = seed_words
         self.seed_weight = seed_weight
-        self.labels = labels
-        self.weights = weights
-        self.variance = variance
-        self.step = step
-        self.omega = omega
+        self.weight_step = weight_step
+        self.weight_variance = weight_variance
+        self.step_size = step_size
+        self.word_prior = word_prior
         self.switch_prior = switch_prior
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
@@ -190,46 +195,84 @@ class M4(Reconstructs, GuidedModel):
         """Whether anything goes beyond the model of the paper, and needs the general sweep."""
         return bool(
             self.transition != "softmax"
-            or self.topics
-            or self.segment != "token"
+            or self.n_topics
+            or self.unit != "word"
             or self.features
             or self.parents != "first"
-            or self.labels is not None
         )
 
     @property
     def needs_sentences(self) -> bool:  # type: ignore[override]
         """Whether encoded corpora must hold the limits of sentences."""
-        return self.segment == "sentence"
+        return self.unit == "sentence"
 
     @property
     def transition_rows(self) -> list[str]:  # type: ignore[override]
         """Names of the rows of weights beyond the classes."""
         return ["start", "bias", *getattr(self, "columns_", Columns([])).names]
 
-    def check_params(self) -> None:
-        """Compare the parameters with their limits and with each other."""
-        super().check_params()
-        if self.labels is not None and self.segment == "token":
-            raise ParameterError(
-                "M4: labels belong to messages, not to single words, which would all flee into "
-                "the background; use segment='sentence' or segment='message' with labels"
-            )
-
     # fitting
 
-    def _sampler(self, encoded: Encoded) -> str:
+    def fit(
+        self, corpus: Corpus | Encoded, labels: str | None = None, **options: Unpack[FitOptions]
+    ) -> Self:
+        """Learn the classes of a corpus.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+            A corpus is encoded with default settings; for others, pass
+            ``palaver.encode.encode(corpus, min_count=..., ...)``.
+        labels : str, optional
+            A column with the names of classes of some messages, whose sentences then all have
+            that class; needs ``unit="sentence"`` or ``"message"``. Where it is null, the class is
+            to be found.
+        **options : optional
+            Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
+        """
+        guided.check_labels("M4", labels)
+        if labels is not None and self.unit == "word":
+            raise ParameterError(
+                "M4.fit: labels belong to messages, not to single words, which would all flee "
+                "into the background; use unit='sentence' or unit='message' with labels"
+            )
+        self.label_ = labels
+        return super().fit(corpus, **options)
+
+    def _sampler(self, data: Encoded) -> str:
         """Return what ``"auto"`` stands for: with background, proposals pay at any K."""
-        chosen = super()._sampler(encoded)
+        chosen = super()._sampler(data)
         is_free = self.sampler == "auto" and chosen == "collapsed"
         return "metropolis" if is_free and (self.background or self.is_general) else chosen
 
     def _engine(self, data: Encoded) -> M4Engine | GeneralEngine:
         self.columns_ = Columns.learn(self.features or [], data)
-        return super()._engine(data)  # type: ignore[return-value]
+        self.class_names_ = guided.class_names(self, data)
+        seeds = guided.seed_counts(self, data, self.n_classes + 1 + self.n_topics)
+        return self._make_engine(
+            self._settings(len(data.vocabulary), self._sampler(data), seeds=seeds)
+        )
+
+    def _make_engine(self, settings: ThreadSettings) -> M4Engine | GeneralEngine:
+        learner = WeightLearner(
+            learning=_LEARNING[self.weight_step],
+            variance=float(self.weight_variance),
+            step=float(self.step_size),
+            is_dirichlet=self.transition == "dirichlet",
+        )
+        if not self.is_general:
+            metropolis = settings.sampler == "metropolis"
+            return M4Engine(settings, metropolis=metropolis, learner=learner)
+        return GeneralEngine(
+            settings,
+            learner=learner,
+            n_topics=int(self.n_topics),
+            is_segmented=self.unit != "word",
+            n_features=len(self.transition_rows),
+        )
 
     def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
-        found = super()._reads(data)
+        found = {**super()._reads(data), **guided.reads(self, data)}
         if self.features:
             found["features"] = (self.columns_.sources, self.columns_.matrix(data))
         if self.parents == "all":
@@ -238,28 +281,13 @@ class M4(Reconstructs, GuidedModel):
             found["sentences"] = (data.sentence_offsets,)
         return found
 
-    def _make_engine(self, n_words: int, sampler: str) -> M4Engine | GeneralEngine:
-        common = self._engine_arguments(n_words, sampler)
-        learner = WeightLearner(
-            self.weights, float(self.variance), float(self.step), self.transition == "dirichlet"
-        )
-        if not self.is_general:
-            return M4Engine(*common, metropolis=sampler == "metropolis", learner=learner)
-        return GeneralEngine(
-            *common,
-            learner=learner,
-            n_topics=int(self.topics),
-            is_segmented=self.segment != "token",
-            n_features=len(self.transition_rows),
-        )
-
     def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
-        fixed = fixed_classes(self.labels, self.class_names_, data)
+        fixed = guided.fixed_classes(self, data)
         return self._attached(cut(data, whole=engine.collapsed), data, fixed)
 
     def cut(self, data: Encoded, *, whole: bool = False) -> list[Shard]:
-        """Cut data for fold-in: labels that they may have are not looked at."""
-        free = fixed_classes(None, (), data)
+        """Cut data for fold-in; their labels, if any, are not used."""
+        free = np.full(data.n_messages, -1, np.int16)
         return self._attached(cut(data, whole=whole), data, free)
 
     def _unlinked(self, data: Encoded) -> list[Shard]:
@@ -274,7 +302,7 @@ class M4(Reconstructs, GuidedModel):
             return shards
         return [
             attach(
-                shard, data, self.columns_, fixed, segment=self.segment,
+                shard, data, self.columns_, fixed, unit=self.unit,
                 all_parents=self.parents == "all",
             )
             for shard in shards
@@ -284,28 +312,75 @@ class M4(Reconstructs, GuidedModel):
         super()._set_estimates()
         best = self.chains_[self.best_chain_]
         self.transitions_ = best["transitions"]
-        if self.topics:
+        if self.n_topics:
             self.topic_words_ = np.ascontiguousarray(best["class_words"][:, self.n_classes + 1 :].T)
             self.topic_shares_ = best["topic_shares"]
             self.topic_prior_ = best["alpha"]
             self.topic_probability_ = float(best["switch_probabilities"][2])
 
     def _extras(self) -> Extras:
-        content, arrays = super()._extras()
+        content, arrays = guided.extras(self)
         return {**content, "columns": self.columns_.sources}, arrays
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._set_extras(content, arrays)
+        guided.set_extras(self, content)
         self.columns_ = Columns(content["columns"])
 
-    # looking
+    # asking
+
+    def reconstruct(
+        self,
+        corpus: Corpus,
+        order: str | None = None,
+        *,
+        n_sweeps: int = reconstruct.SWEEPS,
+        n_restarts: int = reconstruct.RESTARTS,
+        cooling: float = reconstruct.COOLING,
+        temperature: float = 1.0,
+        show_progress: Show = "auto",
+    ) -> pl.DataFrame:
+        """Return the most likely reply structure, from words and features alone.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            Its conversations are taken as given; its replies are ignored.
+        order : {None, "time", "corpus"}
+            Any message of the conversation may be the parent (None, as in the paper), or only
+            an earlier one: by the column ``time``, or by the order of the corpus.
+        n_sweeps, n_restarts : int
+            Sweeps per restart, and restarts from new random states; for each conversation the
+            restart counts whose parents predict the words best.
+        cooling, temperature : float
+            Factor of the temperature after each sweep, and where it starts. The defaults are
+            the paper's; M4 finds better trees from a hot start, such as 20 with cooling 0.985.
+        show_progress : bool or "auto"
+            "auto" shows a bar on terminals and in notebooks.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns conversation, id, parent (null for a start), parent_row (row in the corpus,
+            -1 for a start; ids may repeat in other conversations), one row per message, in
+            the corpus' order. There is never a cycle. The same for any number of threads.
+
+        Notes
+        -----
+        Each sweep weighs all pairs of messages of a conversation. In conversations of more than
+        512 messages it weighs 512 candidates per message, drawn anew each time, so that time
+        grows with the number of messages.
+        """
+        return reconstruct.reconstruct(
+            self, corpus, order, n_sweeps=n_sweeps, n_restarts=n_restarts, cooling=cooling,
+            temperature=temperature, show_progress=show_progress,
+        )  # fmt: skip
 
     def _all_words(self) -> NDArray[np.float64]:
-        words = super()._all_words()
-        if not self.topics:
-            return words
+        overall = super()._all_words()
+        if not self.n_topics:
+            return overall
         return np.asarray(
-            words + self.topic_probability_ * (self.topic_shares_ @ self.topic_words_)
+            overall + self.topic_probability_ * (self.topic_shares_ @ self.topic_words_)
         )
 
     def topics_table(self, n: int = 10) -> pl.DataFrame:
@@ -314,7 +389,7 @@ class M4(Reconstructs, GuidedModel):
         Parameters
         ----------
         n : int
-            Words a topic, those that tell it best from all words.
+            Words per topic, the most characteristic ones.
 
         Returns
         -------
@@ -322,11 +397,11 @@ class M4(Reconstructs, GuidedModel):
             Columns topic, share (of the words that belong to topics), words.
         """
         self._check_fitted()
-        if not self.topics:
-            raise ParameterError("M4: there are no topics; fit with topics=20, for example")
+        if not self.n_topics:
+            raise ParameterError("M4: there are no topics; fit with n_topics=20, for example")
         overall = np.maximum(self._all_words(), np.finfo(float).tiny)
-        telling = self.topic_words_ * np.log2(np.maximum(self.topic_words_ / overall, 1e-300))
-        best = np.argsort(-telling, axis=1, kind="stable")[:, :n]
+        bits = self.topic_words_ * np.log2(np.maximum(self.topic_words_ / overall, 1e-300))
+        best = np.argsort(-bits, axis=1, kind="stable")[:, :n]
         words = [" ".join(self.vocabulary_.words[w] for w in row) for row in best]
         order = np.argsort(-self.topic_shares_, kind="stable")
         return pl.DataFrame(
@@ -339,11 +414,11 @@ class M4(Reconstructs, GuidedModel):
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the topics, if there are any."""
-        return {"topics": self.topics_table(20)} if self.topics else {}
+        return {"topics": self.topics_table(20)} if self.n_topics else {}
 
     def _facts(self) -> dict[str, Any]:
-        facts = {"topic_share": self.topic_probability_} if self.topics else {}
-        return {**facts, **super()._facts()}
+        facts = {"topic_share": self.topic_probability_} if self.n_topics else {}
+        return {**facts, **guided.facts(self)}
 
     # simulating
 
@@ -372,14 +447,14 @@ class M4(Reconstructs, GuidedModel):
         return np.concatenate([np.zeros(0, np.int64), *found])
 
     def _conditions(self, layout: Layout) -> tuple[NDArray[np.float64], list[list[int]]]:
-        """Return what features add to each message's scores, (n_messages, K), and its parents."""
+        """Return what start, bias and features add to the scores, (n_messages, K), and parents."""
         answered = [[int(parent)] if parent >= 0 else [] for parent in layout.parents]
         features = [layout.parents < 0, np.ones(len(layout.parents))]
         if self.features or self.parents == "all":
             if layout.data is None:
                 raise ParameterError(
-                    "M4: features and several parents are those of a corpus; simulate one in its "
-                    "shape: model.simulate(corpus)"
+                    "M4: features and several parents have to come from a corpus; simulate "
+                    "threads in its shape: model.simulate(corpus)"
                 )
             features.append(self.columns_.matrix(layout.data))
         if self.parents == "all" and layout.data is not None:
@@ -389,6 +464,6 @@ class M4(Reconstructs, GuidedModel):
         return np.column_stack(features) @ self.transitions_[n_classes:], answered
 
     def _unit_lengths(self, n_tokens: int) -> NDArray[np.int64]:
-        """Return tokens of what bears a class in a simulated message; sentences of ten."""
-        size = {"token": 1, "sentence": 10, "message": max(n_tokens, 1)}[self.segment]
+        """Return the tokens of each unit of a simulated message; sentences have ten."""
+        size = {"word": 1, "sentence": 10, "message": max(n_tokens, 1)}[self.unit]
         return np.diff(np.append(np.arange(0, n_tokens, size), n_tokens))

@@ -1,4 +1,4 @@
-"""What the general M4 conditions messages on: features, parents, segments, known classes."""
+"""What the general M4 conditions messages on: features, parents, units, known classes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from palaver.errors import CorpusError
 from palaver.models.m4.engine import GeneralShard
 from palaver.models.m4.kernels.pairs import LONG_GAP, Pairs
 
-#: Values of a column of names that get a weight each; the others count as none.
+#: Most frequent values of a column of names, each with a weight; the others have none.
 MOST_VALUES = 30
-#: Scale of the position, which grows by its logarithm up to one.
+#: Position in a conversation at which the feature, which grows logarithmically, reaches one.
 _LONG_THREAD = 100.0
 BUILT_IN = ("same_speaker", "position", "time_gap")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Features beyond the parents' classes, start and bias, with what was learned of them.
+    """Features in addition to the parents' classes, start and bias, as found in a corpus.
 
     Attributes
     ----------
     sources : list of dict
-        One a column, as JSON: ``name`` of the weight, ``of`` (feature), and for a column of names
-        its ``value``, for one of numbers its ``low`` and ``high``.
+        One per weight, as JSON: its ``name``, the feature it is ``of`` and, for a column of names,
+        the ``value``, for one of numbers the ``low`` and ``high`` ends of its range.
     """
 
     sources: list[dict[str, Any]]
@@ -41,13 +41,13 @@ class Columns:
 
     @classmethod
     def learn(cls, features: Sequence[str], data: Encoded) -> Columns:
-        """Find out which columns a corpus gives for the features that were asked for."""
+        """Find the columns of a corpus for the features that were asked for."""
         sources: list[dict[str, Any]] = []
         for feature in features:
             if feature in BUILT_IN:
                 sources.append({"name": feature, "of": feature})
                 if feature == "time_gap" and "time" not in data.numbers:
-                    raise CorpusError("feature 'time_gap' needs times, and no message has one")
+                    raise CorpusError("feature 'time_gap' needs times, but no message has one")
             elif feature in data.labels:
                 coded = data.labels[feature]
                 counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.names))
@@ -72,7 +72,7 @@ class Columns:
         return result
 
     def place(self, feature: str) -> int:
-        """Return where a built-in feature stands among the columns, -1 if it does not."""
+        """Return the column of a built-in feature, -1 if it is not used."""
         found = [source.get("of") for source in self.sources]
         return found.index(feature) if feature in found else -1
 
@@ -121,7 +121,7 @@ def attach(
     columns: Columns,
     fixed: NDArray[np.int16],
     *,
-    segment: str,
+    unit: str,
     all_parents: bool,
 ) -> GeneralShard:
     """Return a shard with what its messages are conditioned on.
@@ -132,16 +132,17 @@ def attach(
         Of ``data``.
     columns : Columns
     fixed : array of int16, shape (n_messages,)
-    segment : {"token", "sentence", "message"}
+    unit : {"word", "sentence", "message"}
+        What has a class.
     all_parents : bool
-        Use ``data.other_parents`` too.
+        Use ``data.other_parents`` also.
     """
     rows = slice(shard.first_message, shard.first_message + shard.n_messages)
     features = np.column_stack([
         data.parents[rows] < 0, np.ones(shard.n_messages), columns.matrix(data)[rows]
     ])  # fmt: skip
     designs, index = np.unique(features, axis=0, return_inverse=True)
-    segments, units = _segments(shard, data, segment)
+    segments, units = _segments(shard, data, unit)
     offsets, listed = _parents(shard, data, all_parents)
     return GeneralShard(
         **vars(shard),
@@ -166,7 +167,7 @@ class UnlinkedShard(GeneralShard):
     speakers : array of int32, shape (n_messages,)
     times : array of float64, shape (n_messages,)
     pair_columns : array of int64, shape (2,)
-        Where "same_speaker" and "time_gap" stand among the features, -1 if they do not.
+        Columns of "same_speaker" and "time_gap" among the features, -1 if not used.
     """
 
     own_features: NDArray[np.float64]
@@ -175,7 +176,7 @@ class UnlinkedShard(GeneralShard):
     pair_columns: NDArray[np.int64]
 
     def linked(self) -> GeneralShard:
-        """Return the shard with the features that its parents make; every message has its own."""
+        """Return the shard with the features that follow from its parents, one row per message."""
         features = self.own_features.copy()
         features[:, 0] = self.parents < 0
         same, gap = self.pair_columns
@@ -187,7 +188,7 @@ class UnlinkedShard(GeneralShard):
         return replace(super().linked(), base_index=index, designs=features)
 
     def pairs(self, weights: NDArray[np.float64]) -> Pairs:
-        """Return the same for every message and every parent that it may have."""
+        """Return the same for each message and each parent that it may have."""
         own = weights[weights.shape[1] :]
         same, gap = (own[c] if c >= 0 else np.zeros(own.shape[1]) for c in self.pair_columns)
         scores = np.ascontiguousarray(self.own_features @ own)
@@ -195,7 +196,7 @@ class UnlinkedShard(GeneralShard):
 
 
 def unlink(shard: GeneralShard, data: Encoded, columns: Columns) -> UnlinkedShard:
-    """Return a shard for which parents can be found that its features depend on."""
+    """Return a shard whose parents are to be found, and with them the features they decide."""
     rows = slice(shard.first_message, shard.first_message + shard.n_messages)
     own = np.zeros((shard.n_messages, 2 + len(columns.sources)))
     own[:, 1] = 1.0
@@ -211,16 +212,19 @@ def unlink(shard: GeneralShard, data: Encoded, columns: Columns) -> UnlinkedShar
 
 
 def _segments(
-    shard: Shard, data: Encoded, segment: str
+    shard: Shard, data: Encoded, unit: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return tokens of segments and segments of messages; tokens of messages where none are."""
-    if segment == "token":
+    """Return the tokens of each segment, and the units of each message, both by offsets.
+
+    Segments are sentences or messages; if each word has a class, there are none.
+    """
+    if unit == "word":
         return np.zeros(1, np.int64), shard.message_offsets
     offsets = np.unique(shard.message_offsets)
-    if segment == "sentence":
+    if unit == "sentence":
         if not len(data.sentence_offsets):
             raise CorpusError(
-                "segment='sentence' needs limits of sentences: pass the corpus itself, or "
+                "unit='sentence' needs the limits of sentences: pass the corpus itself, or "
                 "encode it with encode(corpus, sentences=True)"
             )
         last = shard.first_token + shard.n_tokens

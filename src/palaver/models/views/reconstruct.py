@@ -1,8 +1,9 @@
 """Rebuilding reply structure from words alone (Paul 2012, section 5.5.2).
 
 Parents are latent variables of the fold-in: sweeps alternate between classes given parents and
-parents given classes, whose distribution is annealed. What a restart ends with is scored by how
-well each message is foretold by its parent; for each conversation the best restart counts.
+parents given classes (equation 5), whose distribution is annealed. The end of each restart is
+scored by how well parents predict the words of their replies; for each conversation the best
+restart counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,10 @@ from palaver.kernels.forests import open_parents
 from palaver.parallel import Arrays, Globals
 from palaver.params import check, either, nothing, one_of, real, whole
 
+if TYPE_CHECKING:
+    from palaver.models.words.model import ThreadModel
+
+#: The paper's sweeps of a restart, restarts, and factor of the temperature after each sweep.
 SWEEPS, RESTARTS, COOLING = 500, 5, 0.99
 _SCORED = 10  # sweeps at the end of a restart that are scored
 _LIMITS = {
@@ -57,9 +62,9 @@ class Order:
 
 
 def order_of(corpus: Corpus, order: str | None) -> Order:
-    """Rank the messages of each conversation by time, or as they stand.
+    """Rank the messages of each conversation by time, or as they stand in the corpus.
 
-    Messages of one time keep the corpus' order, and so does a conversation in which a time
+    Messages of the same time keep the corpus' order, and so does a conversation in which a time
     is missing.
     """
     offsets = corpus.conversation_offsets
@@ -77,13 +82,39 @@ def order_of(corpus: Corpus, order: str | None) -> Order:
     return Order(order is not None, ranks)
 
 
+class ReplyEngine(Protocol):
+    """An engine that can draw parents given classes: M4's and the block HMM's."""
+
+    def open(self, shared: Globals, shard: Any, key: NDArray[np.uint64]) -> Arrays:
+        """Return the first state of a shard."""
+        ...
+
+    def rebuild(
+        self,
+        shared: Globals,
+        shard: Any,
+        state: Arrays,
+        key: NDArray[np.uint64],
+        temperature: float,
+        order: Order,
+    ) -> None:
+        """Resample the classes given the shard's parents, then the parents."""
+        ...
+
+    def add_rebuilt_scores(
+        self, shared: Globals, shard: Any, state: Arrays, scores: NDArray[np.float64]
+    ) -> None:
+        """Add each message's log probability given its parent's classes."""
+        ...
+
+
 @dataclass
 class Rebuilding:
     """An engine with latent parents, as the fold-in sees it.
 
     Attributes
     ----------
-    engine : engine of M4 or of the block HMM
+    engine : ReplyEngine
     order : Order
     cooling : float
         Factor of the temperature after each sweep.
@@ -91,7 +122,7 @@ class Rebuilding:
         Where it starts.
     """
 
-    engine: Any
+    engine: ReplyEngine
     order: Order
     cooling: float
     temperature: float = 1.0
@@ -121,8 +152,36 @@ class Rebuilding:
         return {}
 
 
+def reconstruct(
+    model: ThreadModel,
+    corpus: Corpus,
+    order: str | None,
+    *,
+    n_sweeps: int,
+    n_restarts: int,
+    cooling: float,
+    temperature: float,
+    show_progress: Show,
+) -> pl.DataFrame:
+    """Return the most likely reply structure; see :meth:`M4.reconstruct`."""
+    given = {"order": order, "n_sweeps": n_sweeps, "n_restarts": n_restarts,
+             "cooling": cooling, "temperature": temperature}  # fmt: skip
+    check("reconstruct", _LIMITS, given)
+    if not isinstance(corpus, Corpus):
+        raise ParameterError(
+            f"reconstruct: takes a Corpus, which has ids and times, got {type(corpus).__name__}"
+        )
+    model._check_fitted()
+    with fold_progress("rebuilding replies", n_restarts, show_progress):
+        parents, scores = reconstructions(
+            model, corpus, order_of(corpus, order), n_sweeps=n_sweeps, n_restarts=n_restarts,
+            cooling=cooling, temperature=temperature,
+        )  # fmt: skip
+    return link_table(corpus, best_parents(parents, scores, corpus.conversation_offsets))
+
+
 def reconstructions(
-    model: Any,
+    model: ThreadModel,
     corpus: Corpus | Encoded,
     order: Order,
     *,
@@ -140,7 +199,7 @@ def reconstructions(
         Its own parents are not used.
     order : Order
     n_sweeps, n_restarts, cooling, temperature
-        As in :meth:`Reconstructs.reconstruct`.
+        As in :meth:`M4.reconstruct`.
 
     Returns
     -------
@@ -150,11 +209,10 @@ def reconstructions(
         Log probability of the words given the parents' classes.
     """
     encoded = model._encode(corpus)
-    engine = model._make_engine(len(model.vocabulary_), "parallel")
-    frozen = engine.frozen(model.chains_[model.best_chain_])
+    made, frozen = model._frozen()
+    engine = cast("ReplyEngine", made)
     parents = np.full((n_restarts, encoded.n_messages), -1, np.int32)
     scores = np.zeros((n_restarts, encoded.n_messages))
-    n_jobs = model.get_params()["n_jobs"]
     shards = model._unlinked(encoded)
 
     def rebuild(restart: int) -> None:
@@ -168,12 +226,12 @@ def reconstructions(
         fold_in(
             Rebuilding(engine, order, cooling, temperature),  # type: ignore[arg-type]
             frozen, shards, visit, seed=model.seed_, n_sweeps=n_sweeps,
-            burn_in=max(n_sweeps - _SCORED, 0), n_jobs=-(-n_jobs // n_restarts),
+            burn_in=max(n_sweeps - _SCORED, 0), n_jobs=-(-model.n_jobs // n_restarts),
             purpose="reconstruct", restart=restart,
         )  # fmt: skip
 
-    # side by side: a small corpus is one shard, so threads within a restart would not help
-    with ThreadPoolExecutor(min(n_jobs, n_restarts)) as pool:
+    # restarts run side by side: a small corpus is one shard, so threads within one would not help
+    with ThreadPoolExecutor(min(model.n_jobs, n_restarts)) as pool:
         runs = [pool.submit(copy_context().run, rebuild, restart) for restart in range(n_restarts)]
         for run in runs:
             run.result()
@@ -199,70 +257,3 @@ def link_table(corpus: Corpus, parents: NDArray[Any]) -> pl.DataFrame:
             "parent_row": parents,
         }
     )
-
-
-class Reconstructs:
-    """A model whose classes follow each other, so that it can say who answers whom."""
-
-    def _unlinked(self: Any, data: Encoded) -> list[Shard]:
-        """Cut data whose parents are to be found."""
-        found: list[Shard] = self.cut(data)
-        return found
-
-    def reconstruct(
-        self: Any,
-        corpus: Corpus,
-        order: str | None = None,
-        *,
-        n_sweeps: int = SWEEPS,
-        n_restarts: int = RESTARTS,
-        cooling: float = COOLING,
-        temperature: float = 1.0,
-        show_progress: Show = "auto",
-    ) -> pl.DataFrame:
-        """Return the most likely reply structure, whatever the corpus says of it.
-
-        Parameters
-        ----------
-        corpus : Corpus
-            Its conversations are taken as given, its replies are not looked at.
-        order : {None, "time", "corpus"}
-            Any message of the conversation may be the parent (None, as in the paper), or only
-            an earlier one: by the column ``time``, or as messages stand in the corpus.
-        n_sweeps, n_restarts : int
-            Sweeps of one run, and runs from new random states; for each conversation the run
-            counts whose parents foretell the words best.
-        cooling, temperature : float
-            Factor of the temperature after each sweep, and where it starts. The defaults are
-            the paper's; M4 finds better trees if it starts hot, such as 20 with cooling 0.985.
-        show_progress : bool or "auto"
-            "auto" shows a bar on terminals and in notebooks.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns conversation, id, parent (null for a start), parent_row (of the corpus, -1
-            for a start; ids may be the same in different conversations), one row a message, in
-            the corpus' order. There is never a cycle. The same for any number of threads.
-
-        Notes
-        -----
-        In each sweep M4 weighs all pairs of messages of a conversation, the block HMM all
-        messages with all classes. In conversations of more than 512 messages M4 weighs 512
-        candidates that are drawn anew each time, so time grows with the number of messages.
-        """
-        given = {"order": order, "n_sweeps": n_sweeps, "n_restarts": n_restarts,
-                 "cooling": cooling, "temperature": temperature}  # fmt: skip
-        check("reconstruct", _LIMITS, given)
-        if not isinstance(corpus, Corpus):
-            raise ParameterError(
-                f"reconstruct: takes a Corpus, which has ids and times, got {type(corpus).__name__}"
-            )
-        self._check_fitted()
-        with fold_progress("rebuilding replies", n_restarts, show_progress):
-            parents, scores = reconstructions(
-                self, corpus, order_of(corpus, order), n_sweeps=n_sweeps, n_restarts=n_restarts,
-                cooling=cooling, temperature=temperature,
-            )  # fmt: skip
-        found = best_parents(parents, scores, corpus.conversation_offsets)
-        return link_table(corpus, found)

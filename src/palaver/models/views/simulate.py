@@ -13,12 +13,13 @@ from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encode import Encoded, encode
 from palaver.errors import ParameterError
+from palaver.params import check, whole
 
 if TYPE_CHECKING:
     from palaver.models.words.model import ThreadModel
 
-#: A corpus whose reply trees and lengths are taken over, or
-#: (conversations, messages a conversation, tokens a message).
+#: A corpus to take reply trees and lengths from, or
+#: (conversations, messages per conversation, tokens per message).
 Shape = Corpus | Encoded | tuple[int, int, int]
 
 
@@ -32,7 +33,7 @@ class Layout:
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     lengths : array of int64, shape (n_messages,)
     data : Encoded, optional
-        The corpus whose layout it is: its other columns count, its words do not.
+        The corpus whose layout it is; its words are not used, its other columns are.
     """
 
     parents: NDArray[np.int32]
@@ -42,7 +43,7 @@ class Layout:
 
     @classmethod
     def of(cls, shape: Shape, generator: np.random.Generator) -> Layout:
-        """Take over the layout of a corpus, or draw random trees: parents even over earlier."""
+        """Take the layout of a corpus, or draw random trees, each earlier message as likely."""
         if isinstance(shape, Corpus):
             shape = encode(shape, min_count=1)
         if isinstance(shape, Encoded):
@@ -50,8 +51,8 @@ class Layout:
             return cls(shape.parents, shape.conversation_offsets, lengths, shape)
         if len(shape) != 3 or min(shape) < 0:
             raise ParameterError(
-                "simulate: shape must be a corpus or (conversations, messages a conversation, "
-                f"tokens a message), got {shape!r}"
+                "simulate: shape must be a corpus or (conversations, messages per conversation, "
+                f"tokens per message), got {shape!r}"
             )
         n_conversations, n_messages, n_tokens = shape
         offsets = np.arange(n_conversations + 1, dtype=np.int64) * n_messages
@@ -62,9 +63,10 @@ class Layout:
         return cls(parents, offsets, np.full(len(position), n_tokens, np.int64))
 
 
-def simulate(model: ThreadModel, shape: Shape, seed: int = 0) -> Corpus:
+def simulate(model: ThreadModel, shape: Shape, random_state: int = 0) -> Corpus:
     """Draw threads from a fitted model; see :meth:`ThreadModel.simulate`."""
-    generator = rng.generator(seed, "simulate")
+    check("simulate", {"random_state": whole(0)}, {"random_state": random_state})
+    generator = rng.generator(random_state, "simulate")
     layout = Layout.of(shape, generator)
     n_tokens = int(layout.lengths.sum())
     draws = generator.random(n_tokens)
@@ -96,7 +98,7 @@ def _draw_topic_words(
     words: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> None:
-    """Draw the words that belong to topics, each conversation by its own mixture."""
+    """Draw the words of topics, those of each conversation from its own mixture."""
     for c in np.unique(conversation[of_topics]):
         chosen = np.flatnonzero(of_topics & (conversation == c))
         shares = generator.dirichlet(model.topic_prior_)
@@ -109,7 +111,7 @@ def _draw_topic_words(
 def _corpus(
     model: ThreadModel, layout: Layout, words: NDArray[np.int64], classes: NDArray[np.int64]
 ) -> Corpus:
-    """Spell the words and give everything a name."""
+    """Make a corpus of what was drawn, with ids and the words' spellings."""
     spelled = pl.Series(model.vocabulary_.words, dtype=pl.String).gather(words)
     messages = np.repeat(np.arange(len(layout.lengths)), layout.lengths)
     lists = (

@@ -1,14 +1,16 @@
-"""What the thread models share: words of classes and background, the switch, opening states.
+"""What the engines of the thread models share: words, background, switch.
 
 An engine is a model as the loop sees it (:class:`palaver.parallel.Engine`).
-:class:`ThreadEngine` has everything that LDA, the block HMM and M4 do alike; each adds how
-classes are opened, swept and explained.
+:class:`ThreadEngine` has everything that LDA, the block HMM and M4 have in common; each adds how
+classes are opened, swept and explained. The background, the switch and its Beta prior are those of
+Paul (2012, section 5.3), the word prior and its Metropolis-Hastings step those of section 5.4.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +35,9 @@ from palaver.kernels.switch import (
 from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
 from palaver.parallel.executor import Arrays, Globals
 
-FIRST_OMEGA = 0.1
-#: For M4's sweeps: distributions are recorded for tests alone, words are not counted in fold-in.
+#: Where the word prior starts if it is learned.
+FIRST_WORD_PRIOR = 0.1
+#: For M4's sweeps: only tests record distributions, and a fold-in counts no words.
 NO_RECORD, NOT_COUNTED = np.empty((0, 0, 0)), np.empty((0, 0), np.int32)
 _SWITCHES = {"off": SWITCH_OFF, "corpus": SWITCH_CORPUS, "message": SWITCH_MESSAGE}
 
@@ -45,9 +48,9 @@ def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return counts / total if total else np.full(len(counts), 1 / len(counts))
 
 
-@dataclass
-class ThreadEngine:
-    """The part of an engine that all thread models share.
+@dataclass(frozen=True, eq=False)
+class ThreadSettings:
+    """What every thread engine is told.
 
     Attributes
     ----------
@@ -56,28 +59,51 @@ class ThreadEngine:
         Whether there is a background, and which tokens share a switch probability.
     switch_prior : array of float64, shape (2,)
         Beta prior of (background, class).
-    omega : float or None
-        Word prior; None samples it.
-    collapsed : bool
-        Whether word distributions are integrated out: one shard, counts in the state.
+    word_prior : float or None
+        Dirichlet prior of the words of a class; None if it is learned.
+    sampler : {"collapsed", "metropolis", "parallel"}
+        Whether word distributions are drawn ("parallel") or integrated out; if they are integrated
+        out, there is one shard, with the counts in its state.
+    seeds : array of int32, shape (n_words, n_columns), optional
+        Counts that the word prior has in addition, for classes with seed words.
     """
 
     n_words: int
     n_classes: int
     switch: str
     switch_prior: NDArray[np.float64]
-    omega: float | None
-    collapsed: bool
-    switch_flag: int = field(init=False)
-    run: Any = field(init=False)
-    exact: ClassVar[tuple[str, ...]] = ("word_class_counts",)
-    #: Counts (n_words, n_columns) that the prior has beyond omega, for guided classes.
-    seeds: NDArray[np.int32] | None = field(init=False)
+    word_prior: float | None
+    sampler: str
+    seeds: NDArray[np.int32] | None = None
 
-    def __post_init__(self) -> None:
-        self.switch_flag = _SWITCHES[self.switch]
+
+class ThreadEngine(ABC):
+    """The part of an engine that all thread models share.
+
+    Parameters
+    ----------
+    settings : ThreadSettings
+        Its fields become attributes.
+
+    Attributes
+    ----------
+    collapsed : bool
+        Whether word distributions are integrated out.
+    run : callable
+        ``map``, or the parallel one of an executor.
+    """
+
+    exact: ClassVar[tuple[str, ...]] = ("word_class_counts",)
+    run: Any
+
+    def __init__(self, settings: ThreadSettings) -> None:
+        self.n_words, self.n_classes = settings.n_words, settings.n_classes
+        self.switch_flag = _SWITCHES[settings.switch]
+        self.switch_prior = settings.switch_prior
+        self.word_prior = settings.word_prior
+        self.collapsed = settings.sampler != "parallel"
+        self.seeds = settings.seeds
         self.run = map
-        self.seeds = None
 
     @property
     def n_columns(self) -> int:
@@ -86,8 +112,8 @@ class ThreadEngine:
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals; the first parallel sweep only counts what was opened."""
-        arrays = {"omega": np.array(FIRST_OMEGA if self.omega is None else self.omega)}
-        arrays |= self.start_transitions()
+        first = FIRST_WORD_PRIOR if self.word_prior is None else self.word_prior
+        arrays = {"omega": np.array(first), **self.start_transitions()}
         return Globals("sweep" if self.collapsed else "count", arrays)
 
     def empty_counts(self) -> NDArray[np.int32]:
@@ -121,11 +147,11 @@ class ThreadEngine:
     ) -> tuple[Globals, dict[str, float]]:
         """Draw or optimise every parameter given the merged counts.
 
-        What nothing waits for is handed to ``run`` before what is waited for, so that threads
-        are busy all the time; the results do not depend on it.
+        Work whose result is needed last is handed to ``run`` first, so that all threads stay
+        busy; the results do not depend on it.
         """
         counts = self._counts(statistics)
-        learns = self.omega is None
+        learns = self.word_prior is None
         facts = self.run(dirichlet.seeded_histogram, [counts] * learns, [self.seeds] * learns)
         omega = float(shared.arrays["omega"])
         transitions, info = self.update_transitions(shared, statistics, generator)
@@ -154,7 +180,7 @@ class ThreadEngine:
             arrays |= self.draw_switches(totals, generator)
         log_joint = sum(logs) + self.log_switches(totals, statistics)
         share = totals[self.n_classes] / max(totals.sum(), 1)
-        trace = {"log_joint": log_joint, "omega": omega, "background": float(share), **info}
+        trace = {"log_joint": log_joint, "word_prior": omega, "background": float(share), **info}
         return Globals(self.next_phase(shared), self.prepare(arrays)), trace
 
     def next_phase(self, shared: Globals) -> str:
@@ -162,7 +188,7 @@ class ThreadEngine:
         return "sweep"
 
     def draw_switches(self, totals: NDArray[np.int64], generator: np.random.Generator) -> Arrays:
-        """Draw the probability that a token bears a class, given tokens by column."""
+        """Draw the probability that a token has a class, given tokens by column."""
         probability = 1.0
         if self.switch_flag == SWITCH_CORPUS:
             probability = draw_class_probability(
@@ -189,7 +215,7 @@ class ThreadEngine:
         return {
             "class_words": mean_word_weights(counts, omega),
             "class_shares": _shares(totals[: self.n_classes]),
-            "omega": np.array(omega),
+            "word_prior": np.array(omega),
             **self.mean_switches(totals),
             **self.sample_transitions(shared, statistics),
         }
@@ -197,7 +223,7 @@ class ThreadEngine:
     def frozen(self, mean: Arrays) -> Globals:
         """Return globals for fold-in from the samples' mean."""
         arrays = {
-            "omega": mean["omega"],
+            "omega": mean["word_prior"],
             "word_weights": np.ascontiguousarray(mean["class_words"]),
             "class_probability": mean["class_probability"],
             **self.frozen_transitions(mean),
@@ -205,90 +231,100 @@ class ThreadEngine:
         return Globals("sweep", self.prepare(arrays))
 
     def prepare(self, arrays: Arrays) -> Arrays:
-        """Add what kernels need once a round for all shards."""
+        """Add what kernels of all shards need, computed once per round."""
         return arrays
 
-    # What each model adds.
+    # what each model adds
 
+    @abstractmethod
     def start_transitions(self) -> Arrays:
         """Return the first transition parameters."""
-        raise NotImplementedError
 
+    @abstractmethod
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
         """Return the first state of a shard."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
         """Sweep a shard once; return its statistics."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update_transitions(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Arrays, dict[str, Any]]:
-        """Return new transition parameters and infos, ``log_transitions`` among them.
+        """Return new transition parameters and facts, ``log_transitions`` among them.
 
-        That is the log probability of the classes, or a function that computes it, if it takes
-        time: it is called in a thread.
+        That is the log probability of the classes or, if it takes time, a function that computes
+        it, which is called in a thread.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def sample_transitions(self, shared: Globals, statistics: Arrays) -> Arrays:
-        """Return the transition parameters worth keeping of a sweep."""
-        raise NotImplementedError
+        """Return the transition parameters of a sweep that are kept."""
 
+    @abstractmethod
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return the transition parameters for fold-in from the samples' mean."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_shares(self, shard: Shard, state: Arrays, shares: NDArray[np.float64]) -> None:
         """Add the class counts of each message of a shard to ``shares`` (n_messages, K)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def token_outcomes(self, shard: Shard, state: Arrays) -> NDArray[np.int16]:
         """Return the class of each token of a shard, ``n_classes`` for background."""
-        raise NotImplementedError
 
+    @abstractmethod
     def expected_shares(self, shared: Globals, shard: Shard, state: Arrays) -> NDArray[np.float64]:
-        """Return the class shares from which each message's words are foretold, (n_messages, K)."""
-        raise NotImplementedError
+        """Return the class shares that predict each message's words, (n_messages, K)."""
 
-    def class_probabilities(
-        self, shared: Globals, shard: Shard, state: Arrays
+    @abstractmethod
+    def log_likelihoods(
+        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
     ) -> NDArray[np.float64]:
-        """Return the probability that a word of each message bears a class, (n_messages,).
+        """Return the log likelihood of each conversation of a shard, without looking ahead."""
 
-        Where each message has its own, it is the posterior mean given its sampled switches.
-        """
-        if self.switch_flag != SWITCH_MESSAGE:
-            return np.full(shard.n_messages, float(shared.arrays["class_probability"]))
-        bears = self.token_outcomes(shard, state) < self.n_classes
-        before = np.concatenate(([0], np.cumsum(bears)))
-        classed = np.diff(before[shard.message_offsets])
-        prior = self.switch_prior
-        return np.asarray((classed + prior[1]) / (np.diff(shard.message_offsets) + prior.sum()))
+    # scores of messages given sampled classes
+
+    def add_scores(
+        self,
+        method: str,
+        shared: Globals,
+        shard: Shard,
+        state: Arrays,
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add each message's log probability by one of the protocols that sample classes."""
+        self.add_paper_scores(shared, shard, state, scores)
 
     def add_paper_scores(
         self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
     ) -> None:
-        """Add each message's log probability, word by word, given its expected shares."""
+        """Add each message's log probability, word by word, given its expected shares.
+
+        The protocol of Paul (2012), section 5.5.1.
+        """
         add_mixture_scores(
             shard.tokens, shard.message_offsets, self.expected_shares(shared, shard, state),
             self.class_probabilities(shared, shard, state), shared.arrays["word_weights"], scores,
         )  # fmt: skip
 
-    def log_likelihoods(
-        self, shared: Globals, shard: Shard, key: NDArray[np.uint64], n_particles: int
+    def class_probabilities(
+        self, shared: Globals, shard: Shard, state: Arrays
     ) -> NDArray[np.float64]:
-        """Return the log likelihood of each conversation of a shard, without looking ahead."""
-        raise NotImplementedError
+        """Return the probability that a word of each message has a class, (n_messages,).
 
-    def add_block_scores(
-        self, shared: Globals, shard: Shard, state: Arrays, scores: NDArray[np.float64]
-    ) -> None:
-        """Add each message's score as a whole, where messages have one class."""
-        raise NotImplementedError
+        Where each message has its own, it is the posterior mean given its sampled switches.
+        """
+        if self.switch_flag != SWITCH_MESSAGE:
+            return np.full(shard.n_messages, float(shared.arrays["class_probability"]))
+        is_classed = self.token_outcomes(shard, state) < self.n_classes
+        before = np.concatenate(([0], np.cumsum(is_classed)))
+        classed = np.diff(before[shard.message_offsets])
+        prior = self.switch_prior
+        return np.asarray((classed + prior[1]) / (np.diff(shard.message_offsets) + prior.sum()))
 
 
 def merge_histograms(
@@ -311,10 +347,10 @@ def merge_histograms(
 
 
 class TokenEngine(ThreadEngine):
-    """An engine whose tokens have classes of their own (LDA, M4)."""
+    """An engine whose tokens each have a class (LDA, M4)."""
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw switches by their prior and classes evenly; count them if the counts live here."""
+        """Draw switches from their prior and classes evenly; count them if the state has counts."""
         classes = np.empty(shard.n_tokens, np.int16)
         start_classes(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,
@@ -328,7 +364,7 @@ class TokenEngine(ThreadEngine):
         return state
 
     def switch_statistics(self, shard: Shard, classes: NDArray[np.int16]) -> Arrays:
-        """Return the log probability of switches that each message has for itself."""
+        """Return the log probability of the switches, if each message has its own probability."""
         if self.switch_flag != SWITCH_MESSAGE:
             return {}
         log_probability = log_message_switches(

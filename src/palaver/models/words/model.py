@@ -1,8 +1,10 @@
-"""Models over the words of messages: classes of words, a background, threads to simulate."""
+"""Models of the words of messages: classes of words, a background, threads to simulate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -13,15 +15,15 @@ from palaver.encode import Encoded, Shard, cut
 from palaver.fit.fold import fold_in
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
-from palaver.models.views.heldout import HeldOut
+from palaver.models.views import heldout
 from palaver.models.views.reading import TokenReading
+from palaver.models.words.engine import ThreadEngine, ThreadSettings
 from palaver.models.words.tallies import ShareTally, TokenTally
-from palaver.parallel import Arrays
-from palaver.params import Limit, either, flag, one_of, real, whole
+from palaver.parallel import Arrays, Globals
+from palaver.params import Limit, either, flag, one_of, real, unless_learned, whole
 
 if TYPE_CHECKING:
     from palaver.models.views.simulate import Layout, Shape
-    from palaver.models.words.engine import ThreadEngine
 
 #: Tokens up to which the collapsed sampler, which mixes better on one core, is chosen.
 COLLAPSED_TOKENS = 1_000_000
@@ -32,7 +34,7 @@ COMMON_LIMITS: dict[str, Limit] = {
     **RUN_LIMITS,
     "n_classes": whole(1, 32_000),
     "background": either(flag(), one_of("message")),
-    "omega": either(real(above=0), one_of("sample")),
+    "word_prior": either(real(above=0), one_of("learn")),
     "switch_prior": real(above=0),
     "sampler": one_of("auto", "collapsed", "parallel"),
 }
@@ -43,54 +45,81 @@ def _burn_in(n_sweeps: int) -> int:
     return min(FOLD_BURN_IN, n_sweeps // 2)
 
 
-class ThreadModel(HeldOut, Model):
+class ThreadModel(Model):
     """A model of threads whose classes are distributions of words.
 
-    Subclasses make an engine (:meth:`_make_engine`) and may add what they can say beyond
-    the common.
+    Subclasses make an engine (:meth:`_make_engine`), draw classes (:meth:`draw_classes`), and may
+    add what they can say beyond the common.
 
     Attributes
     ----------
     background_words_ : array of float64, shape (n_words,)
     class_probability_ : float
-        Share of the tokens that bear a class.
-    omega_ : float
+        Share of the tokens that have a class.
+    word_prior_ : float
     """
 
-    def _make_engine(self, n_words: int, sampler: str) -> ThreadEngine:
-        raise NotImplementedError
+    #: Protocols of :meth:`log_likelihoods` that the model offers.
+    heldout_methods: ClassVar[tuple[str, ...]] = ("sequential", "paper")
 
-    def _engine_arguments(self, n_words: int, sampler: str) -> tuple[Any, ...]:
-        """Return the arguments that every :class:`ThreadEngine` takes."""
-        params = self.get_params()
-        switch = {False: "off", True: "corpus"}.get(params["background"], "message")
-        omega = None if params["omega"] == "sample" else float(params["omega"])
-        prior = np.full(2, float(params["switch_prior"]))
-        collapsed = sampler != "parallel"
-        return n_words, params["n_classes"], switch, prior, omega, collapsed
+    n_classes: int
+    background: bool | str
+    word_prior: float | str
+    switch_prior: float
+    sampler: str
+    n_jobs: int
+    background_words_: NDArray[np.float64]
+    word_prior_: float
 
-    def _sampler(self, encoded: Encoded) -> str:
-        """Return the sampler that ``"auto"`` stands for; depends on the data alone."""
-        chosen: str = getattr(self, "sampler")  # noqa: B009
-        if chosen != "auto":
-            return chosen
-        return "collapsed" if encoded.n_tokens <= COLLAPSED_TOKENS else "parallel"
+    # engines
+
+    @abstractmethod
+    def _make_engine(self, settings: ThreadSettings) -> ThreadEngine:
+        """Return the engine of the model's parameters and these settings."""
+
+    def _settings(
+        self, n_words: int, sampler: str, seeds: NDArray[np.int32] | None = None
+    ) -> ThreadSettings:
+        """Return what the parameters that all thread models have tell an engine."""
+        by_message = self.background == "message"
+        return ThreadSettings(
+            n_words=n_words,
+            n_classes=self.n_classes,
+            switch="message" if by_message else "corpus" if self.background else "off",
+            switch_prior=np.full(2, float(self.switch_prior)),
+            word_prior=unless_learned(self.word_prior),
+            sampler=sampler,
+            seeds=seeds,
+        )
 
     def _engine(self, data: Encoded) -> ThreadEngine:
-        return self._make_engine(len(data.vocabulary), self._sampler(data))
+        return self._make_engine(self._settings(len(data.vocabulary), self._sampler(data)))
 
-    def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
+    def _frozen(self) -> tuple[ThreadEngine, Globals]:
+        """Return an engine for new conversations, and the parameters that were learned."""
+        engine = self._make_engine(self._settings(len(self.vocabulary_), "parallel"))
+        return engine, engine.frozen(self.chains_[self.best_chain_])
+
+    def _sampler(self, data: Encoded) -> str:
+        """Return the sampler that ``"auto"`` stands for; depends on the data alone."""
+        if self.sampler != "auto":
+            return self.sampler
+        return "collapsed" if data.n_tokens <= COLLAPSED_TOKENS else "parallel"
+
+    def _shards(self, data: Encoded, engine: ThreadEngine) -> list[Shard]:
         return self.cut(data, whole=engine.collapsed)
 
     def cut(self, data: Encoded, *, whole: bool = False) -> list[Shard]:
         """Cut data into groups of whole conversations with all that the engine needs of them."""
         return cut(data, whole=whole)
 
-    def fit(
-        self,
-        corpus: Corpus | Encoded,
-        **options: Unpack[FitOptions],
-    ) -> Self:
+    def _unlinked(self, data: Encoded) -> list[Shard]:
+        """Cut data whose parents are to be found."""
+        return self.cut(data)
+
+    # fitting
+
+    def fit(self, corpus: Corpus | Encoded, **options: Unpack[FitOptions]) -> Self:
         """Learn the classes of a corpus.
 
         Parameters
@@ -102,10 +131,7 @@ class ThreadModel(HeldOut, Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
-        return self._fit(
-            self._as_encoded(corpus),
-            **options,
-        )
+        return self._fit(self._as_encoded(corpus), **options)
 
     def _set_estimates(self) -> None:
         """Set the estimates of the best chain as attributes."""
@@ -115,7 +141,7 @@ class ThreadModel(HeldOut, Model):
         self.background_words_ = best["class_words"][:, n_classes].copy()
         self.class_shares_ = best["class_shares"]
         self.class_probability_ = float(best["class_probability"])
-        self.omega_ = float(best["omega"])
+        self.word_prior_ = float(best["word_prior"])
 
     def _all_words(self) -> NDArray[np.float64]:
         """Return the words of classes and background together."""
@@ -125,18 +151,23 @@ class ThreadModel(HeldOut, Model):
 
     # using
 
-    def _fold(self, encoded: Encoded, n_sweeps: int, visit: Any) -> ThreadEngine:
+    def _fold(
+        self,
+        encoded: Encoded,
+        n_sweeps: int,
+        visit: Callable[[ThreadEngine, Shard, Arrays], None],
+    ) -> ThreadEngine:
         """Sweep a corpus with frozen parameters, visiting each shard after each kept sweep."""
-        engine = self._make_engine(len(self.vocabulary_), "parallel")
+        engine, frozen = self._frozen()
         fold_in(
             engine,
-            engine.frozen(self.chains_[self.best_chain_]),
+            frozen,
             self.cut(encoded),
             lambda shard, state: visit(engine, shard, state),
             seed=self.seed_,
             n_sweeps=n_sweeps,
             burn_in=_burn_in(n_sweeps),
-            n_jobs=self.get_params()["n_jobs"],
+            n_jobs=self.n_jobs,
         )
         return engine
 
@@ -149,12 +180,13 @@ class ThreadModel(HeldOut, Model):
         ----------
         corpus : Corpus or Encoded
         n_sweeps : int
-            Sweeps of the fold-in; the second half, at most all but 20, is averaged.
+            Sweeps of the fold-in. The first half, at most 20, is dropped, the rest averaged.
 
         Returns
         -------
         array of float64, shape (n_messages, n_classes)
-            Rows sum to one; a message without words of a class has the corpus' shares.
+            Rows sum to one; a message none of whose words has a class gets the shares of the
+            corpus.
         """
         encoded = self._encode(corpus)
         tally = ShareTally(encoded.n_messages, len(self.class_shares_))
@@ -168,8 +200,8 @@ class ThreadModel(HeldOut, Model):
         -------
         polars.DataFrame
             Columns message (row in the corpus), token (position among the message's known
-            words), word, class (null for background), probability (share of the samples); of
-            a model with topics also topic (null for the others).
+            words), word, class (null for background), probability (share of the samples). A
+            model with topics adds topic (null for tokens of a class or the background).
         """
         encoded = self._encode(corpus)
         tally = TokenTally(encoded.n_tokens, n_sweeps - _burn_in(n_sweeps))
@@ -210,33 +242,92 @@ class ThreadModel(HeldOut, Model):
             topics if n_outcomes > n_classes + 1 else None,
         )
 
+    # judging
+
+    def log_likelihoods(
+        self,
+        corpus: Corpus | Encoded,
+        method: str = "sequential",
+        *,
+        n_sweeps: int = heldout.PAPER_SWEEPS,
+        n_particles: int = heldout.PARTICLES,
+    ) -> NDArray[np.float64]:
+        """Return the log likelihood of the known words of each conversation.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+        method : {"sequential", "paper"}
+            Without looking ahead, or the protocol of Paul (2012); the block HMM also has
+            "blocks", the paper's protocol with each message scored as a whole.
+        n_sweeps : int
+            Sweeps of the paper's protocol; the last ten are averaged.
+        n_particles : int
+            Particles of the sequential protocol. The likelihood is unbiased for any number; its
+            logarithm rises a little with more. The block HMM is exact and needs none.
+
+        Returns
+        -------
+        array of float64, shape (n_conversations,)
+            Natural logarithms. The same for any number of threads.
+        """
+        return heldout.log_likelihoods(
+            self, corpus, method, n_sweeps=n_sweeps, n_particles=n_particles
+        )
+
+    def perplexity(
+        self,
+        corpus: Corpus | Encoded,
+        method: str = "sequential",
+        *,
+        n_sweeps: int = heldout.PAPER_SWEEPS,
+        n_particles: int = heldout.PARTICLES,
+    ) -> float:
+        """Return the perplexity per word: ``exp(-log likelihood / words)``; lower is better.
+
+        Words that are not in the model's vocabulary are left out. Compare models by "sequential";
+        "paper" is the published protocol, which looks ahead.
+
+        Parameters
+        ----------
+        corpus, method, n_sweeps, n_particles
+            As in :meth:`log_likelihoods`.
+        """
+        return heldout.perplexity(self, corpus, method, n_sweeps=n_sweeps, n_particles=n_particles)
+
+    def score(self, corpus: Corpus | Encoded) -> float:
+        """Return the sequential log likelihood per word, as scikit-learn's ``score``."""
+        return -float(np.log(self.perplexity(corpus)))
+
+    # simulating
+
+    @abstractmethod
     def draw_classes(
         self, layout: Layout, n_classed: NDArray[np.int64], generator: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Draw the classes of the class-bearing tokens of simulated messages.
+        """Draw the classes of the tokens of simulated messages that have one.
 
         Parameters
         ----------
         layout : Layout
         n_classed : array of int64, shape (n_messages,)
-            How many tokens of each message bear a class.
+            How many tokens of each message have a class.
         generator : numpy.random.Generator
 
         Returns
         -------
         array of int64, shape (n_classed.sum(),)
         """
-        raise NotImplementedError
 
-    def simulate(self, shape: Shape, seed: int = 0) -> Corpus:
+    def simulate(self, shape: Shape, random_state: int = 0) -> Corpus:
         """Draw threads from the generative story with the learned parameters.
 
         Parameters
         ----------
         shape : Corpus, Encoded or tuple of three ints
-            A corpus whose reply trees and lengths are taken over, or (conversations,
-            messages a conversation, tokens a message).
-        seed : int
+            A corpus to take reply trees and lengths from, or (conversations, messages per
+            conversation, tokens per message).
+        random_state : int
 
         Returns
         -------
@@ -246,4 +337,4 @@ class ThreadModel(HeldOut, Model):
         from palaver.models.views.simulate import simulate
 
         self._check_fitted()
-        return simulate(self, shape, seed)
+        return simulate(self, shape, random_state)

@@ -72,7 +72,7 @@ def _limits(i, first, last, window, is_ordered):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _add_shared(i, low, high, entries, pointers, sums):  # type: ignore[no-untyped-def]
-    """Add the products of what ``i`` shares with each ``j``, low..high - 1, to ``sums[j - low]``."""
+    """Add the products of what ``i`` shares with ``j``, low..high - 1, to ``sums[j - low]``."""
     for own in range(entries.offsets[i], entries.offsets[i + 1]):
         e = pointers[own]
         while e >= 0 and low <= entries.messages[e] < high:
