@@ -21,10 +21,10 @@ from support.lda_reference import (
     enumerated_conditional,
     log_joint,
     normalise,
+    plain_conditional,
     random_classes,
     random_model,
     run_sweep,
-    spec_conditional,
     twin_sweep,
 )
 
@@ -144,7 +144,7 @@ def check_recorded_conditionals(forest: Forest, model: Model, classes: np.ndarra
         exact = enumerated_conditional(i, forest, moment, model)
         np.testing.assert_allclose(recorded[i], exact, rtol=0, atol=1e-10)
         np.testing.assert_allclose(
-            spec_conditional(i, forest, moment, model), exact, rtol=0, atol=1e-10
+            plain_conditional(i, forest, moment, model), exact, rtol=0, atol=1e-10
         )
 
 

@@ -131,7 +131,7 @@ def describe(offsets, parents, n_classes, z, x, tokens, out):
 
 @njit
 def naive_sweep(tokens, offsets, parents, alpha, omega, n_words, bug, stream, z):
-    """Spec 1's class conditional from fresh counts, no switch; two bugs of the public code."""
+    """The class conditional from fresh counts, no switch; two bugs of the author's code."""
     n_classes, n_messages = len(alpha), len(parents)
     for b in range(n_messages):
         edges = np.zeros((n_classes + 1, n_classes))

@@ -1,4 +1,4 @@
-"""LDA with a background switch in plain Python, to be checked against spec 1 by reading.
+"""LDA with a background switch in plain Python, to be checked by reading docs/models/lda.md.
 
 The joint is told as an urn: message by message, token by token, each drawn given all before.
 The twin of a sweep recounts everything for every token; it takes the same uniforms as the
@@ -148,7 +148,7 @@ def enumerated_conditional(i: int, forest: Forest, classes, model: Model) -> np.
     return np.append(normalise(logs), np.zeros(model.n_classes + 1 - model.n_outcomes))
 
 
-def spec_conditional(
+def plain_conditional(
     i: int, forest: Forest, classes, model: Model, leave_out: bool = True
 ) -> np.ndarray:
     """The same by the formulas, from recounted counts; `leave_out=False` is a planted bug."""
@@ -190,7 +190,7 @@ def twin_sweep(forest: Forest, classes, model: Model, uniforms, leave_out: bool 
     """Resample all tokens in turn; `uniforms` has one for each token."""
     for i in range(forest.n_tokens):
         order = drawing_order(model.n_classes, int(classes[i]))
-        weights = spec_conditional(i, forest, classes, model, leave_out)[order]
+        weights = plain_conditional(i, forest, classes, model, leave_out)[order]
         cumulative = np.cumsum(weights)
         position = np.searchsorted(cumulative, uniforms[i] * cumulative[-1], side="right")
         classes[i] = order[position]

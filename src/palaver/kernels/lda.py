@@ -1,18 +1,19 @@
-"""LDA on messages: each message is a document (spec 1, "LDA"; Griffiths & Steyvers 2004).
+"""LDA on messages: each message is a document.
 
 Two exact Gibbs samplers of the same posterior. :func:`sweep_collapsed` integrates the word
 distributions out and changes global counts in place, token by token. :func:`sweep_parallel` is
 given drawn (or, for fold-in, frozen) word distributions, so conversations are independent.
 The class shares of a message are integrated out in both.
 
-With the background switch, ``(x, z)`` is one outcome out of ``K + 1``. Divided by what all class
-outcomes share, a token's weights are, from counts that leave the token out::
+With the background switch (Paul 2012, section 5.3), ``(x, z)`` is one of ``K + 1`` outcomes.
+Divided by what all class outcomes share, a token's weights are, from counts that leave it out::
 
-    class k     (n_bk + alpha_k) * word factor of k                                          (1)
+    class k     (n_bk + alpha_k) * word factor of k                                          (a)
     background  (n_b. + sum(alpha)) * word factor of the background
-                * switch weight of the background / switch weight of a class                 (2)
+                * switch weight of the background / switch weight of a class                 (b)
 
-where ``n_b.`` counts the class-bearing tokens of the message. The word factor is
+where ``n_b.`` counts the tokens of the message that have a class. Without background, (a) is
+equation 5 of Griffiths & Steyvers (2004) with an asymmetric prior ``alpha``. The word factor is
 ``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]`` when that is given.
 
 Inside a sweep an outcome has a *slot* in the scratch arrays: ``k`` for a class, the first index
@@ -45,7 +46,7 @@ from palaver.kernels.switch import (
 def _background_odds(  # type: ignore[no-untyped-def]
     for_background, for_class, message_class, alpha_sum, n_word, denominator
 ):
-    """Return (2): weight of the background where a class weighs ``(n_bk + alpha_k) * word``."""
+    """Return (b): weight of the background where a class weighs ``(n_bk + alpha_k) * word``."""
     return for_background * (message_class + alpha_sum) * n_word / (for_class * denominator)
 
 
@@ -98,7 +99,7 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
     key,
     token_weights,
 ):
-    """Resample every token given all others, word distributions integrated out: (1) and (2).
+    """Resample every token given all others, word distributions integrated out: (a) and (b).
 
     One stream for the sweep, one uniform for each token, in the order of the tokens.
 
@@ -218,7 +219,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
     word_class_counts,
     token_weights,
 ):
-    """Resample every token of a shard given the word distributions: (1) and (2).
+    """Resample every token of a shard given the word distributions: (a) and (b).
 
     Conversations are independent: one stream for each, one uniform for each token. The same
     kernel folds new messages in, with frozen distributions.

@@ -1,6 +1,18 @@
-"""Block HMM: one class for each message, which depends on its parent's class.
+"""Block HMM, collapsed: one message at a time, all parameters integrated out.
 
-Spec 1, section "Block HMM"; Ritter, Cherry & Dolan (2010), the baseline of Paul (2012).
+The conversation model of Ritter, Cherry & Dolan (2010), the baseline of Paul (2012, section 5.2),
+with the background switch of section 5.3. Given all other classes, message ``b`` has class ``k``
+with a weight of three factors::
+
+    words       prod_n (n_wk + r_n + omega) / (n_k + n + W omega)                            (a)
+    parent      n_ak + alpha_k                                                               (b)
+    children    prod_c (n_kc + [a = k = c] + e_c + alpha_c) / (n_k. + [a = k] + e. + A)      (c)
+
+over the message's tokens that are not background (``n`` from zero; ``r_n`` counts earlier ones of
+the same word) and over its children (``c`` is the child's class, ``e_c`` counts earlier children of
+that class, ``e.`` all of them).
+``a`` is the parent's class, ``alpha`` the transition prior and ``A`` its sum. The counts leave out
+the message, its words and its edges.
 
 Transition rows are the source: row ``k`` is a parent of class ``k``, the last row (``K``) is the
 start, used by messages without a parent. ``message_classes`` is int16 (n_messages,) in 0..K-1;
@@ -91,12 +103,10 @@ def collapsed_class_weights(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Fill the weights of the K classes of one message, given all others and the switches.
 
-    Spec 1: the Dirichlet-multinomial predictive of the block, times ``n_ak + alpha_k`` for the
-    edge from the parent, times the rising factorials of row ``k`` over the children.
-
-    The word counts still hold the message itself: counting down from them in its own column
-    gives the same factors as counting up from the counts without it, and costs no writing.
-    The transition counts leave out the edges into and out of the message.
+    The product of (a), (b) and (c). The word counts still hold the message itself: counting down
+    from them in its own column gives the same factors as counting up from the counts without
+    it, and costs no writing. The transition counts leave out the edges into and out of the
+    message.
 
     Parameters
     ----------
@@ -112,7 +122,7 @@ def collapsed_class_weights(  # type: ignore[no-untyped-def]
     weights : array of float64, shape (K,). OUT
         Not normalised; the largest is between 1/2 and 2.
 
-    Cost: O(K) for each class-bearing token and each child; three vector operations of length K
+    Cost: O(K) per child and per token that has a class; three vector operations of length K
     per token, no logarithm.
     """
     n_words, n_classes = word_class_counts.shape[0], transition_counts.shape[1]
@@ -170,7 +180,7 @@ def collapsed_class_weights(  # type: ignore[no-untyped-def]
         label = message_classes[child]
         smoothing = transition_prior[label] + earlier_children[label]
         for k in range(n_classes):
-            # the edge from the parent is in row k, too, if the parent has class k
+            # if the parent has class k, the edge from it is also in row k
             same = 1 if source == k else 0
             both = 1 if source == k and label == k else 0
             numerators[k] *= transition_counts[k, label] + both + smoothing
@@ -233,7 +243,7 @@ def collapsed_sweep(  # type: ignore[no-untyped-def]
     class_totals : array of int64, shape (K+1,). IN-OUT
     transition_counts : array of int64, shape (K+1, K). IN-OUT
 
-    Cost: O(K) for each token and each edge, independent of the number of children.
+    Cost: O(K) per token and per edge, independent of the number of children.
     """
     n_words, n_classes = word_class_counts.shape[0], transition_counts.shape[1]
     word_mass = n_words * omega

@@ -1,6 +1,9 @@
 """How likely held-out messages are under the block HMM: exactly, by filtering up the trees.
 
-Parameters are frozen; :mod:`palaver.kernels.heldout` has the notation.
+With one class per message the sum over all classes of a tree is a product of small matrices, so
+that no particles are needed. :func:`add_block_scores` is for the protocol of Paul (2012), section
+5.5.1, with a message scored as a whole. Parameters are frozen; :mod:`palaver.kernels.heldout` has
+the notation.
 """
 
 from __future__ import annotations
@@ -32,10 +35,10 @@ def log_sum(values):  # type: ignore[no-untyped-def]
 def message_emissions(  # type: ignore[no-untyped-def]
     tokens, message_offsets, word_weights, nodes, log_node_weights, emissions
 ):
-    """Set the log probability of each message's words if all are of one class or background.
+    """Set the log probability of each message's words, each from its class or the background.
 
-    The probability of a class is summed out over ``nodes``: the corpus' only one, or those of
-    a quadrature for the Beta prior of each message's own.
+    The switch probability is summed out over ``nodes``: the one of the corpus, or those of
+    a quadrature for the Beta prior, if each message has its own.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ def message_emissions(  # type: ignore[no-untyped-def]
     nodes, log_node_weights : arrays of float64, shape (n_nodes,). IN
     emissions : array of float64, shape (n_messages, K). OUT
 
-    Cost O(K n_nodes) for each token.
+    Cost O(K n_nodes) per token.
     """
     n_classes = emissions.shape[1]
     n_nodes = nodes.shape[0]
@@ -94,7 +97,7 @@ def block_log_likelihoods(  # type: ignore[no-untyped-def]
     emissions : array of float64, shape (n_messages, K), of `message_emissions`. IN-OUT: used up
     log_likelihoods : array of float64, shape (n_conversations,). OUT
 
-    Cost O(K²) for each message.
+    Cost O(K²) per message.
     """
     columns = floored_columns(rows)
     longest = longest_stretch(conversation_offsets)

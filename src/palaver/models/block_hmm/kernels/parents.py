@@ -1,8 +1,10 @@
-"""Who answers whom, where nobody says: parents drawn given the block HMM's classes.
+"""Who answers whom, if nobody says: parents drawn given the block HMM's classes.
 
-Equation (1) of :mod:`palaver.models.m4.kernels.parents` with a class a message is
-``P(r_b = a | classes)  ∝  row(z_a)[z_b]^(1 / temperature)``; classes are drawn given parents by
-filtering up the trees and sampling down.
+With one class per message, equation 5 of Paul (2012, section 5.5.2) is ::
+
+    P(r_b = a | classes)  ∝  row(z_a)[z_b]^(1 / temperature)                                 (a)
+
+Classes are drawn given parents by filtering up the trees and sampling down.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def draw_block_classes(  # type: ignore[no-untyped-def]
     key : array of uint64, shape (2,). IN
     message_classes : array of int16, shape (n_messages,). OUT
 
-    Cost O(K²) for each message.
+    Cost O(K²) per message.
     """
     n_classes = rows.shape[1]
     columns = floored_columns(rows)
@@ -76,10 +78,10 @@ def draw_parents_block(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, message_classes, rows, temperature, is_ordered,
     ranks, key, parents,
 ):  # fmt: skip
-    """Draw the parent of every message from (1) for the block HMM, one after the other.
+    """Draw the parent of each message from (a), one after the other.
 
-    Candidates of one class are as likely as each other: first the class is drawn, then one of
-    its messages, again if it is below.
+    Candidates of the same class are equally likely: first the class is drawn, then one of
+    its messages, again and again until it is not below the message itself.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def draw_parents_block(  # type: ignore[no-untyped-def]
     key : array of uint64, shape (2,). IN
     parents : array of int32, shape (n_messages,). IN-OUT
 
-    Cost, for each message, O(K) and one step for each message below it.
+    Cost, per message, O(K) and one step for each message below it.
     """
     n_classes = rows.shape[1]
     longest = longest_stretch(conversation_offsets)

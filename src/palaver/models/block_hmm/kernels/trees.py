@@ -1,7 +1,12 @@
 """Block HMM given its parameters: whole trees of classes drawn or summed exactly.
 
-Spec 1, "Going beyond Gibbs one block at a time": upward filtering and downward sampling. Serves
-the parallel sampler (parameters drawn) and fold-in of new conversations (parameters frozen).
+Forward filtering and backward sampling of hidden Markov models, on trees: from the leaves up, then
+from the roots down. Serves the parallel sampler (parameters drawn) and fold-in of new conversations
+(parameters frozen). Up to a factor, :func:`filter_conversation` computes ::
+
+    beliefs[b, k]  =  p(words of b | k)  prod over replies c of  sums[c, k]                  (a)
+    sums[b, a]     =  sum_k row_a[k] beliefs[b, k]                                           (b)
+
 Transition rows, classes and switches as in :mod:`palaver.models.block_hmm.kernels.collapsed`.
 """
 
@@ -23,14 +28,14 @@ from palaver.kernels.switch import (
 )
 from palaver.models.block_hmm.kernels.collapsed import count_assignments
 
-# A drawn probability may underflow to zero; below these floors nothing can be told.
+# A drawn probability may underflow to zero; below these floors nothing can be told apart.
 _SMALLEST_PROBABILITY = 1e-290
 _SMALLEST_DOUBLE = 5e-324
 
 
 @njit(cache=True, nogil=True)
 def fill_emission_logs(word_weights, switch, class_probability, emission_logs):  # type: ignore[no-untyped-def]
-    """Fill the log probability of each word under each class, once a round for all shards.
+    """Fill the log probability of each word under each class, once per round for all shards.
 
     With a corpus-wide switch its outcome is summed out, ``p1 phi_kw + p0 phi_Bw``, so that
     classes and switches are drawn jointly. A zero counts as the smallest double.
@@ -105,8 +110,8 @@ def filter_conversation(  # type: ignore[no-untyped-def]
     ``beliefs[b - first, k]`` becomes the probability of the words of message ``b`` and of all
     below it, given class ``k``, divided by its largest value over ``k``; ``sums[b - first, a]``
     its sum over ``k`` weighted by transition row ``a``. The log of what was divided out and of
-    the roots' sums is returned: the log-likelihood of the words (of the class-bearing words
-    given the switches, if each message has its own switch probability).
+    the roots' sums is returned: the log likelihood of the words or, if each message has its own
+    switch probability, of the words that have a class, given the switches.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def filter_conversation(  # type: ignore[no-untyped-def]
     emission_logs : array of float64, shape (W, K). IN
     beliefs, sums : arrays of float64, at least (last - first, K) and (last - first, K+1). OUT
 
-    Cost: K additions for each token, K² multiplications and 2K logs and exps for each message.
+    Cost: K additions per token, K² multiplications and 2K logs and exps per message.
     """
     n_classes = columns.shape[0]
     for message in range(first, last):
@@ -168,7 +173,7 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
     emission_logs : array of float64, shape (W, K), of `fill_emission_logs`. IN
     switch : int; class_probability : float; switch_prior : array of float64, shape (2,). IN
     key : array of uint64, shape (2,). IN
-        One stream for each conversation: for each message one draw for its class and, unless
+        One stream per conversation: for each message one draw for its class and, unless
         the switch is off, one for each of its tokens.
     message_classes : array of int16, shape (n_messages,). OUT
     background : array of uint8, shape (n_tokens,). IN-OUT
@@ -181,7 +186,7 @@ def parallel_sweep(  # type: ignore[no-untyped-def]
     float
         Sum of what `filter_conversation` returns.
 
-    Cost: O(K) for each token, O(K²) for each message.
+    Cost: O(K) per token, O(K²) per message.
     """
     n_classes = rows.shape[1]
     columns = floored_columns(rows)

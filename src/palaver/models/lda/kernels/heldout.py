@@ -1,6 +1,8 @@
 """How likely held-out messages are under LDA, estimated word by word.
 
-The sequential sampler of Buntine (2009); :mod:`palaver.kernels.heldout` has the notation.
+The left-to-right sequential sampler of Buntine (2009): particles of the classes of earlier words
+give the probability of the next one, with class shares integrated out as in Griffiths & Steyvers
+(2004), equation 5. :mod:`palaver.kernels.heldout` has the notation.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ def lda_log_likelihoods(  # type: ignore[no-untyped-def]
     switch : int; switch_prior : array of float64, shape (2,); class_probability : float. IN
     n_particles : int. IN
     key : array of uint64, shape (2,). IN
-        One stream for each conversation.
+        One stream per conversation.
     log_likelihoods : array of float64, shape (n_conversations,). OUT
 
-    Cost O(K n_particles) for each token.
+    Cost O(K n_particles) per token.
     """
     n_classes = alpha.shape[0]
     counts = np.empty((n_classes, n_particles))
