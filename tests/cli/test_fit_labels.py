@@ -89,3 +89,24 @@ def test_damaged_labels_are_explained(sentences, tmp_path):
     call("fit", "infinite-hmm", sentences, "--labels", "pos", *SWEEPS, "--out", run)
     (run / "labels.parquet").write_bytes(b"PAR1")
     assert "labels.parquet: cannot be read" in fails("fit", "--resume", run, "--sweeps", 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("block-hmm", ()), ("m4", ("--set", "unit=message"))], ids=["block", "m4"]
+)
+def test_labels_name_the_classes_of_thread_models(name, more, tmp_path):
+    path = pv.sample(12).write(tmp_path / "threads.jsonl")
+    run = tmp_path / "run"
+    call("fit", name, path, "--classes", 16, "--labels", "act", *more, *SWEEPS, "--out", run)
+    call("fit", "--resume", run, "--sweeps", 12)
+    model = pv.load(run)
+    assert model.class_names_ == sorted(set(pv.sample(12).table["act"]))
+    again = type(model)(**model.get_params()).fit(pv.read(path), labels="act", show_progress=False)
+    np.testing.assert_array_equal(model.draws_["class_words"][-1], again.draws_["class_words"][-1])
+
+
+def test_words_of_m4_cannot_be_labelled(tmp_path):
+    path = pv.sample(5).write(tmp_path / "threads.jsonl")
+    message = fails("fit", "m4", path, "--labels", "act", "--out", tmp_path / "run")
+    assert "unit='sentence'" in " ".join(message.split())
+    assert not (tmp_path / "run").exists()

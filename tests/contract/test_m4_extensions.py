@@ -260,7 +260,9 @@ def test_features_have_readable_weights(corpus):
         ({}, "act", ParameterError, "unit='sentence'"),
         ({"unit": "message"}, "nothing", CorpusError, "no column 'nothing'"),
         ({"unit": "message"}, "act", ParameterError, "n_classes is 3"),
-        ({"unit": "message"}, ["act"], ParameterError, "labels must be"),
+        ({"unit": "message"}, 7, ParameterError, "labels must be"),
+        ({"unit": "message"}, ["act", 7], ParameterError, "labels must be"),
+        ({"unit": "message"}, ["act"], ParameterError, "there are 1 labels"),
         ({"seed_words": {"x": ["zzzz"]}}, None, ParameterError, "no seed word"),
         ({"n_topics": -1}, None, ParameterError, "n_topics must be a whole number"),
     ],
@@ -268,6 +270,21 @@ def test_features_have_readable_weights(corpus):
 def test_what_cannot_be_says_so(params, labels, error, words, corpus):
     with pytest.raises(error, match=words):
         pv.M4(**{**SMALL, **params}).fit(corpus, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [pv.BlockHMM(n_classes=14, n_sweeps=3), pv.M4(n_classes=14, unit="message", n_sweeps=3)],
+    ids=["block-hmm", "m4"],
+)
+def test_a_list_of_labels_is_as_good_as_a_column(model, encoded, corpus):
+    named = estimates(model.fit(encoded, labels="some"))
+    assert model.label_ == "some"
+    given = corpus.table["some"]
+    for labels in (given, given.to_list(), given.to_numpy()):
+        assert estimates(model.fit(encoded, labels=labels)) == named
+        assert model.label_ is None
+    assert estimates(model.fit(encoded)) != named
 
 
 def test_a_fit_without_labels_forgets_those_of_the_fit_before(corpus):

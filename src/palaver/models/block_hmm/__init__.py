@@ -28,7 +28,7 @@ from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
 from palaver.models.words import guided
 from palaver.models.words.engine import ThreadSettings
-from palaver.models.words.guided import GUIDED_LIMITS, LabelledShard
+from palaver.models.words.guided import GUIDED_LIMITS, LabelledShard, Labels
 from palaver.models.words.model import COMMON_LIMITS, ThreadModel
 from palaver.params import Limit, either, one_of, real, unless_learned
 
@@ -77,7 +77,7 @@ class BlockHMM(ThreadModel):
     class_names_ : list of str
         Names of the first classes, from seed words and labels.
     label_ : str or None
-        The column of labels that the model was fitted with.
+        The column of labels that the model was fitted with, if one was named.
 
     Examples
     --------
@@ -97,6 +97,7 @@ class BlockHMM(ThreadModel):
 
     class_names_: list[str]
     label_: str | None = None
+    _labels: Labels | None = None
 
     def __init__(
         self,
@@ -135,7 +136,7 @@ class BlockHMM(ThreadModel):
     # fitting
 
     def fit(
-        self, corpus: Corpus | Encoded, labels: str | None = None, **options: Unpack[FitOptions]
+        self, corpus: Corpus | Encoded, labels: Labels | None = None, **options: Unpack[FitOptions]
     ) -> Self:
         """Learn the classes of a corpus.
 
@@ -144,14 +145,13 @@ class BlockHMM(ThreadModel):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode.encode(corpus, min_count=..., ...)``.
-        labels : str, optional
-            A column with the names of classes of some messages. Where it is null, the class is
-            to be found.
+        labels : str or list of str, optional
+            A column with the names of classes of some messages, or a list with one name per
+            message. Where it is null, the class is to be found.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
-        guided.check_labels("BlockHMM", labels)
-        self.label_ = labels
+        guided.take_labels(self, labels)
         return super().fit(corpus, **options)
 
     def _engine(self, data: Encoded) -> BlockHMMEngine:
@@ -169,7 +169,7 @@ class BlockHMM(ThreadModel):
 
     def _shards(self, data: Encoded, engine: Any) -> list[Shard]:
         shards = super()._shards(data, engine)
-        if self.label_ is None:
+        if self._labels is None:
             return shards
         fixed = guided.fixed_classes(self, data)
         return [

@@ -35,7 +35,7 @@ from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
 from palaver.models.words import guided
 from palaver.models.words.engine import ThreadSettings
-from palaver.models.words.guided import GUIDED_LIMITS, is_words
+from palaver.models.words.guided import GUIDED_LIMITS, Labels, is_words
 from palaver.models.words.model import COMMON_LIMITS, ThreadModel
 from palaver.params import Limit, either, nothing, one_of, real, satisfies, whole
 
@@ -112,7 +112,7 @@ class M4(ThreadModel):
     class_names_ : list of str
         Names of the first classes, from seed words and labels.
     label_ : str or None
-        The column of labels that the model was fitted with.
+        The column of labels that the model was fitted with, if one was named.
 
     Examples
     --------
@@ -141,6 +141,7 @@ class M4(ThreadModel):
 
     class_names_: list[str]
     label_: str | None = None
+    _labels: Labels | None = None
 
     def __init__(
         self,
@@ -214,7 +215,7 @@ class M4(ThreadModel):
     # fitting
 
     def fit(
-        self, corpus: Corpus | Encoded, labels: str | None = None, **options: Unpack[FitOptions]
+        self, corpus: Corpus | Encoded, labels: Labels | None = None, **options: Unpack[FitOptions]
     ) -> Self:
         """Learn the classes of a corpus.
 
@@ -223,20 +224,19 @@ class M4(ThreadModel):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode.encode(corpus, min_count=..., ...)``.
-        labels : str, optional
+        labels : str or list of str, optional
             A column with the names of classes of some messages, whose sentences then all have
-            that class; needs ``unit="sentence"`` or ``"message"``. Where it is null, the class is
-            to be found.
+            that class, or a list with one name per message; needs ``unit="sentence"`` or
+            ``"message"``. Where it is null, the class is to be found.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
-        guided.check_labels("M4", labels)
         if labels is not None and self.unit == "word":
             raise ParameterError(
                 "M4.fit: labels belong to messages, not to single words, which would all flee "
                 "into the background; use unit='sentence' or unit='message' with labels"
             )
-        self.label_ = labels
+        guided.take_labels(self, labels)
         return super().fit(corpus, **options)
 
     def _sampler(self, data: Encoded) -> str:

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
 from palaver.models.base.stored import Extras
-from palaver.params import Limit, check, either, nothing, real, satisfies, text
+from palaver.params import Limit, either, nothing, real, satisfies
+
+#: The name of a column, or one label per message, None where it is not known.
+Labels = str | Sequence[str | None]
 
 
 def is_words(value: Any) -> bool:
@@ -42,7 +46,7 @@ class Guided(Protocol):
     Attributes
     ----------
     label_ : str or None
-        The column of labels it was fitted with.
+        The column of labels that it was fitted with, if one was named.
     class_names_ : list of str
         Names of the first classes: those of the seeds, then those of the labels.
     """
@@ -52,31 +56,59 @@ class Guided(Protocol):
     seed_weight: float
     label_: str | None
     class_names_: list[str]
+    _labels: Labels | None
 
 
-def check_labels(owner: str, labels: str | None) -> None:
-    """Refuse labels that are not the name of a column."""
-    check(f"{owner}.fit", {"labels": either(text(), nothing())}, {"labels": labels})
+def take_labels(model: Guided, labels: Any) -> None:
+    """Keep the labels of a fit; refuse what cannot be labels."""
+    if isinstance(labels, pl.Series | np.ndarray):
+        labels = labels.to_list() if isinstance(labels, pl.Series) else labels.tolist()
+    who = f"{type(model).__name__}.fit: labels must be the name of a column or a list"
+    if not isinstance(labels, str | list | tuple | None):
+        raise ParameterError(f"{who} with one label per message, got {labels!r}")
+    for label in labels if isinstance(labels, list | tuple) else ():
+        if label is not None and not isinstance(label, str):
+            raise ParameterError(f"{who} of strings, None where unknown, got {label!r} in it")
+    model._labels = labels
+    model.label_ = labels if isinstance(labels, str) else None
+
+
+def _label_codes(model: Guided, data: Encoded) -> tuple[list[str], NDArray[Any]]:
+    """Return the names of labels, and the number of each message's, -1 for none."""
+    labels = model._labels
+    if labels is None:
+        return [], np.full(data.n_messages, -1)
+    if isinstance(labels, str):
+        if labels not in data.labels:
+            known = ", ".join(data.labels) or "none"
+            raise CorpusError(
+                f"there is no column {labels!r} of labels; columns of labels: {known}"
+            )
+        coded = data.labels[labels]
+        return list(coded.names), coded.codes
+    if len(labels) != data.n_messages:
+        raise ParameterError(
+            f"{type(model).__name__}.fit: there are {len(labels):,} labels for "
+            f"{data.n_messages:,} messages; give one per message, None where unknown"
+        )
+    names = sorted({label for label in labels if label is not None})
+    number = {name: code for code, name in enumerate(names)}
+    codes = [-1 if label is None else number[label] for label in labels]
+    return names, np.array(codes, np.int64)
 
 
 def class_names(model: Guided, data: Encoded) -> list[str]:
     """Return the names of the first classes: those of the seeds, then those of the labels."""
-    names = list(model.seed_words or {})
-    if model.label_ is not None:
-        if model.label_ not in data.labels:
-            known = ", ".join(data.labels) or "none"
-            raise CorpusError(
-                f"there is no column {model.label_!r} of labels; columns of labels: {known}"
-            )
-        coded = data.labels[model.label_]
-        used = {coded.names[code] for code in np.unique(coded.codes[coded.codes >= 0])}
-        names += sorted(used - set(names))
-    if len(names) > model.n_classes:
+    seeded = list(model.seed_words or {})
+    names, codes = _label_codes(model, data)
+    used = {names[code] for code in np.unique(codes[codes >= 0])}
+    found = seeded + sorted(used - set(seeded))
+    if len(found) > model.n_classes:
         raise ParameterError(
-            f"{len(names)} classes have names ({', '.join(names[:8])} ...), but n_classes is "
+            f"{len(found)} classes have names ({', '.join(found[:8])} ...), but n_classes is "
             f"{model.n_classes}; raise it, or name fewer classes"
         )
-    return names
+    return found
 
 
 def seed_counts(model: Guided, data: Encoded, n_columns: int) -> NDArray[np.int32] | None:
@@ -106,12 +138,10 @@ def seed_counts(model: Guided, data: Encoded, n_columns: int) -> NDArray[np.int3
 
 def fixed_classes(model: Guided, data: Encoded) -> NDArray[np.int16]:
     """Return the known class of each message, -1 where it has no label, (n_messages,)."""
-    fixed = np.full(data.n_messages, -1, np.int16)
-    if model.label_ is not None:
-        names, coded = model.class_names_, data.labels[model.label_]
-        number = np.array([names.index(n) if n in names else -1 for n in coded.names] + [-1])
-        fixed[:] = number[coded.codes]
-    return fixed
+    names, codes = _label_codes(model, data)
+    place = {name: number for number, name in enumerate(model.class_names_)}
+    numbers = np.array([place.get(name, -1) for name in names] + [-1], np.int16)
+    return np.asarray(numbers[codes])
 
 
 def reads(model: Guided, data: Encoded) -> dict[str, Sequence[Any]]:
