@@ -80,6 +80,23 @@ def test_no_model_splits_texts_again(name, corpus, counts, tmp_path):
     assert texts_in(counts["split_words"]) == corpus.n_messages
 
 
+def test_a_sentence_encoder_runs_once(corpus, tmp_path):
+    encoded = []
+
+    def encoder(texts):
+        encoded.extend(texts)
+        return np.array([[len(text), text.count("e"), 1 + text.count("?")] for text in texts])
+
+    silent = pl.when(pl.int_range(pl.len()) % 7 == 0).then(pl.lit(" ")).otherwise("text")
+    corpus = pv.Corpus.from_polars(corpus.table.with_columns(text=silent))
+    model = pv.GaussianHMM(3, n_sweeps=4, random_state=0).fit(corpus, vectors=encoder)
+    encoded.clear()
+    pv.report(model, corpus, tmp_path / "page.html")
+    assert encoded == corpus.table["text"].to_list()
+    known = model.known_messages(corpus)
+    np.testing.assert_array_equal(known, corpus.table["text"].to_numpy() != " ")
+
+
 def test_a_summary_is_made_once(corpus, monkeypatch, tmp_path):
     model, asked = fitted("lda", corpus), []
     plain = Model.summary

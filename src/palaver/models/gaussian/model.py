@@ -313,6 +313,9 @@ class VectorModel(Model):
 
     def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
         """Return which messages have a vector, (n_messages,)."""
+        self._check_fitted()
+        if self.needs_texts and isinstance(corpus, Corpus):
+            return with_text(corpus)  # a sentence encoder is slow, and need not run for this
         data = new_utterances(self, corpus, None)
         return np.ones(data.n_messages, bool) if data.has_vector is None else data.has_vector
 
