@@ -318,9 +318,10 @@ def facts_cell(options: Options) -> Cell:
     return Cell("facts", settings, work)
 
 
-def maxent_cell(options: Options, context: bool, features: str) -> Cell:
-    """Return the cell for one supervised tagger."""
-    params = {"context": context, "features": features, "min_count": 5, "max_iter": 40}
+def maxent_cell(options: Options, context: bool, inputs: str) -> Cell:
+    """Return the cell for one supervised tagger; stored results call its inputs features."""
+    params = {"context": context, "inputs": inputs, "min_count": 5, "max_iter": 40}
+    stored = {"features" if name == "inputs" else name: value for name, value in params.items()}
 
     def work(folder: Path) -> dict[str, Any]:
         train, _, test = corpora(options)
@@ -328,8 +329,8 @@ def maxent_cell(options: Options, context: bool, features: str) -> Cell:
         gold, found = test.table["act"].to_numpy(), tagger.predict(test)
         return {"test": {"AC": evaluate.accuracy(found, gold), **measures(found, gold)}}
 
-    settings = {"maxent": params, "plan": asdict(PLANS[options.size]), "version": VERSION}
-    name = f"{'context ' if context else ''}MaxEnt, {features}"
+    settings = {"maxent": stored, "plan": asdict(PLANS[options.size]), "version": VERSION}
+    name = f"{'context ' if context else ''}MaxEnt, {inputs}"
     return Cell(f"maxent/{name}", settings, work, cost=40 if context else 15)
 
 

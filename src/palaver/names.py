@@ -43,7 +43,7 @@ NAMES = (
     Name("Skeleton", "palaver.models.skeleton", "example", "skeleton"),
     Name("HiddenBackoffTagger", "palaver.models.taggers.hidden_backoff", "tagger",
          "hidden-backoff"),
-    Name("MaxEntTagger", "palaver.models.taggers.maxent"),
+    Name("MaxEntTagger", "palaver.models.taggers.maxent", "tagger", "maxent"),
     Name("BackoffModel", "palaver.language.backoff"),
     Name("Corpus", "palaver.corpus.table"),
     Name("Encoded", "palaver.encode"),

@@ -17,6 +17,7 @@ from palaver.encode import Encoded, encode
 from palaver.errors import ParameterError, StoreError, WorkersError
 from palaver.models import MODELS, model_class
 from palaver.models.documents.model import DocumentModel
+from palaver.models.registry import TAGGERS, tagger_class
 from palaver.parallel import ray as executors
 from palaver.parallel.cluster import connect
 from palaver.parallel.ray import RayExecutor
@@ -65,6 +66,12 @@ def make(name, **params):
     return kind(**{"n_sweeps": 8, "random_state": 3, **kind.sized(3), **params})
 
 
+def make_tagger(name):
+    """A tagger with work for several workers."""
+    params = {"hidden-backoff": {"n_states": 2}, "maxent": {"context": True}}
+    return tagger_class(name)(**params[name])
+
+
 def estimates(model):
     """All learned numbers and the trace, to the bit."""
     arrays = [array for chain in model.chains_ for array in chain.values()]
@@ -86,10 +93,11 @@ def test_streams_give_the_same_bytes(name, data, executor):
     assert estimates(here) == estimates(there)
 
 
-def test_a_tagger_gives_the_same_bytes(executor):
+@pytest.mark.parametrize("name", TAGGERS)
+def test_a_tagger_gives_the_same_bytes(name, executor):
     corpus = pv.sample(60)
-    here = pv.HiddenBackoffTagger(n_states=2).fit(corpus)
-    there = pv.HiddenBackoffTagger(n_states=2).fit(corpus, executor=executor)
+    here = make_tagger(name).fit(corpus)
+    there = make_tagger(name).fit(corpus, executor=executor)
     assert estimates(here) == estimates(there)
 
 
@@ -297,7 +305,7 @@ def leaves(value):
         yield from leaves(part)
 
 
-@pytest.mark.parametrize("name", ["gaussian-hmm", "markov-m3", "hidden-backoff"])
+@pytest.mark.parametrize("name", ["gaussian-hmm", "markov-m3", *TAGGERS])
 def test_data_in_memory_are_read_from_a_shared_folder(name, data, executor, tmp_path, monkeypatch):
     """Of vectors, documents and labelled sentences the driver sends only where they are."""
     sent = []
@@ -308,7 +316,7 @@ def test_data_in_memory_are_read_from_a_shared_folder(name, data, executor, tmp_
 
     monkeypatch.setattr(executors, "portable", send)
     monkeypatch.setattr(executor, "folder", tmp_path / "shared")
-    given, here = data, make(name) if name in MODELS else pv.HiddenBackoffTagger(n_states=2)
+    given, here = data, make(name) if name in MODELS else make_tagger(name)
     if name not in MODELS:
         given = pv.sample(60)
     there = clone(here).fit(given, executor=executor)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import palaver as pv
+from palaver import store
 from palaver.encode import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
@@ -28,8 +29,13 @@ def parts():
     return pv.sample(80).split(test=0.25, random_state=0)
 
 
-#: Something to learn in more than one sweep.
-PARAMS = {"hidden-backoff": {"n_states": 2}}
+#: Something to learn in more than one sweep and from words that occur once.
+PARAMS = {
+    "hidden-backoff": {"n_states": 2, "min_count": 2},
+    "maxent": {"context": True, "min_count": 1},
+}
+#: A sweep after which there is more to do.
+EARLY = {"hidden-backoff": 3, "maxent": 1}
 
 
 def make(name, **params):
@@ -75,11 +81,15 @@ def test_probabilities_and_tags(name, corpus, fitted):
 
 
 def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
-    import palaver.models.taggers.hidden_backoff as module
+    import palaver.models.taggers.hidden_backoff as hidden_backoff
 
-    monkeypatch.setattr(module, "SHARD_TOKENS", 300)
-    many = [estimates(make(name, n_jobs=n_jobs).fit(corpus)) for n_jobs in (1, 3)]
-    assert many[0] == many[1]
+    monkeypatch.setattr(hidden_backoff, "SHARD_TOKENS", 300)  # else there is one shard
+    tagger = make(name)
+    data = tagger._labelled(corpus, "act")
+    assert len(tagger._shards(data, tagger._engine(data))) > 2
+    many = [make(name, n_jobs=n_jobs).fit(corpus) for n_jobs in (1, 3)]
+    assert estimates(many[0]) == estimates(many[1])
+    assert many[0].trace_.equals(many[1].trace_)
 
 
 def test_saved_and_loaded(name, corpus, fitted, tmp_path):
@@ -97,10 +107,10 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, corpus, fitted, tmp_
     whole = fitted(name)
 
     def interrupt(sweep, chains):
-        if sweep == 3:
+        if sweep == EARLY[name]:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="after sweep 3"):
+    with pytest.raises(Interrupted, match=f"after sweep {EARLY[name]} of"):
         make(name).fit(corpus, folder=tmp_path, callbacks=[interrupt])
     with pytest.raises(StoreError, match="not finished; fit it again with the same data"):
         pv.load(tmp_path)
@@ -232,3 +242,57 @@ def test_a_tagger_without_errors_keeps_their_columns(name, tmp_path):
 def test_a_tagger_that_is_stopped_before_its_end(name, corpus):
     with pytest.raises(StoppedError, match="stopped after 1 sweeps"):
         make(name).fit(corpus, callbacks=[lambda *_: True])
+
+
+def test_a_fit_that_fails_leaves_the_tagger_as_it_was(name, parts):
+    train, test = parts
+    tagger = make(name).fit(train).judge(test)
+    before = tagger.predict_proba(test)
+    other = train.with_columns(act=pl.Series(["one", "two"] * train.n_messages)[: train.n_messages])
+    with pytest.raises(StoppedError):
+        tagger.fit(other, callbacks=[lambda *_: True])
+    assert set(tagger.tags_) == set(train.table["act"])
+    np.testing.assert_array_equal(tagger.predict_proba(test), before)
+    assert tagger.accuracy_ == tagger.score(test)
+    assert tagger.fit(other).accuracy_ is None, "what was judged before no longer holds"
+
+
+def test_a_folder_in_use_is_refused(name, corpus, tmp_path):
+    with store.locked(tmp_path), pytest.raises(StoreError, match="another process"):
+        make(name).fit(corpus, folder=tmp_path)
+
+
+def test_a_folder_gets_the_fitted_tagger(name, corpus, fitted, tmp_path):
+    make(name).fit(corpus, folder=tmp_path)
+    assert estimates(pv.load(tmp_path)) == estimates(fitted(name))
+
+
+def test_progress_is_shown_if_asked_for(name, corpus, fitted, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    make(name).fit(corpus, show_progress=False)
+    assert not capsys.readouterr().err
+    make(name).fit(corpus, show_progress=True)
+    assert type(fitted(name)).__name__ in capsys.readouterr().err
+
+
+def test_coherence_counts_the_taggers_own_words(name, corpus, fitted):
+    for by in ("probability", "distinctiveness"):
+        table = fitted(name).coherence(pv.sample(30), by=by)
+        assert table.height == len(fitted(name).tags_)
+        assert table["coherence"].drop_nulls().is_between(-1, 1).all()
+        assert table["coherence"].count() > 0
+
+
+def test_the_page_shows_how_well_it_tags(name, parts, tmp_path):
+    train, test = parts
+    tagger = make(name).fit(train).judge(test)
+    page = pv.report(tagger, test, tmp_path / "page.html").read_text()
+    assert "How well it tags" in page
+    assert all(tag in page for tag in tagger.tags_)
+
+
+def test_at_most_three_classes_of_ours_above_a_tagger(name):
+    ours = [
+        kind for kind in tagger_class(name).__mro__[1:] if kind.__module__.startswith("palaver")
+    ]
+    assert [kind.__name__ for kind in ours] == ["Tagger", "Model", "HasParams"]

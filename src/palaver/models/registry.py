@@ -38,8 +38,7 @@ def tagger_class(name: str) -> type[Tagger]:
 
 def _class(name: str, table: Mapping[str, tuple[str, str]], what: str, shown: Iterable[str]) -> Any:
     if name not in table:
-        only = "; MaxEntTagger is for Python only" if name in ("maxent", "max-ent") else ""
-        raise ParameterError(f"there is no {what} {name!r}; there are {', '.join(shown)}{only}")
+        raise ParameterError(f"there is no {what} {name!r}; there are {', '.join(shown)}")
     module, attribute = table[name]
     return getattr(import_module(module), attribute)
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.errors import ParameterError, StoppedError
+from palaver.errors import ParameterError
 from palaver.models.taggers.hidden_backoff.engine import Progress, Stage
 from palaver.models.taggers.hidden_backoff.layout import make_layout, states_by_length
 from palaver.models.taggers.hidden_backoff.search import SPACE, graphs, search
@@ -224,16 +224,3 @@ def test_progress_travels_as_whole_numbers():
         progress = Progress(stage, 7, 2)
         assert progress.array.dtype == np.int64
         assert Progress.of(Globals("epoch", {"progress": progress.array})) == progress
-
-
-def test_a_fit_that_fails_leaves_the_tagger_as_it_was(parts):
-    train, test = parts
-    tagger = pv.HiddenBackoffTagger(n_states=2).fit(train).judge(test)
-    before = tagger.predict_proba(test)
-    other = train.with_columns(act=pl.Series(["one", "two"] * train.n_messages)[: train.n_messages])
-    with pytest.raises(StoppedError):
-        tagger.fit(other, callbacks=[lambda *_: True])
-    assert set(tagger.tags_) == set(train.table["act"])
-    np.testing.assert_array_equal(tagger.predict_proba(test), before)
-    assert tagger.accuracy_ == tagger.score(test)
-    assert tagger.fit(other).accuracy_ is None, "what was judged before no longer holds"

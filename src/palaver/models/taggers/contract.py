@@ -295,13 +295,13 @@ class Tagger(Model):
 
 
 def tag_statistics(
-    tags: NDArray[np.int32], conversation_offsets: NDArray[np.int64], n_tags: int
+    tags: NDArray[np.integer], conversation_offsets: NDArray[np.int64], n_tags: int
 ) -> Arrays:
     """Return what the labels alone say.
 
     Parameters
     ----------
-    tags : array of int32, shape (n_messages,)
+    tags : array of int, shape (n_messages,)
         Of the labelled messages.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     n_tags : int

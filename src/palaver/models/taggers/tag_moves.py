@@ -13,7 +13,7 @@ Numbers = NDArray[np.int64]
 
 
 def learn_tag_moves(
-    tags: NDArray[np.int32],
+    tags: NDArray[np.integer],
     conversation_offsets: Numbers,
     n_tags: int,
     order: int = 2,
@@ -25,7 +25,7 @@ def learn_tag_moves(
 
     Parameters
     ----------
-    tags : array of int32, shape (n_messages,)
+    tags : array of int, shape (n_messages,)
         Each message has one.
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     n_tags : int
