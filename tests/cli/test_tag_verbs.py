@@ -1,12 +1,14 @@
 """``train-tagger`` and ``tag``."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.models.registry import TAGGERS
 from palaver.models.taggers.contract import most_confused, tag_scores
 
 
@@ -63,6 +65,29 @@ def test_train_and_tag(files, tmp_path):
     assert scores["instruction"]["precision"] == pytest.approx(right.sum() / found.sum())
     assert scores["instruction"]["recall"] == pytest.approx(
         right.sum() / (gold == "instruction").sum()
+    )
+
+
+def test_maximum_entropy(files, tmp_path):
+    train, test = files
+    run, out = tmp_path / "run", tmp_path / "tagged.jsonl"
+    report = json.loads(
+        call("train-tagger", train, "--tagger", "maxent", "--set", "context=true", "--seed", 3,
+             "--jobs", 2, "--test", test, "--out", run, "--json")
+    )  # fmt: skip
+    tagger = pv.load(run)
+    assert isinstance(tagger, pv.MaxEntTagger)
+    assert (tagger.context, tagger.random_state) == (True, 3)
+    assert report["accuracy"] == pytest.approx(tagger.score(pv.read(test)))
+    same = pv.MaxEntTagger(context=True, random_state=3).fit(pv.read(train))
+    assert same.predict(pv.read(test)).tolist() == tagger.predict(pv.read(test)).tolist()
+    call("tag", run, test, "--out", out)
+    assert pv.read(out).table["tag"].to_list() == tagger.predict(pv.read(test)).tolist()
+    assert "How well it tags" in Path(json.loads(call("report", run, "--json"))["out"]).read_text()
+    help_text = " ".join(call("train-tagger", "--help").split())
+    assert all(name in help_text for name in TAGGERS)
+    assert "no tagger 'maximum'" in fails(
+        "train-tagger", train, "--tagger", "maximum", "--out", tmp_path / "two"
     )
 
 

@@ -21,6 +21,7 @@ from palaver.cli.options import (
     executor_of,
     n_threads,
 )  # fmt: skip
+from palaver.names import commands
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
@@ -35,7 +36,9 @@ def run(
         Path, typer.Option(help="Run folder to create (new or empty).", show_default=False)
     ],
     label: Annotated[str, typer.Option(help="Column with the labels to learn.")] = "act",
-    tagger: Annotated[str, typer.Option(help="Type of tagger.")] = "hidden-backoff",
+    tagger: Annotated[
+        str, typer.Option(help=f"One of {', '.join(commands('tagger'))}.")
+    ] = "hidden-backoff",
     states: Annotated[
         str | None, typer.Option(help="Hidden states per tag: a number, or auto.")
     ] = None,
@@ -62,6 +65,8 @@ def run(
     Example: `palaver train-tagger meetings.jsonl --label act --out run/`
 
     Example: `palaver train-tagger train.jsonl --label act --states 2 --test test.jsonl --out run/`
+
+    Example: `palaver train-tagger meetings.jsonl --tagger maxent --set context=true --out run/`
     """
     from palaver import store
     from palaver.cli import runs
