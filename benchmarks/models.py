@@ -42,8 +42,8 @@ MODELS: dict[str, Callable[..., Any]] = {
 KINDS = {
     "LDA": ["collapsed"],
     "BlockHMM": ["collapsed"],
-    "M4": ["collapsed", "metropolis"],
-    "M4 dirichlet": ["metropolis"],
+    "M4": ["collapsed"],
+    "M4 dirichlet": ["collapsed"],
 }
 N_CLASSES, BURN_IN, ROUNDS, SWEEPS, TURNS = 25, 40, 5, 3, 15
 

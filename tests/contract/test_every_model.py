@@ -42,9 +42,9 @@ def ways(name):
     if name == "m4":  # of the paper, and the default
         return [
             {"sampler": sampler, "transition": transition}
-            for sampler, transition in (("collapsed", "softmax"), ("parallel", "softmax"),
-                                        ("metropolis", "dirichlet"), ("parallel", "dirichlet"))
-        ]  # fmt: skip
+            for transition in ("softmax", "dirichlet")
+            for sampler in ("collapsed", "parallel")
+        ]
     return [{"sampler": sampler} for sampler in model_class(name).limits["sampler"].options[1:]]
 
 

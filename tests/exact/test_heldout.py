@@ -22,7 +22,7 @@ from palaver.kernels.switch import (
 )
 from palaver.models.block_hmm.kernels.heldout import block_log_likelihoods, message_emissions
 from palaver.models.lda.kernels.heldout import lda_log_likelihoods
-from palaver.models.m4.kernels import paper_heldout as heldout_m4
+from palaver.models.m4.kernels.heldout import general_log_likelihoods
 from palaver.rng import key
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]
@@ -60,10 +60,12 @@ def enumerated(forest, model, reference):
 
 def m4_estimate(forest, model, n_particles, run):
     result = np.empty(forest.n_conversations)
-    heldout_m4.m4_log_likelihoods(
-        forest.tokens, forest.message_offsets, forest.parents, forest.conversation_offsets, 0,
-        model.word_weights, model.weights, model.switch, model.switch_prior,
-        model.class_probability, n_particles, key(7, "test", 0, run), result,
+    offsets, listed, base_index, designs = m4_reference.links(forest)
+    general_log_likelihoods(
+        False, False, forest.tokens, offsets, listed, forest.conversation_offsets, 0, base_index,
+        designs, np.zeros(1, np.int64), forest.message_offsets, model.word_weights, model.weights,
+        np.zeros(0), model.switch == SWITCH_MESSAGE, model.kinds_prior, model.kinds, n_particles,
+        key(7, "test", 0, run), result,
     )  # fmt: skip
     return result
 
@@ -261,13 +263,12 @@ def naive_shares(model, encoded, classes, b, parent):
 
 def recorded_states(model, encoded, n_sweeps, n_kept):
     """The fold-in that the paper's protocol runs, its last states kept."""
-    from palaver.encode import cut
     from palaver.fit.fold import fold_in
 
     engine, frozen = model._frozen()
     kept = []
     fold_in(
-        engine, frozen, cut(encoded),
+        engine, frozen, model.cut(encoded),
         lambda shard, state: kept.append({k: v.copy() for k, v in state.items()}),
         seed=model.seed_, n_sweeps=n_sweeps, burn_in=n_sweeps - n_kept, purpose="perplexity",
     )  # fmt: skip

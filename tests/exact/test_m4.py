@@ -1,4 +1,4 @@
-"""M4's sweeps: conditionals against the enumerated joint, twins, long runs, numbers, edges."""
+"""The sweep of the paper's M4: conditionals of the joint, a twin, long runs, numbers, edges."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from support.forests import Forest, forests, make_forest, random_forest
 from support.geweke import batch_means_variance
 from support.m4_reference import (
     SWITCHES,
-    Bound,
     Model,
     all_assignments,
     child_factors,
     count,
     enumerated_conditional,
     histogram,
+    links,
     log_joint,
     log_transition,
     normalise,
@@ -30,17 +30,16 @@ from support.m4_reference import (
     random_classes,
     random_model,
     run_sweep,
+    sweep_arguments,
     twin_sweep,
-    visited_tokens,
 )
 
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.paper_sweep import _sweep, message_transitions
-from palaver.models.m4.kernels.paper_tokens import HOPELESS
+from palaver.models.m4.kernels.shares import general_message_shares
+from palaver.models.m4.kernels.sweep import sweep_general
 
 FALSE_ALARM_RATE = 1e-6
 BOTH = pytest.mark.parametrize("parallel", [False, True], ids=["collapsed", "parallel"])
-SAMPLERS = pytest.mark.parametrize("metropolis", [False, True], ids=["exact", "metropolis"])
 EACH_SWITCH = pytest.mark.parametrize("switch", SWITCHES, ids=["off", "corpus", "message"])
 
 # a long root, an empty message between two others, siblings, a second root
@@ -56,62 +55,57 @@ def key_of(seed: int) -> np.ndarray:
 # ---------------------------------------------------------------- conditionals
 
 
+def recorded_conditional(recorded: np.ndarray) -> np.ndarray:
+    """What a token moves towards: the weights of its proposal times the replies' probability."""
+    proposal, logs = recorded
+    with np.errstate(divide="ignore"):
+        return normalise(np.log(proposal) + np.nan_to_num(logs))
+
+
 def check_recorded(forest: Forest, model: Model, classes: np.ndarray, key) -> int:
-    """Every recorded distribution is the enumerated one; returns how many bounds were checked."""
+    """Every recorded distribution is the enumerated one; returns how many had replies."""
     moment = classes.copy()
-    recorded = np.full((forest.n_tokens, 3, model.n_classes + 1), np.nan)
+    recorded = np.full((forest.n_tokens, 2, model.n_classes + 1), np.nan)
     words, totals = run_sweep(forest, classes, model, key, recorded)
     for kept, recounted in zip(
         (words, totals), count(forest, classes, model.n_classes), strict=True
     ):
         np.testing.assert_array_equal(kept, recounted)
-    n_bounds = 0
-    for i in visited_tokens(forest):
+    n_answered = 0
+    for i in range(forest.n_tokens):
         exact = enumerated_conditional(i, forest, moment, model)
-        full, proposal, logs = recorded[i]
-        has_full, has_proposal = not np.isnan(full).any(), not np.isnan(proposal).any()
-        assert has_full or (model.is_metropolis and has_proposal)
-        if has_full:
-            np.testing.assert_allclose(full / full.sum(), exact, rtol=0, atol=1e-10)
-        if has_proposal:  # proposal times acceptance (or child factor)
-            n_bounds += 1
-            if not model.is_metropolis:
-                assert logs[: model.n_outcomes].max() < 1e-9  # a bound that is one
-            with np.errstate(divide="ignore"):
-                product = np.log(proposal) + logs
-            np.testing.assert_allclose(normalise(product), exact, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(recorded_conditional(recorded[i]), exact, rtol=0, atol=1e-10)
+        n_answered += not np.isnan(recorded[i, 1]).any()
         moment[i] = classes[i]
     np.testing.assert_array_equal(moment, classes)
-    return n_bounds
+    return n_answered
 
 
 @BOTH
-@SAMPLERS
 @EACH_SWITCH
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 8, 9, 20])
-def test_conditionals_are_those_of_the_joint(parallel, metropolis, switch, n_classes):
-    rng = np.random.default_rng([41, parallel, metropolis, switch, n_classes])
-    n_bounds = 0
+def test_conditionals_are_those_of_the_joint(parallel, switch, n_classes):
+    rng = np.random.default_rng([41, parallel, switch, n_classes])
+    n_answered = 0
     for trial in range(6):
         forest = random_forest(rng, n_tokens=6, n_words=3, first_conversation=trial)
-        model = random_model(rng, n_classes, 3, switch, parallel, metropolis)
+        model = random_model(rng, n_classes, 3, switch, parallel)
         classes = random_classes(rng, forest, model)
-        n_bounds += check_recorded(forest, model, classes, key_of(trial))
+        n_answered += check_recorded(forest, model, classes, key_of(trial))
     for trial in range(10):
-        model = random_model(rng, n_classes, 3, switch, parallel, metropolis, scale=0.5)
+        model = random_model(rng, n_classes, 3, switch, parallel, scale=0.5)
         classes = random_classes(rng, FAMILY, model)
-        n_bounds += check_recorded(FAMILY, model, classes, key_of(trial))
-    assert n_bounds > 8
+        n_answered += check_recorded(FAMILY, model, classes, key_of(trial))
+    assert n_answered > 8
 
 
 @BOTH
-@SAMPLERS
 @EACH_SWITCH
-def test_conditionals_with_wide_weights(parallel, metropolis, switch):
-    rng = np.random.default_rng([42, parallel, metropolis, switch])
+def test_conditionals_with_wide_weights(parallel, switch):
+    rng = np.random.default_rng([42, parallel, switch])
     for trial in range(6):
         model = dataclasses.replace(
-            random_model(rng, 3, 3, switch, parallel, metropolis),
+            random_model(rng, 3, 3, switch, parallel),
             weights=rng.choice([-30.0, 0.0, 30.0], (5, 3)),
         )
         classes = random_classes(rng, FAMILY, model)
@@ -134,46 +128,45 @@ def test_recorded_conditionals_have_power():
     model = random_model(rng, 3, 3, SWITCH_CORPUS, False)
     swapped = dataclasses.replace(model, weights=model.weights[[0, 1, 2, 4, 3]])
     classes = random_classes(rng, FAMILY, model)
-    recorded = np.full((FAMILY.n_tokens, 3, 4), np.nan)
+    recorded = np.full((FAMILY.n_tokens, 2, 4), np.nan)
     before = classes.copy()
     run_sweep(FAMILY, classes, model, key_of(1), recorded)
-    first = visited_tokens(FAMILY)[0]
-    found = recorded[first, 0] / recorded[first, 0].sum()
-    assert np.abs(found - enumerated_conditional(first, FAMILY, before, model)).max() < 1e-10
-    assert np.abs(found - enumerated_conditional(first, FAMILY, before, swapped)).max() > 1e-3
+    found = recorded_conditional(recorded[0])
+    assert np.abs(found - enumerated_conditional(0, FAMILY, before, model)).max() < 1e-10
+    assert np.abs(found - enumerated_conditional(0, FAMILY, before, swapped)).max() > 1e-3
 
 
-@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(1, 6))
+@given(
+    seed=st.integers(0, 2**32 - 1), n_classes=st.integers(1, 20), scale=st.sampled_from([0.5, 3])
+)
 @settings(max_examples=100, deadline=None)
-def test_the_bound_is_one(seed, n_classes):
-    """The reference's own bound, which the twin samples with, lies above the child factors."""
+def test_the_replies_factor_is_their_probability(seed, n_classes, scale):
+    """Of every outcome of every token, reply by reply, constants included."""
     rng = np.random.default_rng(seed)
-    forest = random_forest(rng, n_tokens=8, n_messages=3, n_conversations=1, root_probability=0)
-    model = random_model(rng, n_classes, 3, SWITCH_CORPUS, False, scale=3.0)
+    forest = random_forest(rng, n_tokens=8, n_messages=4, n_conversations=1, root_probability=0)
+    model = random_model(rng, n_classes, 3, SWITCH_CORPUS, False, scale=scale)
     classes = random_classes(rng, forest, model)
+    moment = classes.copy()
+    recorded = np.full((forest.n_tokens, 2, n_classes + 1), np.nan)
+    run_sweep(forest, classes, model, key_of(seed), recorded)
     for i in range(forest.n_tokens):
-        message = forest.token_messages[i]
-        counts = [histogram(forest, classes, c, n_classes) for c in forest.children(message)]
-        without = classes.copy()
-        without[i] = n_classes
-        others = histogram(forest, without, message, n_classes)
-        elsewhere = rng.integers(0, 4, n_classes).astype(float)
-        bound = Bound(elsewhere, sum(counts, start=np.zeros(n_classes)), model.weights)
-        assert (child_factors(i, forest, classes, model) <= bound.logs(others) + 1e-9).all()
+        found = np.nan_to_num(recorded[i, 1])  # not set: no reply has a class-bearing token
+        expected = child_factors(i, forest, moment, model)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
+        moment[i] = classes[i]
 
 
-# ---------------------------------------------------------------- twins
+# ---------------------------------------------------------------- the twin
 
 
 @BOTH
-@SAMPLERS
 @EACH_SWITCH
 @given(forest=forests(max_tokens=12), n_classes=st.integers(1, 19), seed=st.integers(0, 2**20))
 @settings(max_examples=30, deadline=None)
-def test_twin_gives_the_same_states(parallel, metropolis, switch, forest, n_classes, seed):
+def test_twin_gives_the_same_states(parallel, switch, forest, n_classes, seed):
     rng = np.random.default_rng(seed)
     scale = float(rng.choice([0.3, 1.5, 5.0]))
-    model = random_model(rng, n_classes, forest.n_words, switch, parallel, metropolis, scale)
+    model = random_model(rng, n_classes, forest.n_words, switch, parallel, scale)
     classes = random_classes(rng, forest, model)
     twin = classes.copy()
     for sweep in range(3):
@@ -185,10 +178,10 @@ def test_twin_gives_the_same_states(parallel, metropolis, switch, forest, n_clas
 
 @BOTH
 def test_twin_takes_every_way(parallel):
-    """First tries, tries after a refusal and full conditionals all occur, and agree."""
+    """Proposals that are accepted, refused, or the old outcome all occur, and agree."""
     rng = np.random.default_rng([45, parallel])
     forest = make_forest([[0, 1, 2] * 4, [1, 2] * 8, [0] * 6], [-1, 0, 0], n_words=3)
-    taken = {"first try": 0, "later try": 0, "in full": 0}
+    taken: dict[str, int] = {}
     for trial in range(40):
         scale = [1.0, 4.0, 12.0][trial % 3]
         model = random_model(rng, 3, 3, SWITCHES[trial % 3], parallel, scale=scale)
@@ -196,16 +189,15 @@ def test_twin_takes_every_way(parallel):
         twin = classes.copy()
         run_sweep(forest, classes, model, key_of(trial))
         for way, n in twin_sweep(forest, twin, model, key_of(trial)).items():
-            taken[way] += n
+            taken[way] = taken.get(way, 0) + n
         np.testing.assert_array_equal(classes, twin)
     assert min(taken.values()) >= 10, taken
 
 
-@SAMPLERS
-def test_twin_is_sensitive(metropolis):
+def test_twin_is_sensitive():
     """A twin that forgets the children disagrees: the comparison has power."""
     rng = np.random.default_rng(46)
-    model = random_model(rng, 3, 3, SWITCH_MESSAGE, False, metropolis)
+    model = random_model(rng, 3, 3, SWITCH_MESSAGE, False)
     differs = False
     for sweep in range(20):
         classes = random_classes(rng, FAMILY, model)
@@ -220,43 +212,29 @@ def test_twin_is_sensitive(metropolis):
 
 
 @njit
-def _sweep_codes(
-    parallel, metropolis, tokens, offsets, parents, conversations, first, classes, words, totals,
-    word_weights, weights, omega, switch, switch_prior, class_probability, nothing, codes,
-):  # fmt: skip
+def _sweep_codes(arguments, classes, n_classes, nothing, codes):
     """Sweep many times; codes[s] is the state as a number with n_classes + 1 as its base."""
     key = np.array([20240302, 0], np.uint64)
     for s in range(len(codes)):
         key[1] = s
-        _sweep(
-            not parallel, metropolis, tokens, offsets, parents, conversations, first, classes,
-            words, totals, word_weights, weights, omega, switch, switch_prior,
-            class_probability, key, nothing,
-        )  # fmt: skip
+        sweep_general(*arguments, key, nothing, nothing)
         code = 0
         for i in range(len(classes)):
-            code = code * (weights.shape[1] + 1) + classes[i]
+            code = code * (n_classes + 1) + classes[i]
         codes[s] = code
 
 
 @BOTH
-@SAMPLERS
 @EACH_SWITCH
-def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, metropolis, switch):
+def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, switch):
     n_sweeps = 100_000
-    rng = np.random.default_rng([47, parallel, metropolis, switch])
+    rng = np.random.default_rng([47, parallel, switch])
     forest = make_forest([[0, 1, 0], [], [1, 2]], [-1, 0, 0], n_words=3)
-    model = random_model(rng, 2, 3, switch, parallel, metropolis)
+    model = random_model(rng, 2, 3, switch, parallel)
     classes = random_classes(rng, forest, model)
-    words, totals = count(forest, classes, 2)
+    arguments = sweep_arguments(forest, classes, model, *count(forest, classes, 2))
     codes = np.empty(n_sweeps, np.int64)
-    _sweep_codes(
-        parallel, metropolis, forest.tokens, forest.message_offsets, forest.parents,
-        forest.conversation_offsets, 3, classes, words, totals,
-        np.zeros((0, 0)) if model.word_weights is None else model.word_weights, model.weights,
-        model.omega, switch, model.switch_prior, model.class_probability, np.zeros((0, 0, 0)),
-        codes,
-    )  # fmt: skip
+    _sweep_codes(arguments, classes, 2, np.zeros((0, 0, 0)), codes)
     states = list(all_assignments(forest, model))
     posterior = normalise([log_joint(forest, state, model) for state in states])
     powers = 3 ** np.arange(forest.n_tokens)[::-1]
@@ -276,12 +254,11 @@ def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, metropo
 # ---------------------------------------------------------------- shards, streams, signatures
 
 
-@SAMPLERS
 @EACH_SWITCH
-def test_shards_do_not_change_the_parallel_sweep(metropolis, switch):
+def test_shards_do_not_change_the_parallel_sweep(switch):
     rng = np.random.default_rng([48, switch])
     forest = random_forest(rng, n_tokens=60, n_messages=12, n_conversations=4, n_words=5)
-    model = random_model(rng, 9, 5, switch, True, metropolis)
+    model = random_model(rng, 9, 5, switch, True)
     classes = random_classes(rng, forest, model)
     whole = classes.copy()
     words, _ = run_sweep(forest, whole, model, key_of(1))
@@ -310,13 +287,9 @@ def test_fold_in_counts_nothing_and_draws_the_same():
     classes = random_classes(rng, forest, model)
     counted = classes.copy()
     run_sweep(forest, counted, model, key_of(2))
-    nothing = np.zeros((0, 6), np.int32)
-    _sweep(
-        False, False, forest.tokens, forest.message_offsets, forest.parents,
-        forest.conversation_offsets, 0, classes, nothing, np.zeros(0, np.int64),
-        model.word_weights, model.weights, 1.0, model.switch, model.switch_prior,
-        model.class_probability, key_of(2), np.zeros((0, 0, 0)),
-    )  # fmt: skip
+    uncounted = np.zeros((0, 6), np.int32), np.zeros(0, np.int64)
+    arguments = sweep_arguments(forest, classes, model, *uncounted)
+    sweep_general(*arguments, key_of(2), np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
     np.testing.assert_array_equal(classes, counted)
 
 
@@ -326,7 +299,7 @@ def test_recording_changes_no_draw():
     model = random_model(rng, 9, 3, SWITCH_CORPUS, False)
     classes = random_classes(rng, forest, model)
     recorded = classes.copy()
-    run_sweep(forest, recorded, model, key_of(3), np.zeros((200, 3, 10)))
+    run_sweep(forest, recorded, model, key_of(3), np.zeros((200, 2, 10)))
     run_sweep(forest, classes, model, key_of(3))
     np.testing.assert_array_equal(classes, recorded)
 
@@ -337,7 +310,7 @@ def test_one_compiled_version_serves_all():
         for switch in SWITCHES:
             model = random_model(rng, 2, 3, switch, parallel)
             run_sweep(FAMILY, random_classes(rng, FAMILY, model), model, key_of(1))
-    assert len(_sweep.signatures) == 1
+    assert len(sweep_general.signatures) == 1
 
 
 @pytest.mark.parametrize("n_classes", [1, 3, 8, 11])
@@ -348,10 +321,9 @@ def test_message_transitions(n_classes):
         model = random_model(rng, n_classes, 3, SWITCH_CORPUS, False, scale=4.0)
         classes = random_classes(rng, forest, model)
         found = np.full((forest.n_messages, n_classes), np.nan)
-        message_transitions(
-            forest.message_offsets, forest.parents, forest.conversation_offsets, classes,
-            model.weights, found,
-        )  # fmt: skip
+        general_message_shares(
+            forest.message_offsets, *links(forest), classes, model.weights, found
+        )
         expected = [
             np.exp(log_transition(forest, classes, b, model.weights))
             for b in range(forest.n_messages)
@@ -363,7 +335,7 @@ def test_message_transitions(n_classes):
 
 
 def stable_conditional(i: int, forest: Forest, classes, model: Model) -> np.ndarray:
-    """(K+1,) by the spec's closed form in logs, for messages too long to enumerate."""
+    """(K+1,) in closed form, in logs, for messages too long to enumerate."""
     n_classes = model.n_classes
     message = forest.token_messages[i]
     child_counts = sum(histogram(forest, classes, c, n_classes) for c in forest.children(message))
@@ -378,39 +350,24 @@ def stable_conditional(i: int, forest: Forest, classes, model: Model) -> np.ndar
     return np.append(normalise(logs), np.zeros(n_classes + 1 - model.n_outcomes))
 
 
-@SAMPLERS
 @pytest.mark.parametrize("switch", [SWITCH_OFF, SWITCH_CORPUS])
 @pytest.mark.parametrize("lengths", [(50_000, 50_000), (3, 50_000), (50_000, 2)])
-def test_long_messages_and_wide_weights(metropolis, switch, lengths):
+def test_long_messages_and_wide_weights(switch, lengths):
     rng = np.random.default_rng([53, *lengths])
     messages = [rng.integers(0, 3, n).tolist() for n in lengths]
     forest = make_forest(messages, [-1, 0], n_words=3)
     for weights in (rng.choice([-30.0, 30.0], (6, 4)), rng.normal(0, 2, (6, 4))):
-        model = dataclasses.replace(
-            random_model(rng, 4, 3, switch, True, metropolis), weights=weights
-        )
+        model = dataclasses.replace(random_model(rng, 4, 3, switch, True), weights=weights)
         classes = random_classes(rng, forest, model)
         before = classes.copy()
-        recorded = np.full((2, 3, 5), np.nan)
+        recorded = np.full((2, 2, 5), np.nan)
         run_sweep(forest, classes, model, key_of(4), recorded)
         exact = stable_conditional(0, forest, before, model)
-        full, proposal, logs = recorded[0]
-        if not metropolis:
-            np.testing.assert_allclose(full / full.sum(), exact, rtol=0, atol=1e-7)
-        if np.isnan(proposal).any():
-            continue
-        reach = proposal / proposal.sum()
-        if metropolis or (reach * np.exp(logs)).sum() > 1e-100:
-            with np.errstate(divide="ignore"):
-                product = normalise(np.log(proposal) + logs)
-            np.testing.assert_allclose(product, exact, rtol=0, atol=1e-7)
-        else:  # nothing in the proposal's reach is ever accepted: the full conditional is used
-            assert logs[reach > 1e-100].max() < -HOPELESS
+        np.testing.assert_allclose(recorded_conditional(recorded[0]), exact, rtol=0, atol=1e-7)
         assert ((classes >= 0) & (classes < model.n_outcomes)).all()
 
 
 @BOTH
-@SAMPLERS
 @EACH_SWITCH
 @pytest.mark.parametrize(
     ("messages", "parents", "sizes"),
@@ -424,10 +381,10 @@ def test_long_messages_and_wide_weights(metropolis, switch, lengths):
     ],
 )
 @pytest.mark.parametrize("n_classes", [1, 4])
-def test_edges(parallel, metropolis, switch, messages, parents, sizes, n_classes):
+def test_edges(parallel, switch, messages, parents, sizes, n_classes):
     rng = np.random.default_rng(54)
     forest = make_forest(messages, parents, sizes, n_words=1)
-    model = random_model(rng, n_classes, 1, switch, parallel, metropolis)
+    model = random_model(rng, n_classes, 1, switch, parallel)
     for start in ([n_classes] if switch else []), [0], [n_classes - 1]:
         if not start:
             continue
@@ -443,24 +400,26 @@ def test_a_shard_without_conversations():
     assert words.sum() == totals.sum() == 0
 
 
-@SAMPLERS
-@pytest.mark.parametrize("shape", ["star", "chain", "combs"])
-def test_one_huge_conversation_takes_linear_time(metropolis, shape):
+@pytest.mark.parametrize("shape", ["star", "chain", "combs", "long star"])
+def test_one_huge_conversation_takes_linear_time(shape):
     n_messages = 100_000
     parents = np.arange(-1, n_messages - 1, dtype=np.int32)
-    if shape == "star":
+    lengths = np.full(n_messages, 2)
+    if "star" in shape:
         parents[1:] = 0
     elif shape == "combs":  # every other message answers the first one
         parents[2::2] = 0
-    tokens = np.random.default_rng(56).integers(0, 50, 2 * n_messages).astype(np.int32)
-    forest = Forest(
-        tokens, 2 * np.arange(n_messages + 1, dtype=np.int64), parents,
-        np.array([0, n_messages], np.int64), 50,
-    )  # fmt: skip
-    model = random_model(np.random.default_rng(57), 10, 50, SWITCH_CORPUS, False, metropolis)
+    if shape == "long star":
+        lengths[0] = 1_000_000
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    tokens = np.random.default_rng(56).integers(0, 50, offsets[-1]).astype(np.int32)
+    forest = Forest(tokens, offsets, parents, np.array([0, n_messages], np.int64), 50)
+    model = random_model(np.random.default_rng(57), 10, 50, SWITCH_CORPUS, False)
     classes = np.random.default_rng(58).integers(0, 11, len(tokens)).astype(np.int16)
     start = time.process_time()
     words, totals = run_sweep(forest, classes, model, key_of(7))
-    assert time.process_time() - start < 20  # well under a second; quadratic time is hours
+    assert (
+        time.process_time() - start < 20
+    )  # well under a second; quadratic time is minutes or hours
     for kept, recounted in zip((words, totals), count(forest, classes, 10), strict=True):
         np.testing.assert_array_equal(kept, recounted)

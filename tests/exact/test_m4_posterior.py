@@ -11,9 +11,8 @@ import pytest
 from scipy.special import gammaln, log_softmax, softmax
 
 from palaver import rng
-from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
-from palaver.models.m4.paper import M4Engine
+from palaver.models.m4.engine import GeneralEngine, GeneralShard
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -23,7 +22,13 @@ PRIOR = np.array([2.0, 3.0])
 TOKENS = np.array([0, 1, 2, 0, 0], np.int32)
 OFFSETS = np.array([0, 2, 3, 3, 4, 5], np.int64)  # the third message is empty
 PARENTS = np.array([-1, 0, 0, 2, -1], np.int32)
-SHARD = Shard(TOKENS, OFFSETS, PARENTS, np.array([0, 4, 5], np.int64), 0, 0, 0)
+SHARD = GeneralShard(
+    TOKENS, OFFSETS, PARENTS, np.array([0, 4, 5], np.int64), 0, 0, 0,
+    parent_offsets=np.array([0, 0, 1, 2, 3, 3]), parent_list=np.array([0, 0, 2], np.int32),
+    base_index=np.array([1, 0, 0, 0, 1], np.int32), designs=np.array([[0.0, 1.0], [1.0, 1.0]]),
+    fixed_classes=np.full(5, -1, np.int16), segment_offsets=np.zeros(1, np.int64),
+    unit_offsets=OFFSETS,
+)  # fmt: skip
 WEIGHTS = np.random.default_rng(4).normal(0, 1.5, (N_CLASSES + 2, N_CLASSES))
 N_SWEEPS = 60_000
 
@@ -84,10 +89,15 @@ def posterior(switch, word_weights=None, class_probability=None):
 
 
 def engine_of(sampler, switch):
-    return M4Engine(
+    return GeneralEngine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, sampler),
-        metropolis=sampler == "metropolis", learner=WeightLearner("bound", 10.0, 0.1),
+        learner=WeightLearner("bound", 10.0, 0.1), n_topics=0, is_segmented=False, n_features=2,
     )  # fmt: skip
+
+
+def globals_of(weights=WEIGHTS, **arrays):
+    fixed = {"weights": weights, "omega": np.array(OMEGA), "alpha": np.zeros(0)}
+    return Globals("sweep", fixed | arrays)
 
 
 def frequencies(engine, shared, states):
@@ -135,11 +145,9 @@ def check(found, expected):
 
 
 @pytest.mark.parametrize("switch", ["off", "corpus", "message"])
-@pytest.mark.parametrize("sampler", ["collapsed", "metropolis"])
-def test_collapsed_runs_match_the_enumerated_posterior(sampler, switch):
+def test_collapsed_runs_match_the_enumerated_posterior(switch):
     states, expected = posterior(switch)
-    shared = Globals("sweep", {"weights": WEIGHTS, "omega": np.array(OMEGA)})
-    check(frequencies(engine_of(sampler, switch), shared, states), expected)
+    check(frequencies(engine_of("collapsed", switch), globals_of(), states), expected)
 
 
 @pytest.mark.parametrize("switch", ["off", "corpus", "message"])
@@ -147,16 +155,13 @@ def test_parallel_runs_match_the_enumerated_posterior(switch):
     generator = np.random.default_rng(2)
     word_weights = generator.dirichlet(np.ones(N_WORDS), N_CLASSES + 1).T.copy()
     states, expected = posterior(switch, word_weights, 0.6)
-    shared = Globals(
-        "sweep",
-        {"weights": WEIGHTS, "omega": np.array(OMEGA), "word_weights": word_weights,
-         "class_probability": np.array(0.6)},
-    )  # fmt: skip
+    kinds = np.array([0.0, 1.0, 0.0] if switch == "off" else [0.4, 0.6, 0.0])
+    shared = globals_of(word_weights=word_weights, switch_probabilities=kinds)
     check(frequencies(engine_of("parallel", switch), shared, states), expected)
 
 
 def test_a_wrong_target_is_noticed():
     states, expected = posterior("corpus")
-    shared = Globals("sweep", {"weights": WEIGHTS * 0.7, "omega": np.array(OMEGA)})
+    shared = globals_of(WEIGHTS * 0.7)
     with pytest.raises(AssertionError):
         check(frequencies(engine_of("collapsed", "corpus"), shared, states), expected)

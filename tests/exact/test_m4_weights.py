@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp
-from support.forests import random_forest
+from support.forests import Forest, make_forest, random_forest
+from support.m4_reference import links
 
 from palaver.models.m4.kernels import weights as m4_weights
+from palaver.models.m4.kernels.weight_statistics import general_weight_statistics
 from palaver.models.m4.kernels.weights import (
     accept_weights,
     bound_step,
@@ -13,7 +15,6 @@ from palaver.models.m4.kernels.weights import (
     paper_step,
     propose_weights,
     softmax_precision,
-    weight_statistics,
 )
 
 VARIANCE = 10.0
@@ -27,8 +28,16 @@ def corpus(seed, n_classes, n_messages=12):
     return forest, classes, weights
 
 
+def statistics_of(forest: Forest, classes, weights):
+    """Objective, gradient and curvature of softmax transitions, by the kernel."""
+    objective, gradient, curvature = general_weight_statistics(
+        False, forest.message_offsets, *links(forest), classes, weights
+    )
+    return objective, gradient, curvature[:, :, 0]
+
+
 def naive(forest, classes, weights):
-    """Message by message, straight from the spec."""
+    """Message by message, as the paper has them (its equation 3, without the prior)."""
     n_features, n_classes = weights.shape
     histograms = [
         np.bincount(classes[a:b], minlength=n_classes + 1)[:n_classes].astype(float)
@@ -55,7 +64,7 @@ def naive(forest, classes, weights):
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
 def test_statistics_against_a_plain_twin(seed, n_classes):
     forest, classes, weights = corpus(seed, n_classes)
-    found = weight_statistics(forest.message_offsets, forest.parents, classes, weights)
+    found = statistics_of(forest, classes, weights)
     for ours, theirs in zip(found, naive(forest, classes, weights), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
@@ -63,13 +72,12 @@ def test_statistics_against_a_plain_twin(seed, n_classes):
 @pytest.mark.parametrize("seed", range(4))
 def test_gradient_by_finite_differences(seed):
     forest, classes, weights = corpus(seed, 3)
-    arguments = (forest.message_offsets, forest.parents, classes)
-    gradient = weight_statistics(*arguments, weights)[1]
+    gradient = statistics_of(forest, classes, weights)[1]
     for f, j in np.ndindex(weights.shape):
         step = np.zeros_like(weights)
         step[f, j] = 1e-5
-        up = weight_statistics(*arguments, weights + step)[0]
-        down = weight_statistics(*arguments, weights - step)[0]
+        up = statistics_of(forest, classes, weights + step)[0]
+        down = statistics_of(forest, classes, weights - step)[0]
         assert abs((up - down) / 2e-5 - gradient[f, j]) < 1e-5
 
 
@@ -80,9 +88,7 @@ def test_bound_step_never_lowers_the_log_posterior(seed, scale):
     weights = weights * scale / 2
     values = []
     for _ in range(60):
-        objective, gradient, curvature = weight_statistics(
-            forest.message_offsets, forest.parents, classes, weights
-        )
+        objective, gradient, curvature = statistics_of(forest, classes, weights)
         values.append(log_posterior(weights, objective, VARIANCE))
         weights = bound_step(weights, gradient, curvature, VARIANCE)
     steps = np.diff(values)
@@ -100,17 +106,17 @@ def test_paper_step():
 def test_wide_weights_do_not_overflow():
     forest, classes, _ = corpus(1, 3)
     weights = np.full((5, 3), 30.0) * np.array([1, -1, 0])
-    for array in weight_statistics(forest.message_offsets, forest.parents, classes, weights):
+    for array in statistics_of(forest, classes, weights):
         assert np.isfinite(array).all()
 
 
-def chain(n_draws, seed, offsets, parents, classes):
+def chain(n_draws, seed, forest, classes):
     """Run the Metropolis-Hastings sampler of the weights alone, given classes."""
     generator = np.random.default_rng(seed)
     weights = np.zeros((4, 2))
 
     def facts_of(weights):
-        objective, gradient, curvature = weight_statistics(offsets, parents, classes, weights)
+        objective, gradient, curvature = statistics_of(forest, classes, weights)
         return objective, gradient, softmax_precision(curvature, VARIANCE)
 
     facts = facts_of(weights)
@@ -139,9 +145,8 @@ def root_posterior():
 
 
 def root_chain(n_draws, seed):
-    offsets, parents = np.arange(8, dtype=np.int64), np.full(7, -1, np.int32)
     classes = np.array([0, 0, 0, 0, 0, 1, 1], np.int16)
-    draws, rate = chain(n_draws, seed, offsets, parents, classes)
+    draws, rate = chain(n_draws, seed, make_forest([[0]] * 7, [-1] * 7), classes)
     score = draws[:, 2] + draws[:, 3]
     difference = score[:, 0] - score[:, 1]
     return 1 / (1 + np.exp(-difference)), difference, rate

@@ -14,7 +14,7 @@ from support.planted import plant
 
 import palaver as pv
 from palaver import rng
-from palaver.encode import cut, encode
+from palaver.encode import encode
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.kernels.forests import open_parents
@@ -237,8 +237,7 @@ def test_first_parents_are_a_forest_of_every_kind(ranks):
 def m4_log_evidence(forest, model):
     given = m4_reference.Model(
         weights=model.transitions_, omega=1.0, switch=1, switch_prior=np.ones(2),
-        is_metropolis=False, word_weights=model.chains_[0]["class_words"],
-        class_probability=model.class_probability_,
+        word_weights=model.chains_[0]["class_words"], class_probability=model.class_probability_,
     )  # fmt: skip
     assignments = m4_reference.all_assignments(forest, given)
     return logsumexp([m4_reference.log_joint(forest, classes, given) for classes in assignments])
@@ -284,8 +283,8 @@ def test_classes_and_parents_are_drawn_from_their_posterior(name, evidence):
         counts[tuple(state["parents"].tolist())] += 1
 
     fold_in(
-        Rebuilding(engine, order_of(corpus, None), cooling=1.0), frozen, cut(encoded), visit,
-        seed=0, n_sweeps=N_SWEEPS, burn_in=0,
+        Rebuilding(engine, order_of(corpus, None), cooling=1.0), frozen, model.cut(encoded),
+        visit, seed=0, n_sweeps=N_SWEEPS, burn_in=0,
     )  # fmt: skip
     assert_near(np.array(list(counts.values())) / N_SWEEPS, exact)
     assert exact.max() > 2 * exact.min()

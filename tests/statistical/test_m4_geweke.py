@@ -2,8 +2,7 @@
 
 ``learning="sample"`` makes M4 fully Bayesian, so every update that a fit makes is in the chain:
 sweep, proposal of weights, decision, and for the parallel sampler the draws of word weights and of
-the switch probability. Omega is held fixed (its step has its own test). Both transitions: softmax
-on the plain engine, Dirichlet on the general one. False alarms 1e-6 a test.
+the switch probability. Omega is held fixed (its step has its own test). False alarms 1e-6 a test.
 """
 
 import numpy as np
@@ -11,10 +10,8 @@ import pytest
 from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 
 from palaver import rng
-from palaver.encode.shards import Shard
 from palaver.kernels.states import count_classes
 from palaver.models.m4.engine import GeneralEngine, GeneralShard
-from palaver.models.m4.paper import M4Engine
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -108,9 +105,7 @@ def successive_draws(engine, switch, generator):
         "switch_probabilities": np.array([1 - probability, probability, 0.0]),
     })  # fmt: skip
     state = {"classes": z.astype(np.int16), "segment_classes": np.empty(0, np.int16)}
-    shard = Shard(tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0)
-    if is_dirichlet:
-        shard = general(shard)
+    shard = shard_of(tokens)
     while True:
         for _ in range(2):  # sweep and propose, weigh and decide
             if engine.collapsed:
@@ -126,11 +121,11 @@ def successive_draws(engine, switch, generator):
         yield statistics(tokens, state["classes"].astype(int), shared.arrays["weights"])
 
 
-def general(shard):
-    """The same shard for the general engine, without anything beyond parents."""
+def shard_of(tokens):
     has_parent = PARENTS >= 0
     return GeneralShard(
-        **vars(shard), parent_offsets=np.concatenate(([0], np.cumsum(has_parent))),
+        tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0,
+        parent_offsets=np.concatenate(([0], np.cumsum(has_parent))),
         parent_list=PARENTS[has_parent], base_index=(~has_parent).astype(np.int32),
         designs=np.array([[0.0, 1.0], [1.0, 1.0]]), fixed_classes=np.full(5, -1, np.int16),
         segment_offsets=np.zeros(1, np.int64), unit_offsets=OFFSETS,
@@ -138,13 +133,11 @@ def general(shard):
 
 
 def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
-    learner = WeightLearner("sample", variance, 0.1, is_dirichlet)
-    common = (ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),)
-    if is_dirichlet:
-        engine = GeneralEngine(*common, learner=learner, n_topics=0, is_segmented=False,
-                               n_features=2)  # fmt: skip
-    else:
-        engine = M4Engine(*common, metropolis=sampler == "metropolis", learner=learner)
+    engine = GeneralEngine(
+        ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),
+        learner=WeightLearner("sample", variance, 0.1, is_dirichlet), n_topics=0,
+        is_segmented=False, n_features=2,
+    )  # fmt: skip
     marginal = marginal_draws(switch, is_dirichlet, rng.generator(1, "marginal"))
     successive = successive_draws(engine, switch, rng.generator(2, "successive"))
     names = NAMES
@@ -156,7 +149,7 @@ def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR
 
 
 @pytest.mark.parametrize("switch", ["off", "corpus", "message"])
-@pytest.mark.parametrize("sampler", ["collapsed", "parallel", "metropolis"])
+@pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
 def test_geweke(sampler, switch):
     assert_geweke_passes(table_of(sampler, switch))
 

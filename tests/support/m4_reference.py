@@ -1,7 +1,7 @@
-"""M4 with a background switch in plain Python, to be checked against spec 1 by reading.
+"""The paper's M4 with a background switch in plain Python, to be checked by reading.
 
-The joint is told as an urn. The twins of the samplers recount everything for every token; they
-take the same uniforms as the compiled sweep and put the outcomes in the same order.
+The joint is told as an urn. The twin of the sweep recounts everything for every token; it takes
+the same uniforms as the compiled sweep and puts the outcomes in the same order.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.paper_sweep import sweep_collapsed, sweep_parallel
-from palaver.models.m4.kernels.paper_tokens import HOPELESS, MAX_TRIES
+from palaver.models.m4.kernels.sweep import sweep_general
 from support.forests import Forest
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]
@@ -30,7 +29,6 @@ class Model:
     omega: float
     switch: int
     switch_prior: np.ndarray
-    is_metropolis: bool
     word_weights: np.ndarray | None = None
     class_probability: float = 0.5
 
@@ -42,6 +40,17 @@ class Model:
     def n_outcomes(self) -> int:
         return self.n_classes + (self.switch != SWITCH_OFF)
 
+    @property
+    def kinds_prior(self) -> np.ndarray:
+        """The switch's prior of background, class and topic: zero where there is none."""
+        return np.append(self.switch_prior * [self.switch != SWITCH_OFF, True], 0.0)
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """Probabilities of the same, of the parallel sweep."""
+        p = 1.0 if self.switch == SWITCH_OFF else self.class_probability
+        return np.array([1 - p, p, 0.0])
+
 
 def random_model(
     rng: np.random.Generator,
@@ -49,7 +58,6 @@ def random_model(
     n_words: int,
     switch: int,
     parallel: bool,
-    is_metropolis: bool = False,
     scale: float = 1.5,
 ) -> Model:
     word_weights = None
@@ -60,7 +68,6 @@ def random_model(
         omega=float(rng.uniform(0.05, 1.0)),
         switch=switch,
         switch_prior=rng.uniform(0.5, 3.0, 2),
-        is_metropolis=is_metropolis,
         word_weights=word_weights,
         class_probability=float(rng.uniform(0.2, 0.8)),
     )
@@ -82,6 +89,30 @@ def count(forest: Forest, classes: np.ndarray, n_classes: int) -> tuple[np.ndarr
     return word_class_counts, word_class_counts.sum(axis=0, dtype=np.int64)
 
 
+def links(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Parents by offsets, and the features of replies and starts."""
+    has_parent = forest.parents >= 0
+    offsets = np.concatenate(([0], np.cumsum(has_parent))).astype(np.int64)
+    designs = np.array([[0.0, 1.0], [1.0, 1.0]])
+    return offsets, forest.parents[has_parent], (~has_parent).astype(np.int32), designs
+
+
+def sweep_arguments(
+    forest: Forest, classes: np.ndarray, model: Model, words: np.ndarray, totals: np.ndarray
+) -> tuple:
+    """What the compiled sweep is given, without a key and what it is to record."""
+    offsets, listed, base_index, designs = links(forest)
+    nothing = np.zeros((0, 0))
+    return (
+        model.word_weights is None, False, False, forest.tokens, forest.message_offsets, offsets,
+        listed, forest.conversation_offsets, forest.first_conversation, base_index, designs,
+        np.full(forest.n_messages, -1, np.int16), np.zeros(1, np.int64), forest.message_offsets,
+        classes, np.zeros(0, np.int16), words, totals,
+        nothing if model.word_weights is None else model.word_weights, model.weights, model.omega,
+        np.zeros(0), model.switch == SWITCH_MESSAGE, model.kinds_prior, model.kinds,
+    )  # fmt: skip
+
+
 def run_sweep(
     forest: Forest,
     classes: np.ndarray,
@@ -90,23 +121,13 @@ def run_sweep(
     recorded: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """One compiled sweep over `classes` in place; returns its counts and their column sums."""
-    if recorded is None:
-        recorded = np.zeros((0, 0, 0))
+    nothing = np.zeros((0, 0, 0))
     words, totals = count(forest, classes, model.n_classes)
-    if model.word_weights is None:
-        sweep_collapsed(
-            forest.tokens, forest.message_offsets, forest.parents, forest.conversation_offsets,
-            classes, words, totals, model.weights, model.omega, model.switch, model.switch_prior,
-            model.is_metropolis, key, recorded,
-        )  # fmt: skip
-        return words, totals
-    words[:] = 0
-    sweep_parallel(
-        forest.tokens, forest.message_offsets, forest.parents, forest.conversation_offsets,
-        forest.first_conversation, classes, model.word_weights, model.weights, model.switch,
-        model.switch_prior, model.class_probability, model.is_metropolis, key, words, recorded,
-    )  # fmt: skip
-    return words, words.sum(axis=0, dtype=np.int64)
+    if model.word_weights is not None:
+        words[:] = 0
+    arguments = sweep_arguments(forest, classes, model, words, totals)
+    sweep_general(*arguments, key, nothing if recorded is None else recorded, nothing)
+    return words, words.sum(axis=0, dtype=np.int64) if model.word_weights is not None else totals
 
 
 # ---------------------------------------------------------------- the joint
@@ -194,22 +215,6 @@ def enumerated_conditional(i: int, forest: Forest, classes, model: Model) -> np.
 # ---------------------------------------------------------------- the twins
 
 
-def visited_messages(forest: Forest, conversation: int) -> list[int]:
-    """Roots first, then the children of each message in turn."""
-    messages = range(*forest.conversation_offsets[conversation : conversation + 2])
-    roots = [b for b in messages if forest.parents[b] < 0]
-    return roots + [b for a in messages for b in messages if forest.parents[b] == a]
-
-
-def visited_tokens(forest: Forest) -> list[int]:
-    return [
-        i
-        for c in range(forest.n_conversations)
-        for b in visited_messages(forest, c)
-        for i in forest.message_tokens(b)
-    ]
-
-
 def plain_weights(i: int, forest: Forest, classes, model: Model) -> np.ndarray:
     """Conditional (K+1,) without child factor, by the formulas, from recounted counts."""
     n_classes = model.n_classes
@@ -251,36 +256,11 @@ def child_factors(i: int, forest: Forest, classes, model: Model) -> np.ndarray:
     return logs
 
 
-class Bound:
-    """An upper bound of the log child factors, linear in the exponents, tangent at a histogram."""
-
-    def __init__(self, others: np.ndarray, child_counts: np.ndarray, weights: np.ndarray) -> None:
-        """others: the message's histogram without the token at hand, where the bound is exact."""
-        self.weights = weights[: weights.shape[1]]
-        self.bias = weights[-1]
-        n = others.sum()
-        log_q = log_softmax(self.bias + others / max(n, 1) @ self.weights)
-        q = np.exp(log_q)
-        self.residual = child_counts - child_counts.sum() * q
-        self.constant = child_counts.sum() * (q @ log_q)
-        self.reference = 1 / (n + 1)
-
-    def logs(self, others: np.ndarray) -> np.ndarray:
-        """Bounds of all outcomes (K+1,) for a message with this histogram, the token left out."""
-        n = others.sum()
-        slopes = self.weights @ self.residual
-        at_others = others @ slopes
-        start = self.constant + self.residual @ self.bias
-        error = 1 / (n + 1) - self.reference
-        classes = start + at_others / (n + 1) + slopes * self.reference + (slopes * error).max()
-        return np.append(classes, start + at_others / max(n, 1))
-
-
-def draw_outcome(weights: np.ndarray, old: int, model: Model, draw: float) -> int:
-    """Classes by k mod 8, then k; the background; a collapsed sweep has the old outcome last."""
-    order = [*sorted(range(model.n_classes), key=lambda k: (k % 8, k)), model.n_classes]
-    if model.word_weights is None:
-        order = [outcome for outcome in order if outcome != old] + [old]
+def draw_outcome(weights: np.ndarray, old: int, draw: float) -> int:
+    """Classes by k mod 8, then k, and the background; the old outcome comes last."""
+    n_classes = len(weights) - 1
+    order = [*sorted(range(n_classes), key=lambda k: (k % 8, k)), n_classes]
+    order = [outcome for outcome in order if outcome != old] + [old]
     cumulative = np.cumsum(weights[order])
     return order[int(np.searchsorted(cumulative, draw * cumulative[-1], side="right"))]
 
@@ -288,58 +268,30 @@ def draw_outcome(weights: np.ndarray, old: int, model: Model, draw: float) -> in
 def twin_sweep(
     forest: Forest, classes, model: Model, key: np.ndarray, with_children: bool = True
 ) -> dict[str, int]:
-    """Resample all tokens in turn; `with_children=False` is a planted bug.
+    """Propose and accept all tokens in turn; `with_children=False` is a planted bug.
 
-    Returns how often each of the exact sampler's ways was taken.
+    Returns how often each way was taken.
     """
-    taken = {"first try": 0, "later try": 0, "in full": 0}
-    stream = iter(uniforms(key, 0, 10 * MAX_TRIES * forest.n_tokens + 1))
+    taken = {"no replies": 0, "the same": 0, "accepted": 0, "refused": 0}
+    n_draws = 2 * forest.n_tokens + 1
+    stream = iter(uniforms(key, 0, n_draws))
     for c in range(forest.n_conversations):
         if model.word_weights is not None:
-            n_draws = 10 * MAX_TRIES * forest.n_tokens + 1
             stream = iter(uniforms(key, forest.first_conversation + c, n_draws))
-        for b in visited_messages(forest, c):
-            child_counts = sum(
-                (
-                    histogram(forest, classes, child, model.n_classes)
-                    for child in forest.children(b)
-                ),
-                start=np.zeros(model.n_classes),
+        for b in range(*forest.conversation_offsets[c : c + 2]):
+            has_replies = any(
+                histogram(forest, classes, child, model.n_classes).any()
+                for child in forest.children(b)
             )
-            bound, is_loose = None, False
             for i in forest.message_tokens(b):
                 old = int(classes[i])
-                plain = plain_weights(i, forest, classes, model)
-                if child_counts.sum() == 0:
-                    classes[i] = draw_outcome(plain, old, model, next(stream))
-                    continue
-                logs = child_factors(i, forest, classes, model) * with_children
-                if model.is_metropolis:
-                    new = draw_outcome(plain, old, model, next(stream))
-                    if new != old and next(stream) < math.exp(min(logs[new] - logs[old], 0.0)):
-                        classes[i] = new
-                    continue
-                without = classes.copy()
-                without[i] = model.n_classes
-                others = histogram(forest, without, b, model.n_classes)
-                new = None
-                for attempt in range(MAX_TRIES):
-                    if is_loose:
-                        break
-                    is_fresh = bound is None or attempt == 1
-                    if is_fresh:
-                        bound = Bound(others, child_counts * with_children, model.weights)
-                    limits = bound.logs(others)
-                    proposal = plain * np.exp(limits - limits.max())
-                    candidate = draw_outcome(proposal, old, model, next(stream))
-                    log_acceptance = logs[candidate] - limits[candidate]
-                    if next(stream) < math.exp(log_acceptance):
-                        new = candidate
-                        taken["first try" if attempt == 0 else "later try"] += 1
-                        break
-                    is_loose = is_fresh and -log_acceptance > HOPELESS
-                if new is None:
-                    new = draw_outcome(plain * normalise(logs), old, model, next(stream))
-                    taken["in full"] += 1
+                new = draw_outcome(plain_weights(i, forest, classes, model), old, next(stream))
+                way = "the same" if new == old else "no replies"
+                if has_replies and new != old:
+                    logs = child_factors(i, forest, classes, model) * with_children
+                    is_accepted = next(stream) < math.exp(min(logs[new] - logs[old], 0.0))
+                    way = "accepted" if is_accepted else "refused"
+                    new = new if is_accepted else old
+                taken[way] += 1
                 classes[i] = new
     return taken

@@ -26,10 +26,10 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
         "class_probability": np.array(1 - background),
         "word_prior": np.array(0.1),
     }
-    if name == "m4":
-        chain["transitions"] = np.vstack((4 * cycle, 4 * start, np.zeros(N_CLASSES)))
-    elif name == "m4 dirichlet":
-        chain["transitions"] = np.vstack((3 * cycle, 3 * start, np.full(N_CLASSES, -0.5)))
+    if name.startswith("m4"):
+        bias = np.full(N_CLASSES, -0.5 if name == "m4 dirichlet" else 0.0)
+        strength = 3 if name == "m4 dirichlet" else 4
+        chain["transitions"] = np.vstack((strength * cycle, strength * start, bias))
         chain |= {"alpha": np.empty(0), "topic_shares": np.empty(0),
                   "switch_probabilities": np.array([background, 1 - background, 0.0])}  # fmt: skip
     elif name == "block-hmm":

@@ -8,8 +8,8 @@ histograms of section 5.4, which sum to one; equations in ``docs/models/m4.md``.
                                             in the paper pi_b = softmax(lambda . x)
     z_bn   ~ pi_b,   w_bn ~ phi of z_bn, or the background
 
-The model of the paper runs on a sweep of its own (:mod:`palaver.models.m4.paper`), everything
-beyond it on a general one (:mod:`palaver.models.m4.engine`).
+The model of the paper and everything beyond it run on one engine
+(:mod:`palaver.models.m4.engine`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
 from palaver.models.m4.conditions import Columns, attach, unlink
 from palaver.models.m4.engine import GeneralEngine
-from palaver.models.m4.paper import M4Engine
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
@@ -89,13 +88,9 @@ class M4(ThreadModel):
         Sweeps in total, sweeps before the first sample (default: half), and samples to keep.
     n_chains : int
         Chains to run side by side; the one with the best log joint is the model.
-    sampler : {"auto", "collapsed", "parallel", "metropolis"}
-        Word distributions integrated out, on one core; or drawn, for any number of workers;
-        or integrated out with classes proposed in time linear in K and accepted by the
-        replies' factor. "auto" is "parallel" above a million tokens, else "metropolis" with
-        background and "collapsed" without (measured: ``docs/performance.md``). Beyond the
-        model of the paper classes are always proposed and accepted: there "collapsed" and
-        "metropolis" are the same.
+    sampler : {"auto", "collapsed", "parallel"}
+        Word distributions integrated out, on one core; or drawn, for any number of workers.
+        "auto" is "parallel" above a million tokens.
     max_seconds : float, optional
         Stop after this many seconds; results then depend on the machine's speed.
     random_state : int, Generator or None
@@ -133,7 +128,7 @@ class M4(ThreadModel):
         "unit": one_of("word", "sentence", "message"),
         "features": either(satisfies("a list of names of features", is_words), nothing()),
         "parents": one_of("first", "all"),
-        "sampler": one_of("auto", "collapsed", "parallel", "metropolis"),
+        "sampler": one_of("auto", "collapsed", "parallel"),
         "weight_step": one_of("bound", "gradient", "metropolis"),
         "weight_variance": real(above=0),
         "step_size": real(above=0),
@@ -192,17 +187,6 @@ class M4(ThreadModel):
         self.n_jobs = n_jobs
 
     @property
-    def is_general(self) -> bool:
-        """Whether anything goes beyond the model of the paper, and needs the general sweep."""
-        return bool(
-            self.transition != "softmax"
-            or self.n_topics
-            or self.unit != "word"
-            or self.features
-            or self.parents != "first"
-        )
-
-    @property
     def needs_sentences(self) -> bool:  # type: ignore[override]
         """Whether encoded corpora must hold the limits of sentences."""
         return self.unit == "sentence"
@@ -239,13 +223,7 @@ class M4(ThreadModel):
         guided.take_labels(self, labels)
         return super().fit(corpus, **options)
 
-    def _sampler(self, data: Encoded) -> str:
-        """Return what ``"auto"`` stands for: with background, proposals pay at any K."""
-        chosen = super()._sampler(data)
-        is_free = self.sampler == "auto" and chosen == "collapsed"
-        return "metropolis" if is_free and (self.background or self.is_general) else chosen
-
-    def _engine(self, data: Encoded) -> M4Engine | GeneralEngine:
+    def _engine(self, data: Encoded) -> GeneralEngine:
         self.columns_ = Columns.learn(self.features or [], data)
         self.class_names_ = guided.class_names(self, data)
         seeds = guided.seed_counts(self, data, self.n_classes + 1 + self.n_topics)
@@ -253,16 +231,13 @@ class M4(ThreadModel):
             self._settings(len(data.vocabulary), self._sampler(data), seeds=seeds)
         )
 
-    def _make_engine(self, settings: ThreadSettings) -> M4Engine | GeneralEngine:
+    def _make_engine(self, settings: ThreadSettings) -> GeneralEngine:
         learner = WeightLearner(
             learning=_LEARNING[self.weight_step],
             variance=float(self.weight_variance),
             step=float(self.step_size),
             is_dirichlet=self.transition == "dirichlet",
         )
-        if not self.is_general:
-            metropolis = settings.sampler == "metropolis"
-            return M4Engine(settings, metropolis=metropolis, learner=learner)
         return GeneralEngine(
             settings,
             learner=learner,
@@ -298,8 +273,6 @@ class M4(ThreadModel):
     def _attached(
         self, shards: list[Shard], data: Encoded, fixed: NDArray[np.int16]
     ) -> list[Shard]:
-        if not self.is_general:
-            return shards
         return [
             attach(
                 shard, data, self.columns_, fixed, unit=self.unit,

@@ -61,7 +61,7 @@ class ThreadSettings:
         Beta prior of (background, class).
     word_prior : float or None
         Dirichlet prior of the words of a class; None if it is learned.
-    sampler : {"collapsed", "metropolis", "parallel"}
+    sampler : {"collapsed", "parallel"}
         Whether word distributions are drawn ("parallel") or integrated out; if they are integrated
         out, there is one shard, with the counts in its state.
     seeds : array of int32, shape (n_words, n_columns), optional
