@@ -1,1 +1,1 @@
-"""Measurements, side by side with peers where there are any."""
+"""Benchmarks, side by side with comparable packages where there are any."""

@@ -2,10 +2,10 @@
 
 Run: python -m benchmarks.checkpoints --data ../shared/data
 
-r-help, K = 25, parallel sampler, one thread, seed 0; into a folder, with checkpoints as often as by
-default (every minute) and asked for every tenth of a second, which is more than 2 % allows. Time is
-the clock's: what a checkpoint costs is mostly waiting for the disk. Every run ends with a
-checkpoint, which is counted.
+r-help, K = 25, parallel sampler, one thread, seed 0, fitted into a folder. Checkpoints are taken at
+the default interval (every minute), and requested every tenth of a second, which exceeds the limit
+of 2% of the time. Times are wall-clock times, because a checkpoint mostly waits for the disk. Every
+run ends with a checkpoint, which counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palaver.fit.checkpoint import Checkpoints
 
 
 class Watched:
-    """Counts checkpoints and their seconds while it is entered."""
+    """Context manager that counts checkpoints and the seconds they take."""
 
     def __enter__(self) -> Watched:
         self.seconds, self.number = 0.0, 0
@@ -43,7 +43,7 @@ class Watched:
 
 
 def measure(encoded: Encoded, kind: Any, seconds: float, **options: Any) -> dict[str, float]:
-    """Fit for so many seconds; return the number of checkpoints, their seconds and their share."""
+    """Fit for ``seconds``; return the number of checkpoints, their time and its share."""
     model = kind(
         n_classes=N_CLASSES, sampler="parallel", n_sweeps=20_000, burn_in=0, n_samples=2_000,
         max_seconds=seconds, random_state=0,
@@ -67,7 +67,7 @@ def measure(encoded: Encoded, kind: Any, seconds: float, **options: Any) -> dict
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checkpoints", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--seconds", type=float, default=130.0, help="of each fit")
+    parser.add_argument("--seconds", type=float, default=130.0, help="duration of each fit")
     arguments = parser.parse_args()
     encoded = encode(pv.read(arguments.data / FILE))
     print(f"{encoded.n_tokens:,} tokens\n")
@@ -80,7 +80,7 @@ def main() -> None:
             print(
                 f"| {kind.__name__} | {every} | {row['sweeps']:,.0f} | {row['seconds']:.0f} | "
                 f"{row['checkpoints']} | {row['size'] / 1e6:.1f} | {row['writing']:.2f} | "
-                f"{100 * row['share']:.2f} % |"
+                f"{100 * row['share']:.2f}% |"
             )
 
 

@@ -2,11 +2,12 @@
 
 Run: python -m benchmarks.gaussian_hmm
 
-200,000 utterances in conversations of 170, full covariance, M = 100, K = 42, seed 0: vectors of 42
-planted states. A sweep is a whole round of the loop: densities, states, statistics, merge, draws,
-log joint. hmmlearn's iteration is its whole E and M step, on fewer utterances, and its time is
-scaled by their number; its cost is linear in it. Both run on one thread, BLAS pinned, and alternate
-in one process; processor time, medians. Two threads against one are compared by wall time.
+The data are vectors of 42 planted states: 200,000 utterances in conversations of 170, full
+covariance, M = 100, K = 42, seed 0. A sweep is a whole round of the loop: densities, states,
+statistics, merge, draws, log joint. An iteration of hmmlearn is its whole E and M step on fewer
+utterances; its time is scaled up, since its cost is linear in their number. Both run on one thread
+with BLAS pinned, and alternate in one process; times are medians of processor time. Two threads are
+compared with one by wall-clock time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PEER_MESSAGES, ROUNDS = 8_000, 3
 
 
 def planted(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return vectors of planted states and the lengths of their conversations."""
+    """Return vectors of planted states, and the lengths of their conversations."""
     generator = np.random.default_rng(0)
     means = generator.normal(0, 1.0, (N_STATES, SIZE))
     X = means[generator.integers(0, N_STATES, n)] + generator.normal(size=(n, SIZE))
@@ -42,7 +43,7 @@ def planted(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def chain_of(X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> Rounds:
-    """Return a blocked chain that is swept by hand; its first round only counts."""
+    """Return a blocked chain to sweep by hand; its first round, already done, only counts."""
     model = pv.GaussianHMM(N_STATES, covariance="full", sampler="blocked")
     data = Utterances.of_arrays(X, lengths)
     engine = model._engine(data)
@@ -52,7 +53,7 @@ def chain_of(X: np.ndarray, lengths: np.ndarray, n_jobs: int = 1) -> Rounds:
 
 
 def hmmlearn_iteration(X: np.ndarray, lengths: np.ndarray) -> Callable[[], Any]:
-    """Return one EM iteration of hmmlearn from a start near the planted states."""
+    """Return a function that runs one EM iteration of hmmlearn, started near the planted states."""
     from hmmlearn.hmm import GaussianHMM
 
     model = GaussianHMM(N_STATES, "full", n_iter=1, tol=0, random_state=0, init_params="")
@@ -93,13 +94,13 @@ def measure() -> list[dict[str, Any]]:
         {"what": "hmmlearn, one EM iteration (scaled from 8,000)", "s": found["hmmlearn"],
          "times as fast": 1.0},
         {"what": "palaver, one blocked sweep", "s": found["palaver"], "times as fast": ratio},
-        {"what": "palaver, two threads against one (wall time)", "s": found["two"],
+        {"what": "palaver, two threads against one (wall-clock time)", "s": found["two"],
          "times as fast": found["one"] / found["two"]},
     ]  # fmt: skip
 
 
 def main() -> None:
-    """Print the table; write it as JSON where asked."""
+    """Print the table, and write it as JSON if asked to."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

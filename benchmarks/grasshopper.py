@@ -1,15 +1,15 @@
-"""GRASSHOPPER's first hundred items of a large sparse graph, against as many PageRanks of networkx.
+"""GRASSHOPPER's top 100 items of a large sparse graph, against 100 PageRanks of networkx.
 
 Run: python -m benchmarks.grasshopper
 
-The graph: directed, ten edges an item on average, sources even, targets by a power law (the
-quantile function u^3), weights one. GRASSHOPPER ranks the top 100 with an even prior. A naive
-user gets diversity by running PageRank once for each item with the ranked ones removed; here
-networkx' PageRank runs a few times on the whole graph (its graph object made beforehand), and its
-time is multiplied by 100: that extrapolation is the yardstick. Both at weight 0.85, by processor
-time in one process. Memory is the peak of what Python and numpy allocate during the call.
+The graph is directed, with ten edges per item on average, uniform sources, targets from a power law
+(quantile function u^3) and unit weights. GRASSHOPPER ranks the top 100 with a uniform prior. The
+naive way to diversity is to run PageRank once per item with the ranked ones removed; here the
+PageRank of networkx runs a few times on the whole graph (whose object is built beforehand), and its
+time is multiplied by 100. This extrapolation is the yardstick. Both use weight 0.85; times are
+processor time in one process. Memory is the peak of what Python and numpy allocate during the call.
 
---million instead ranks a graph of a million items and ten million edges, once.
+With --million, rank one graph of a million items and ten million edges, once.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def make_graph(n_items: int, n_edges: int, seed: int = SEED) -> sparse.csr_matri
     source = draw.integers(0, n_items, n_edges)
     target = names[(n_items * draw.random(n_edges) ** 3).astype(np.int64)]
     graph = sparse.csr_matrix((np.ones(n_edges), (source, target)), shape=(n_items, n_items))
-    graph.data[:] = 1.0  # parallel edges are one
+    graph.data[:] = 1.0  # parallel edges count once
     return graph
 
 
 def measure(graph: sparse.csr_matrix, **options: Any) -> dict[str, Any]:
-    """Rank the top items once for time, once for memory."""
+    """Rank the top items twice: once for time, once for memory."""
     start, wall = time.process_time(), time.perf_counter()
     ranking = pv.grasshopper(graph, weight=WEIGHT, top=TOP, **options)
     seconds, waited = time.process_time() - start, time.perf_counter() - wall
@@ -64,7 +64,7 @@ def measure(graph: sparse.csr_matrix, **options: Any) -> dict[str, Any]:
 
 
 def pagerank_seconds(graph: sparse.csr_matrix) -> list[float]:
-    """Processor time of single PageRanks by networkx."""
+    """Return the processor times of single PageRanks of networkx."""
     peer = networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)
     seconds = []
     for _ in range(PAGERANKS):
@@ -75,7 +75,7 @@ def pagerank_seconds(graph: sparse.csr_matrix) -> list[float]:
 
 
 def run(n_items: int, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure everything; what is known so far is kept after each part."""
+    """Measure everything; keep the results so far after each part."""
     pv.grasshopper(make_graph(2000, 20_000), weight=WEIGHT, top=3)  # compile
     results: dict[str, Any] = {"sizes": []}
     for n in (n_items // 4, n_items // 2, n_items):
@@ -97,7 +97,7 @@ def run(n_items: int, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
 
 
 def show(rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
-    print("| items | edges | prior | seconds of processor | peak bytes an edge | tied |")
+    print("| items | edges | prior | processor time, s | peak bytes per edge | tied |")
     print("|---|---|---|---|---|---|")
     for prior, row in rows:
         print(
@@ -109,8 +109,8 @@ def show(rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=100_000)
-    parser.add_argument("--million", action="store_true", help="one run with a million items")
-    parser.add_argument("--json", type=Path, help="write the figures there")
+    parser.add_argument("--million", action="store_true", help="rank one graph of a million items")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
     arguments = parser.parse_args()
 
     def keep(results: dict[str, Any]) -> None:
@@ -121,13 +121,13 @@ def main() -> None:
         pv.grasshopper(make_graph(2000, 20_000), weight=WEIGHT, top=3)  # compile
         found = measure(make_graph(10 * arguments.items, 100 * arguments.items))
         keep(found)
-        show([("even", found)])
+        show([("uniform", found)])
         return
     results = run(arguments.items, keep)
-    show([*(("even", row) for row in results["sizes"]), ("uneven", results["uneven_prior"])])
+    show([*(("uniform", row) for row in results["sizes"]), ("random", results["uneven_prior"])])
     print(
-        f"\nnetworkx: {float(np.median(results['networkx_seconds'])):.2f} s a PageRank (median of "
-        f"{PAGERANKS}), {results['networkx_100_extrapolated']:.0f} s for {TOP} (extrapolated); "
+        f"\nnetworkx: {float(np.median(results['networkx_seconds'])):.2f} s per PageRank (median "
+        f"of {PAGERANKS}), {results['networkx_100_extrapolated']:.0f} s for {TOP} (extrapolated); "
         f"ratio {results['ratio']:.0f}"
     )
 

@@ -1,11 +1,11 @@
-"""Hidden backoff models: time of the whole embedded EM, speed of tagging, memory.
+"""Hidden backoff models: duration of embedded EM, tagging speed, memory.
 
 Run: python -m benchmarks.hidden_backoff --data ../shared/data
 
-MRDA's 51 training meetings, two states per tag, the paper's course of training; everything from the
-encoded corpus to the trained tagger is timed. Tagging is timed on the 11 development meetings, from
-encoded sentences to tags. Seed 0. The machine's other work is in wall time, so that processor time
-stands beside it.
+MRDA's 51 training meetings, two states per tag, the paper's training procedure. Training is timed
+from the encoded corpus to the trained tagger; tagging on the 11 development meetings, from encoded
+sentences to tags. Seed 0. Wall-clock time includes other work on the machine, so processor time is
+shown as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from palaver.encode import encode
 
 
 def timed(work: Any) -> tuple[Any, float, float]:
-    """Return a result, seconds on the clock and of the processor."""
+    """Return a result, its wall-clock time and its processor time."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     return result, time.perf_counter() - wall, time.process_time() - cpu

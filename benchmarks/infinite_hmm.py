@@ -1,14 +1,14 @@
-"""The infinite HMM's whole sweeps on newspaper text: beam against dense, a peer, threads, memory.
+"""Whole sweeps of the infinite HMM on newspaper text: beam or dense, a peer, threads, memory.
 
 Run: python -m benchmarks.infinite_hmm --data ../shared/data
 
 conll2000 and wsj-sample together (353,188 words, 14,862 sentences), seed 0. A sweep is a whole
 round of the loop: slices, states, counts, merging, all parameter draws, log joint. Chains start
-from the given part-of-speech tags, so that rows are as sparse as those of a fitted model: as they
-are (47), joined by twos, or each split in two at random. One thread by processor time, medians;
-threads by wall time. bayesian-hmm (PyPI) runs on the tags of the first sentences, as if they were
-words, for it stops sooner with thousands of words. Memory is the peak of the process before and
-after many sweeps.
+from the given part-of-speech tags, so that rows are as sparse as those of a fitted model: the tags
+as they are (47), merged in pairs, or each split in two at random. One thread is measured by
+processor time, several threads by wall-clock time; times are medians. bayesian-hmm (PyPI) runs on
+the tags of the first sentences as if they were words, because with thousands of words it stops
+early. Memory is the peak of the process before and after many sweeps.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SPLITS, ROUNDS, MANY, PEER_SENTENCES = (0.5, 1, 2), 3, 60, 60
 
 
 def newspaper(data: Path) -> tuple[list[list[str]], list[str]]:
-    """Return all sentences, and the tag of each word."""
+    """Return all sentences and the tag of each word."""
     tables = [pv.read(data / name).table for name in FILES]
     words = [list(row) for table in tables for row in table["tokens"]]
     return words, [tag for table in tables for row in table["pos"] for tag in row]
 
 
 def chain_of(data: Encoded, states: np.ndarray, dense: bool = False, n_jobs: int = 1) -> Rounds:
-    """Return a chain that is swept by hand, from states that are given."""
+    """Return a chain to sweep by hand, started from the given states."""
     n_states = int(states.max()) + 1
     model = pv.InfiniteHMM(n_states if dense else None, row_concentration=0.8,
                            state_concentration=5.0, first_states=n_states,
@@ -53,12 +53,12 @@ def chain_of(data: Encoded, states: np.ndarray, dense: bool = False, n_jobs: int
     for number, shard in enumerate(shards):
         part = states[shard.first_token : shard.first_token + shard.n_tokens]
         chain.executor.states()[0, number]["states"][:] = part
-    chain.sweep()  # which only counts
+    chain.sweep()  # the first sweep only counts
     return chain
 
 
 def first_states(tags: list[str], split: float = 1) -> np.ndarray:
-    """Give the tags numbers, joining two neighbours (0.5) or splitting each at random (2)."""
+    """Return the tags as numbers, merged in pairs (0.5) or each split at random (2)."""
     names = {tag: number for number, tag in enumerate(sorted(set(tags)))}
     numbers = np.array([names[tag] for tag in tags])
     if split < 1:
@@ -70,7 +70,7 @@ def first_states(tags: list[str], split: float = 1) -> np.ndarray:
 def rate_rows(
     data: Encoded, tags: list[str], splits: Sequence[float] = SPLITS
 ) -> list[dict[str, Any]]:
-    """Return rates of both filters from each number of states."""
+    """Return the rates of both filters for each number of states."""
     rows = []
     for split in splits:
         states = first_states(tags, split)
@@ -93,7 +93,7 @@ def rate_rows(
 
 
 def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
-    """Return wall times of one and of two threads, in turn."""
+    """Return the wall-clock times of one and two threads, taken in turns."""
     pair = [chain_of(data, first_states(tags), n_jobs=n_jobs) for n_jobs in (1, 2)]
     times: list[list[float]] = [[], []]
     for _ in range(5 * ROUNDS):
@@ -115,7 +115,7 @@ def memory_row(data: Encoded, tags: list[str]) -> dict[str, float]:
 
 
 def peer_row(sentences: list[list[str]], tags: list[str]) -> dict[str, Any] | None:
-    """Return the rate of bayesian-hmm on tags in place of words, if it is installed."""
+    """Return the rate of bayesian-hmm on tags instead of words, if it is installed."""
     try:
         import bayesian_hmm
     except ImportError:
@@ -127,7 +127,7 @@ def peer_row(sentences: list[list[str]], tags: list[str]) -> dict[str, Any] | No
     n_words = sum(map(len, few))
     try:
         spent = seconds(lambda: model.mcmc(3, 1, 1, 1, False), time.process_time)
-    except ValueError as error:  # of its likelihood, where a drawn probability is zero
+    except ValueError as error:  # from its likelihood, if a drawn probability is zero
         print(f"bayesian-hmm stops: {error}")
         return None
     return {"words": n_words, "million words/s": 3 * n_words / spent / 1e6}
@@ -141,7 +141,7 @@ def show_rates(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Print the tables; write them as JSON where asked."""
+    """Print the tables, and write them as JSON if asked to."""
     parts = {"rates": rate_rows, "threads": thread_row, "memory": memory_row, "peer": peer_row}
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))

@@ -1,12 +1,12 @@
-"""Online Markov M3 and online LDA against scikit-learn's online LDA; memory of a long stream.
+"""Online Markov M3 and online LDA against scikit-learn's online LDA; memory for a long stream.
 
 Run: python -m benchmarks.markov_m3 --data ../shared/data [--stream]
 
-kos, 90 % of the documents for training, of the others 90 % of the words observed and 10 % foretold;
-100 topics, batches of 500, rate (10 + t)^-0.75, seed 0. All see the same batches in the same order,
-on one thread, and take turns pass by pass in one process; processor time of learning alone.
-``--stream`` writes synthetic documents to disk, learns from the file in a process of its own, and
-reports its peak memory for a tenth of the documents and for all.
+kos, 90% of the documents for training; of the others, 90% of the words are observed and 10%
+predicted. 100 topics, batches of 500, learning rate (10 + t)^-0.75, seed 0. All learners see the
+same batches in the same order on one thread, and take turns pass by pass in one process; times are
+processor time of learning alone. ``--stream`` writes synthetic documents to disk, learns from the
+file in a separate process, and reports its peak memory for a tenth of the documents and for all.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def peer_perplexity(model: Any, observed: Documents, heldout: Documents) -> floa
 
 
 class Learner:
-    """A model with the time it has spent and the perplexity after each pass.
+    """A model, the time it has spent, and its perplexity after each pass.
 
-    Its rate is that of the passes after the first two: by then Markov M3's first steps, which are
-    plain LDA's, are over.
+    Its rate excludes the first two passes: by then Markov M3's first steps, which are those of
+    plain LDA, are over.
     """
 
     def __init__(self, step: Callable[[Documents], None], judge: Callable[[], float]) -> None:
@@ -82,12 +82,12 @@ class Learner:
 
     @property
     def rate(self) -> float:
-        """Documents a second."""
+        """Documents per second."""
         return (self.seen - self.first[1]) / (self.seconds - self.first[0])
 
 
 def learners(batches: list[Documents], observed: Documents, heldout: Documents) -> dict[str, Any]:
-    """Return what is compared."""
+    """Return the learners to compare."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     total = sum(batch.n_documents for batch in batches)
@@ -116,7 +116,7 @@ def learners(batches: list[Documents], observed: Documents, heldout: Documents) 
 
 
 def rates(data: Path, n_passes: int) -> dict[str, Any]:
-    """Return documents a second, perplexities, and time to the peer's last perplexity."""
+    """Return documents per second, perplexities, and the time to reach the peer's last one."""
     batches, observed, heldout = kos(data)
     for warm in (pv.MarkovM3(3, start_sweeps=1), pv.OnlineLDA(3)):  # compile
         warm.partial_fit(batches[0].part(0, 5)).partial_fit(batches[0].part(0, 5))
@@ -137,7 +137,7 @@ def rates(data: Path, n_passes: int) -> dict[str, Any]:
 
 
 def write_stream(folder: Path, n_documents: int) -> Path:
-    """Write synthetic documents of ten different words or so, as a bag of words in UCI form."""
+    """Write synthetic documents of about ten distinct words as a bag of words in UCI format."""
     generator = np.random.default_rng(SEED)
     topics = np.argsort(generator.random((STREAM_TOPICS, STREAM_WORDS)), axis=1)[:, :100]
     path = folder / "docword.stream.txt"
@@ -158,7 +158,7 @@ def write_stream(folder: Path, n_documents: int) -> Path:
 
 
 def learn_stream(path: str) -> None:
-    """Learn from a file and print the peak memory; a process of its own."""
+    """Learn from a file and print the peak memory; run in a separate process."""
     start = time.monotonic()
     model = pv.MarkovM3(STREAM_TOPICS, truncation=5).fit_stream(path, batch_size=1000)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -179,7 +179,7 @@ def stream() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print tables and write JSON."""
+    """Print the tables, and write them as JSON if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--passes", type=int, default=4)

@@ -1,11 +1,11 @@
-"""Whole rounds of the loop on r-help: M4 against tomotopy's LDA, two threads against one, memory.
+"""Whole rounds of the loop on r-help: comparison with tomotopy's LDA, two threads, memory.
 
 Run: python -m benchmarks.models --data ../shared/data
 
-Rates are tokens a second of everything a sweep costs in a fit (sampling, merging, parameters, log
-joint). Peer and ours alternate in one process; single-thread rates use processor time, so that
-other processes on the machine change little; threads are compared by wall time. Classes come from
-the same number of sweeps of burn-in. K = 25, seed 0.
+Rates are tokens per second and include everything a sweep costs in a fit (sampling, merging,
+parameters, log joint). The peer and our models alternate in one process. Single-thread rates use
+processor time, which other processes hardly affect; threads are compared by wall-clock time. All
+models run the same number of burn-in sweeps first. K = 25, seed 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from palaver.models import Model
 from palaver.parallel import Executor
 
 FILE = "r-help/r-help-2001-2002.jsonl.gz"
-#: M4 is that of the paper; with Dirichlet transitions it is the default.
+#: "M4" is the paper's; "M4 dirichlet" is our default.
 MODELS: dict[str, Callable[..., Any]] = {
     "LDA": pv.LDA,
     "BlockHMM": pv.BlockHMM,
@@ -55,7 +55,7 @@ def chain_of(
     n_jobs: int = 1,
     executor: Executor | None = None,
 ) -> Rounds:
-    """Return a chain of a thread model that is swept by hand."""
+    """Return a chain of a thread model to sweep by hand."""
     model.set_params(sampler=sampler)
     engine: Any = model._engine(encoded)
     return Rounds(engine, model._shards(encoded, engine), n_jobs, executor)
@@ -77,7 +77,7 @@ def tomotopy_lda(encoded: Encoded, n_classes: int = N_CLASSES) -> Any:
 
 
 def rates(actions: dict[str, Callable[[int], Any]], n_tokens: int, clock: Any) -> dict[str, float]:
-    """Return the median rate of each, in million tokens a second, over alternating rounds."""
+    """Return each median rate in million tokens per second, over alternating rounds."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(ROUNDS):
         for name, action in actions.items():
@@ -88,7 +88,7 @@ def rates(actions: dict[str, Callable[[int], Any]], n_tokens: int, clock: Any) -
 def against_tomotopy(
     encoded: Encoded, kinds: Mapping[str, Sequence[str]] = KINDS, n_classes: int = N_CLASSES
 ) -> list[dict[str, Any]]:
-    """Compare one-thread rates with tomotopy's LDA; ``kinds`` has the samplers of each model."""
+    """Compare one-thread rates with tomotopy's LDA; ``kinds`` lists the samplers per model."""
     peer = tomotopy_lda(encoded, n_classes)
     chains = {
         f"{kind} {sampler}{' with background' if background else ''}": chain_of(
@@ -111,7 +111,7 @@ def against_tomotopy(
 
 
 def at_once(chains: Sequence[Rounds]) -> Callable[[int], None]:
-    """Return what sweeps several chains side by side, each in a thread of its own."""
+    """Return a function that sweeps several chains at once, each in its own thread."""
 
     def sweep(n_sweeps: int) -> None:
         with ThreadPoolExecutor(len(chains)) as pool:
@@ -121,10 +121,10 @@ def at_once(chains: Sequence[Rounds]) -> Callable[[int], None]:
 
 
 def two_threads(encoded: Encoded) -> list[dict[str, Any]]:
-    """Compare the parallel samplers on two threads and on one, by the clock, in turns.
+    """Compare the parallel samplers on two threads and on one by wall-clock time, in turns.
 
-    The last column is what the machine gives at best: two separate fits on a thread each, side by
-    side, against one alone.
+    The last column is the best the machine can do: two separate fits at once, on one thread each,
+    against one alone.
     """
     rows = []
     for name, kind in MODELS.items():
@@ -176,7 +176,7 @@ print(json.dumps([(peak[0] - before) / encoded.n_tokens, counts / encoded.n_toke
 
 
 def memory(encoded: Encoded) -> list[dict[str, Any]]:
-    """Measure the peak memory of a fit, the corpus' arrays included, in a process of its own."""
+    """Measure the peak memory of a fit, including the corpus, in a separate process."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         encoded.write(folder)
@@ -190,8 +190,8 @@ def memory(encoded: Encoded) -> list[dict[str, Any]]:
                 rows.append(
                     {
                         "what": f"{name} {sampler}",
-                        "peak bytes a token": total,
-                        "of these one K x W count table": counts,
+                        "peak bytes per token": total,
+                        "including one K x W count table of": counts,
                     }
                 )
     return rows

@@ -1,8 +1,8 @@
-"""How large the page is and how long it takes to open: ``python -m benchmarks.page``.
+"""Size and opening time of the report page: ``python -m benchmarks.page``.
 
-The built-in sample at several sizes, M4 with ten classes fitted to the smallest. Opening is from
-the request to the moment when everything can be clicked, in chromium without a cache, the median
-of five; then the first search, which unpacks all texts. Needs chromium and playwright.
+The built-in sample at several sizes, with M4 of ten classes fitted to the smallest. Opening lasts
+from the request until everything can be clicked, in chromium without a cache; then comes the first
+search, which unpacks all texts. Times are medians of five. Needs chromium and playwright.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from playwright.sync_api import Page, sync_playwright
 
 import palaver as pv
 
-#: Threads of the sample, and how many messages the page may carry.
+#: Threads of the sample, and the maximum number of messages on the page.
 SIZES = ((400, 20_000), (9_600, 20_000), (9_600, 60_000))
 
 
 class Quick:
-    """A fitted model that settles for few sweeps over new texts: only sizes matter here."""
+    """A fitted model that makes only a few sweeps over new texts: only sizes matter here."""
 
     def __init__(self, model: pv.M4, n_sweeps: int = 4) -> None:
         self.model, self.n_sweeps = model, n_sweeps
@@ -61,7 +61,7 @@ def search(page: Page) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="write the numbers as JSON")
+    parser.add_argument("--out", type=Path, help="write the results as JSON")
     arguments = parser.parse_args()
     corpora = {n: pv.sample(n) for n in sorted({n for n, _ in SIZES})}
     smallest = corpora[min(corpora)]
@@ -79,7 +79,7 @@ def main() -> None:
                    "megabytes": path.stat().st_size / 1e6, "build_s": built}  # fmt: skip
             rows.append(row | measure(browser, path))
         browser.close()
-    print("| messages | on the page, at most | size | built in | opens in | first search |")
+    print("| messages | on the page | size | built in | opens in | first search |")
     print("|---|---|---|---|---|---|")
     for row in rows:
         print(

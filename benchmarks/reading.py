@@ -1,9 +1,9 @@
-"""How fast and in how much memory real corpora are read and encoded, on one core.
+"""Speed and memory of reading and encoding real corpora, on one core.
 
 Run: python -m benchmarks.reading --data ../shared/data
 
-Each corpus is read in a process of its own, so that peak memory is its own; time is that
-process' time on the processor, which other processes on the machine do not change much.
+Each corpus is read in a separate process, so that peak memory is its own. Times are that process's
+processor time, which other processes on the machine hardly affect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ print(json.dumps({
 
 
 def run(data: Path) -> list[dict[str, float | str]]:
-    """Measure each corpus in a process of its own."""
+    """Measure each corpus in a separate process."""
     rows: list[dict[str, float | str]] = []
     for name, file in CORPORA.items():
         path = data / file

@@ -1,4 +1,4 @@
-"""Rounds of the one loop, done by hand, so that benchmarks can time them one by one."""
+"""Rounds of the fitting loop, run by hand, so that benchmarks can time them one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palaver.parallel import Engine, Executor, LocalExecutor
 
 
 class Rounds:
-    """A chain of the loop that is swept by hand.
+    """A chain of the loop to sweep by hand.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Rounds:
         self.trace: dict[str, float] = {}
 
     def sweep(self, n_sweeps: int = 1) -> None:
-        """Do whole rounds: sweep all shards, merge, update."""
+        """Run whole rounds: sweep all shards, merge, update."""
         for _ in range(n_sweeps):
             self.swept += 1
             key = rng.key(0, "sweep", 0, self.swept)
@@ -47,7 +47,7 @@ class Rounds:
 
 
 def seconds(action: Callable[[], Any], clock: Callable[[], float]) -> float:
-    """Return how long something takes by a clock."""
+    """Return how long an action takes by a clock."""
     start = clock()
     action()
     return clock() - start

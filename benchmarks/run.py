@@ -1,12 +1,12 @@
-"""All side-by-side comparisons in one go: what was promised, and what is reached.
+"""Run all side-by-side comparisons: required and measured figures.
 
 Run: python -m benchmarks.run --data ../shared/data [--only TEXT]
 
-About ten minutes on two cores that have nothing else to do. Every part runs in a process of its
-own, peers and ours in turns within it. Figures are kept in ``benchmarks/results.json`` as they
-come; the table at the top of ``docs/performance.md`` and the one in ``README.md`` are made from
-that file, and ``--page`` makes them without measuring. Ratios with one thread are of processor
-time, those of threads by the clock.
+This takes about ten minutes on two idle cores. Every part runs in a separate process, in which the
+peers and our models take turns. Figures are stored in ``benchmarks/results.json`` as they arrive;
+the tables at the top of ``docs/performance.md`` and in ``README.md`` are written from that file,
+with ``--page`` without measuring. Single-thread ratios use processor time, ratios of threads
+wall-clock time.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ Results = dict[str, dict[str, float | str]]
 
 @dataclass(frozen=True)
 class Promise:
-    """A figure that the product has to reach.
+    """A figure that Palaver has to reach.
 
     Attributes
     ----------
     what : str
     part : str
-        The part of :data:`PARTS` that measures it, under its own name.
+        The part of :data:`PARTS` that measures it.
     name : str
+        Name of the figure in that part.
     least, aim : float
-        In ``unit``; with ``lower`` these are limits from above.
+        In ``unit``; upper limits if ``lower``.
     unit : str
     lower : bool
     """
@@ -55,7 +56,7 @@ class Promise:
     lower: bool = False
 
     def kept(self, value: float) -> bool:
-        """Whether a figure is good enough."""
+        """Return whether a figure is good enough."""
         return value <= self.least if self.lower else value >= self.least
 
 
@@ -89,21 +90,21 @@ PROMISES = [
             "M tokens/s"),
 ]  # fmt: skip
 
-#: Rows of the README's table: what, against what, and where the ratio is.
+#: Rows of the README's table: what, compared with what, and where to find the ratio.
 PEERS = [
-    ("LDA, a sweep, 20 topics", "tomotopy's LDA, one worker", "lda", "20"),
-    ("LDA, a sweep, 100 topics", "tomotopy's LDA, one worker", "lda", "100"),
+    ("LDA, one sweep, 20 topics", "tomotopy's LDA, one worker", "lda", "20"),
+    ("LDA, one sweep, 100 topics", "tomotopy's LDA, one worker", "lda", "100"),
     ("M4 of the paper (`transition=\"softmax\"`), a sweep, 25 classes, which looks at the message "
      "answered and at all replies, too", "tomotopy's LDA, one worker", "m4", "plain"),
     ("the same with a background", "tomotopy's LDA, one worker", "m4", "background"),
-    ("Gaussian HMM, a sweep, 42 states, 100 dimensions, full covariances",
-     "an EM iteration of hmmlearn, scaled from a part", "gaussian_hmm", "ratio"),
-    ("online LDA, documents a second, 100 topics", "scikit-learn's online LDA", "markov_m3",
+    ("Gaussian HMM, one sweep, 42 states, 100 dimensions, full covariances",
+     "one EM iteration of hmmlearn, scaled up from a subset", "gaussian_hmm", "ratio"),
+    ("online LDA, documents per second, 100 topics", "scikit-learn's online LDA", "markov_m3",
      "OnlineLDA"),
-    ("Markov M3, documents a second, 100 topics", "scikit-learn's online LDA", "markov_m3",
+    ("Markov M3, documents per second, 100 topics", "scikit-learn's online LDA", "markov_m3",
      "MarkovM3"),
-    ("GRASSHOPPER, the first 100 of 100,000 items",
-     "as many PageRanks of networkx, scaled from three", "grasshopper", "ratio"),
+    ("GRASSHOPPER, top 100 of 100,000 items",
+     "100 PageRanks of networkx, scaled up from three", "grasshopper", "ratio"),
 ]  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def m4(data: Path) -> Figures:
 
 
 def threads(data: Path) -> Figures:
-    """Compare two threads with one, and two separate fits with one after the other."""
+    """Compare two threads with one, and two fits at once with two in sequence."""
     import palaver as pv
     from benchmarks.models import FILE, two_threads
     from palaver.encode import encode
@@ -147,7 +148,7 @@ def threads(data: Path) -> Figures:
 
 
 def infinite_hmm(data: Path) -> Figures:
-    """Measure whole sweeps from the given tags."""
+    """Measure whole sweeps, started from the given tags."""
     from benchmarks.infinite_hmm import newspaper, rate_rows, thread_row
     from palaver.encode import encode_sentences
 
@@ -177,7 +178,7 @@ def markov_m3(data: Path) -> Figures:
 
 
 def hidden_backoff(data: Path) -> Figures:
-    """Train and tag."""
+    """Measure training and tagging."""
     from benchmarks.hidden_backoff import measure
 
     row = measure(data, 1)["2 states"]
@@ -185,7 +186,7 @@ def hidden_backoff(data: Path) -> Figures:
 
 
 def grasshopper(data: Path) -> Figures:
-    """Rank a large graph, and let networkx do so."""
+    """Compare ranking a large graph with PageRanks of networkx."""
     from benchmarks.grasshopper import run
 
     found = run(100_000, lambda _: None)
@@ -193,7 +194,7 @@ def grasshopper(data: Path) -> Figures:
 
 
 def start(data: Path) -> Figures:
-    """Measure how long a process takes to begin, the best of five by the clock."""
+    """Measure how long a process takes to start: wall-clock time, best of five."""
 
     def best(*command: str) -> float:
         def call() -> None:
@@ -211,7 +212,7 @@ def start(data: Path) -> Figures:
 
 
 def reading(data: Path) -> Figures:
-    """Read and encode real corpora."""
+    """Measure reading and encoding real corpora."""
     from benchmarks.reading import run
 
     return {row["corpus"]: row["million_tokens_per_second"] for row in run(data)}
@@ -227,7 +228,7 @@ PARTS: dict[str, Callable[[Path], Figures]] = {
 
 
 def measured(part: str, data: Path) -> Figures:
-    """Return the figures of a part, from a process of its own."""
+    """Return the figures of a part, measured in a separate process."""
     command = [sys.executable, "-m", "benchmarks.run", "--data", str(data), "--part", part]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     figures: Figures = json.loads(done.stdout.splitlines()[-1])
@@ -235,13 +236,13 @@ def measured(part: str, data: Path) -> Figures:
 
 
 def shown(value: float, unit: str) -> str:
-    """Write a figure as people do."""
+    """Format a figure for people."""
     number = f"{value:,.0f}" if value >= 20 else f"{value:.2f}"
     return number + unit if unit == "×" else f"{number} {unit}"
 
 
 def table(results: Results) -> str:
-    """Return the table as Markdown; rows under their promise are marked."""
+    """Return the table as Markdown; figures that miss their promise are marked."""
     lines = ["| what | at least | aim | reached | |", "|---|---|---|---|---|"]
     for promise in PROMISES:
         found = results.get(promise.part, {}).get(promise.name)
@@ -258,7 +259,7 @@ def table(results: Results) -> str:
 
 
 def section(results: Results) -> str:
-    """Return the part of the page that is made here."""
+    """Return the generated part of docs/performance.md."""
     dates = sorted({str(part["date"]) for part in results.values()})
     parts = [results["threads"]] if "threads" in results else []
     limits = [
@@ -267,8 +268,8 @@ def section(results: Results) -> str:
         for name in ("LDA", "BlockHMM", "M4")
     ]
     note = (
-        "\nTwo separate fits side by side, which share nothing but the machine, are this many "
-        f"times as fast as one after the other: {', '.join(limits)}.\n"
+        "\nFor comparison, running two separate fits at once, which share nothing but the machine, "
+        f"is this many times as fast as running them in sequence: {', '.join(limits)}.\n"
         if limits
         else ""
     )
@@ -278,7 +279,7 @@ def section(results: Results) -> str:
 
 def peers(results: Results) -> str:
     """Return the README's table as Markdown."""
-    lines = ["| what | against | ratio |", "|---|---|---|"]
+    lines = ["| what | compared with | ratio |", "|---|---|---|"]
     for what, against, part, name in PEERS:
         ratio = results[part][name]
         assert isinstance(ratio, float)
@@ -286,7 +287,7 @@ def peers(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: What is made here, by page.
+#: Generated parts, by page.
 PAGES: dict[Path, Callable[[Results], str]] = {
     ROOT / "docs" / "performance.md": section,
     ROOT / "README.md": peers,
@@ -294,23 +295,23 @@ PAGES: dict[Path, Callable[[Results], str]] = {
 
 
 def written(page: str, text: str) -> str:
-    """Return a page with other text between its marks."""
+    """Return a page with new text between its marks."""
     before, rest = page.split(BEGIN)
     return before + BEGIN + text + END + rest.split(END)[1]
 
 
 def write_pages(results: Results) -> None:
-    """Put the tables between their marks."""
+    """Write the tables into their pages."""
     for path, make in PAGES.items():
         path.write_text(written(path.read_text("utf-8"), make(results)), "utf-8")
 
 
 def main() -> None:
-    """Measure, keep, show."""
+    """Measure, store and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--only", metavar="TEXT", default="", help="parts with TEXT in their names")
-    parser.add_argument("--page", action="store_true", help="only write the pages")
+    parser.add_argument("--only", metavar="TEXT", default="", help="only parts whose name has TEXT")
+    parser.add_argument("--page", action="store_true", help="write the pages without measuring")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.part:

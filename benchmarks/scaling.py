@@ -1,16 +1,17 @@
-"""A Ray cluster against threads: what travels, what coordination costs, what memory it takes.
+"""A Ray cluster against threads: network traffic, cost of coordination, memory.
 
 Run: python -m benchmarks.scaling --data ../shared/data [--tokens 1,20] [--memory LDA,M4]
 
-r-help, its threads repeated until there are so many million tokens, written to disk and mapped.
-LDA with background, K = 25, parallel sampler, seed 0. A round is everything that a sweep costs in a
-fit. Seconds of a round are by the clock; those of sweeping (all workers added up) and of the driver
-are processor time, which other work on the machine changes little.
+The threads of r-help are repeated until there are that many million tokens, written to disk and
+mapped. LDA with background, K = 25, parallel sampler, seed 0. A round is everything a sweep costs
+in a fit. Rounds are timed by wall clock; sweeping (summed over workers) and the driver by processor
+time, which other work on the machine hardly affects.
 
 The estimate adds up measured costs: sweeping a token; a call to an actor; what the driver does
-alone in a round; copying a byte of globals in an actor and merging a byte of counts there. The
-network is assumed: so many bytes a second, globals sent by the driver to every actor's machine, one
-actor each, which is the worst case. All but the calls grow with the vocabulary.
+alone in a round; copying a byte of globals and merging a byte of counts in an actor. The network is
+an assumption: a fixed number of bytes per second, with the driver sending the globals to every
+actor's machine, one actor each, which is the worst case. All costs but the calls grow with the
+vocabulary.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ from palaver.parallel.wire import array_bytes, received
 from palaver.parallel.worker import Worker
 
 N_CLASSES, WARM, ROUNDS, CALLS = 25, 3, 7, 500
-#: Bytes a second, 10 Gbit/s.
+#: Bytes per second, 10 Gbit/s.
 NETWORK = 1.25e9
 
 
 def repeated(encoded: Encoded, n_tokens: int) -> Encoded:
-    """Return a corpus with its conversations repeated until it has so many tokens."""
+    """Return a corpus with its conversations repeated until it has about ``n_tokens`` tokens."""
     times = max(1, round(n_tokens / encoded.n_tokens))
     shift = np.repeat(np.arange(times) * encoded.n_messages, encoded.n_messages)
     parents = np.tile(encoded.parents, times)
@@ -65,7 +66,7 @@ def repeated(encoded: Encoded, n_tokens: int) -> Encoded:
 
 
 def measure(folder: Path, executor: Any) -> dict[str, Any]:
-    """Return seconds of a round, of its sweeping and of the driver, and the bytes it moved."""
+    """Return the seconds of a round, of its sweeping and of the driver, and the bytes moved."""
     encoded = Encoded.open(folder)
     rounds = chain_of(pv.LDA(n_classes=N_CLASSES), encoded, "parallel", executor=executor)
     rounds.sweep(WARM)
@@ -89,7 +90,7 @@ def measure(folder: Path, executor: Any) -> dict[str, Any]:
 
 
 def actor_costs(rounds: Rounds, executor: Any) -> dict[str, float]:
-    """Return seconds of a call; of copying a byte of globals, of merging one of counts."""
+    """Return the seconds of a call, of copying a byte of globals, and of merging one of counts."""
     ray = executor._ray
     actors = list(executor._actors.values())
     start = time.process_time()
@@ -137,7 +138,7 @@ def fit(encoded):
     model = getattr(pv, name)(**size, n_sweeps=3, burn_in=1, n_samples=1)
     model.fit(encoded, show_progress=False)
 
-fit(pv.sample(5))  # compiled code is not what is measured
+fit(pv.sample(5))  # compile first; compilation is not measured
 before = private()
 encoded = pv.Encoded.open(folder)
 peak, done = [before], []
@@ -155,7 +156,7 @@ print(1024 * (max(peak) - before))
 
 
 def memory(folder: Path, name: str) -> int:
-    """Return the most private memory, in bytes, that a fit adds to a fresh process."""
+    """Return the peak private memory, in bytes, that a fit adds to a fresh process."""
     command = [sys.executable, "-c", _CHILD, str(folder), name]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -166,13 +167,13 @@ def corpus_bytes(folder: Path) -> int:
 
 
 def estimate(large: dict[str, Any], n_words: int) -> dict[str, float]:
-    """Foretell a round of 100 actors and a billion tokens from one of two actors."""
+    """Predict a round of 100 actors and a billion tokens from one of two actors."""
     actors, tokens = 100, 1e9
     shards = max(tokens / LARGEST, actors)
     levels = math.ceil(math.log2(actors))
     counts = large["received"]  # of all tokens, as the driver gets them
     sweeping = large["sweeping"] / large["tokens"] * tokens / actors
-    # in a round of two actors there were these calls, too
+    # the round of two actors included these calls
     calls = large["call"] * (shards + actors)
     own = large["driver"] - large["call"] * (large["shards"] + 2)
     broadcast = large["sent"] * (actors / NETWORK + large["copy"])
@@ -196,9 +197,9 @@ def estimate(large: dict[str, Any], n_words: int) -> dict[str, float]:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """Print what was measured on one corpus."""
+    """Print the measurements on one corpus."""
     print(f"\n{rows[0]['tokens']:,} tokens\n")
-    print("| where | s a round | M tokens/s | sweeping | driver | MB sent | MB back | MB passed |")
+    print("| where | s/round | M tokens/s | sweeping | driver | MB sent | MB back | MB passed |")
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         rate = row["tokens"] / row["seconds"] / 1e6
@@ -210,23 +211,23 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def show_estimate(found: dict[str, float]) -> None:
-    """Print what a round of a large cluster would cost."""
+    """Print the estimated cost of a round on a large cluster."""
     print(
-        f"\n{found['actors']} actors, {found['tokens']:,.0f} tokens, a round: "
+        f"\n{found['actors']} actors, {found['tokens']:,.0f} tokens, per round: "
         f"{found['sweeping']:.2f} s of sweeping, {found['coordination']:.2f} s of coordination "
         f"({found['own']:.2f} the driver alone, {found['calls']:.2f} calls, "
         f"{found['broadcast']:.2f} globals, {found['adding']:.2f} counts); "
         f"{found['from_driver'] / 1e6:,.0f} MB from the driver, {found['to_driver'] / 1e6:,.1f} MB "
-        f"to it, {found['between_actors'] / 1e6:,.0f} MB between actors. Both are equal at "
-        f"{found['words_at_break_even']:,.0f} words."
+        f"to it, {found['between_actors'] / 1e6:,.0f} MB between actors. Sweeping and "
+        f"coordination break even at {found['words_at_break_even']:,.0f} words."
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--tokens", default="1,20", help="millions, smallest first")
-    parser.add_argument("--memory", help="measure the memory of these models alone, as LDA,M4")
+    parser.add_argument("--tokens", default="1,20", help="millions of tokens, smallest first")
+    parser.add_argument("--memory", help="measure only the memory of these models, e.g. LDA,M4")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     plain = encode(pv.read(arguments.data / FILE))

@@ -1,7 +1,7 @@
-"""Rebuilding threads: its speed, and the numbers that it goes by without training.
+"""Rebuilding threads: speed, and the default parameters used without training.
 
-Run: python -m benchmarks.threads                                 time for 100,000 messages
-     python -m benchmarks.threads --bare                          time of the M4 paper's method
+Run: python -m benchmarks.threads                                 time 100,000 messages
+     python -m benchmarks.threads --bare                          time the M4 paper's method
      python -m benchmarks.threads --defaults ../shared/data       learn threads/defaults.json
 """
 
@@ -25,7 +25,7 @@ N_MESSAGES, N_SPEAKERS, N_WORDS, LENGTH = 100_000, 500, 20_000, 15
 
 
 def channel(n_messages: int, seed: int = 0) -> pv.Corpus:
-    """Return one long channel of words by Zipf's law; a third of the messages address somebody."""
+    """Return a long channel of Zipf-distributed words; a third of its messages address somebody."""
     generator = np.random.default_rng(seed)
     speakers = generator.integers(0, N_SPEAKERS, n_messages)
     words = np.minimum(generator.zipf(1.3, (n_messages, LENGTH)), N_WORDS)
@@ -42,7 +42,7 @@ def channel(n_messages: int, seed: int = 0) -> pv.Corpus:
 
 
 def trained() -> ThreadRebuilder:
-    """Return a rebuilder with weights of all features: the cost does not depend on them."""
+    """Return a rebuilder with arbitrary weights, on which the cost does not depend."""
     rebuilder = ThreadRebuilder(channel=True)
     generator = np.random.default_rng(0)
     rebuilder.ranker_ = fresh_ranker(np.ones(len(places.FEATURES)), rebuilder.hidden, generator)
@@ -51,7 +51,7 @@ def trained() -> ThreadRebuilder:
 
 
 def measure() -> None:
-    """Print the time for a channel, after one for a short one, which compiles."""
+    """Print the time for a long channel, after a short one that triggers compilation."""
     small, large = channel(500), channel(N_MESSAGES)
     for name, rebuilder in (
         ("trained", trained()),
@@ -67,7 +67,7 @@ def measure() -> None:
 
 
 def measure_bare() -> None:
-    """Print what the method of the M4 paper costs: 500 sweeps from each of five starts."""
+    """Print the cost of the M4 paper's method: 500 sweeps from each of five starts."""
     whole = channel(3000)
     numbers = (np.arange(whole.n_messages) // 10).astype(str)
     threads = pv.Corpus.from_polars(whole.table.with_columns(conversation=pl.Series(numbers)))
@@ -82,7 +82,7 @@ def measure_bare() -> None:
 
 
 def write_defaults(data: Path) -> None:
-    """Learn the default numbers from the training parts of all corpora and write them."""
+    """Learn the default parameters from the training sets of all corpora and write them."""
     defaults = learn_defaults([parts(data, name)[0] for name in FILES])
     path = Path(places.__file__).with_name("defaults.json")
     rounded = Defaults(
@@ -96,7 +96,7 @@ def write_defaults(data: Path) -> None:
 
 
 def main() -> None:
-    """Do what the command line asks for."""
+    """Run the benchmark that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--defaults", type=Path, metavar="DATA", help="folder of the corpora")
     parser.add_argument("--bare", action="store_true", help="measure the M4 paper's method")

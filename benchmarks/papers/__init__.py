@@ -1,4 +1,4 @@
-"""The papers' experiments, one module each, on the data that is at hand.
+"""The papers' experiments on the data we have, one module each.
 
 Run: python -m benchmarks.papers NAME --data ../shared/data [--quick | --paper]
 
@@ -7,12 +7,11 @@ An experiment is a module here and a line in :data:`benchmarks.papers.__main__.E
     def cells(options, kept) -> list[Cell]       what to compute (benchmarks/papers/cells.py)
     def page(options, kept, results) -> str      the text of docs/results/NAME.md
 
-where ``options`` is an :class:`Options`, ``kept`` the :class:`Cells` with earlier results and
-``results`` those of the cells by name; with ``--page`` some may be missing.
-The numbers of the last runs lie in ``benchmarks/papers/results`` (``--shelf``) and count as done;
-remove a line there, or the file, to measure again. Models are kept in ``benchmarks/papers/work``
-(``--work``): a run that was interrupted goes on where it stopped when the same command is given
-again.
+where ``options`` is an :class:`Options`, ``kept`` the :class:`Cells` with earlier results, and
+``results`` the results by cell name; with ``--page`` some may be missing.
+Results of earlier runs are in ``benchmarks/papers/results`` (``--shelf``) and count as done; remove
+a line or the file to measure again. Models are kept in ``benchmarks/papers/work`` (``--work``): run
+the same command again to continue an interrupted run.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ Size = Literal["quick", "full", "paper"]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for.
+    """Options of the command line.
 
     Attributes
     ----------
     data : Path
         Folder of the corpora.
     size : {"quick", "full", "paper"}
-        Minutes; what the documents show; the paper's own sizes.
+        A check that takes minutes; what the pages show; the paper's own sizes.
     n_jobs : int
-        Threads; never changes a result.
+        Number of threads; never changes a result.
     """
 
     data: Path

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cells
 
-#: Name on the command line and of the page, and the module.
+#: Name of the experiment (on the command line) and of its page, and its module.
 EXPERIMENTS = {
     "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
@@ -32,13 +32,13 @@ def _arguments() -> argparse.Namespace:
         "--shelf",
         type=Path,
         default=Path(__file__).parent / "results",
-        help="folder of the files with results of earlier runs",
+        help="folder with the results of earlier runs",
     )
-    parser.add_argument("--output", type=Path, help="the page; default docs/results/NAME.md")
+    parser.add_argument("--output", type=Path, help="the page (default: docs/results/NAME.md)")
     parser.add_argument("--n-jobs", type=int, default=2)
-    parser.add_argument("--only", metavar="TEXT", help="do the cells with TEXT in their names")
-    parser.add_argument("--page", action="store_true", help="write the page from what is done")
-    parser.add_argument("--list", action="store_true", help="show the cells and which are done")
+    parser.add_argument("--only", metavar="TEXT", help="run only cells with TEXT in their names")
+    parser.add_argument("--page", action="store_true", help="write the page from stored results")
+    parser.add_argument("--list", action="store_true", help="list the cells and which are done")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const="quick")
     size.add_argument("--paper", dest="size", action="store_const", const="paper")
@@ -47,7 +47,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Do what is not done yet, and write the page."""
+    """Run the cells that are not done yet, and write the page."""
     arguments = _arguments()
     module = importlib.import_module(EXPERIMENTS[arguments.name])
     options = Options(arguments.data, arguments.size, arguments.n_jobs)

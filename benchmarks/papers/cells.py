@@ -1,9 +1,8 @@
-"""Cells: named units of work whose results are kept, so that a long run can be interrupted.
+"""Cells: named units of work whose results are stored, so that a long run can be interrupted.
 
-An experiment is a list of cells. A cell has a name for people, settings that say everything its
-result depends on, and work to do. Its result lies in a folder that is named by the settings'
-hash: change a setting and the cell is computed anew, change nothing and it is never computed
-twice. ::
+An experiment is a list of cells. A cell has a name for people, settings that determine its result,
+and work to do. Its result is stored in a folder named by the hash of the settings: if you change a
+setting, the cell is computed again; otherwise it is never computed twice. ::
 
     def work(folder):                      # the cell's own folder, for models and checkpoints
         model = pv.LDA(n_classes=5).fit(corpus, folder=folder / "model")
@@ -13,15 +12,15 @@ twice. ::
     judge = Cell("r-help/lda/5/judge", {"of": fit.key, "method": "paper"}, other_work)
     results = Cells(Path("work")).run([fit, judge])      # {cell.name: result}
 
-- Cells run in the given order; one may read the folder of an earlier one
-  (``cells.folder(fit)``). Put ``fit.key`` into the settings of what depends on it.
-- ``result.json`` is written last and in one step, so a killed cell is simply not there; its
-  folder stays, and a fit goes on from its checkpoint.
-- Numbers outlive the folder: :meth:`Cells.shelve` writes the results of all cells, without their
-  models, to one JSON file, the shelf, and a result on the shelf counts as done wherever the file
-  is. A cell whose folder a later one needs (its key is in the other's settings) is done again.
-- ``cost`` is any rough number proportional to the expected time; the time left is estimated
-  from it.
+- Cells run in the given order, and may read the folders of earlier ones (``cells.folder(fit)``).
+  Put ``fit.key`` into the settings of cells that depend on it.
+- ``result.json`` is written last and in one step, so a killed cell has no result; its folder
+  stays, and a fit continues from its checkpoint.
+- Results outlive the folder: :meth:`Cells.shelve` writes the results of all cells, without their
+  models, to one JSON file, the shelf. A result on the shelf counts as done wherever the file is.
+  A cell whose folder is missing but needed (its key is in a later cell's settings) runs again.
+- ``cost`` is any number roughly proportional to the expected time; it serves to estimate the time
+  left.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ class Cell:
     Attributes
     ----------
     name : str
-        For people, and unique in a run; parts are divided by "/".
+        For people; unique in a run, with parts separated by "/".
     settings : mapping
-        Plain values on which the result depends; a "version" among them marks changed code.
+        Plain values that determine the result; change a "version" among them if the code changes.
     work : callable
         Called with the cell's folder; returns the result as plain JSON values.
     cost : float
-        Expected time in any unit that is common to the run.
+        Expected time, in any unit common to the run.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """Where results are kept: a folder, and a file of earlier results if there is one."""
+    """Where results are stored: a folder, and optionally a file of earlier results."""
 
     root: Path
     shelf: Path | None = None
@@ -77,7 +76,7 @@ class Cells:
         return self.root / f"{re.sub('[^A-Za-z0-9.=-]+', '-', cell.name)}-{cell.key}"
 
     def stored(self, cell: Cell) -> dict[str, Any] | None:
-        """Return what is kept of a cell: settings, result, times; None if it was not done."""
+        """Return the record of a cell (settings, result, times), or None if it is not done."""
         path = self.folder(cell) / "result.json"
         if path.exists():
             return json.loads(path.read_text("utf-8"))
@@ -90,7 +89,7 @@ class Cells:
         return {_key(r["settings"]): r for r in json.loads(self.shelf.read_text("utf-8"))}
 
     def shelve(self, cells: Sequence[Cell]) -> None:
-        """Write the records of the cells that were done to the shelf; drop all others there."""
+        """Write the records of finished cells to the shelf, replacing its contents."""
         if self.shelf is None:
             raise ValueError("no shelf was given")
         records = [record for cell in cells if (record := self.stored(cell)) is not None]
@@ -99,7 +98,7 @@ class Cells:
         _replace(self.shelf, f"[\n{lines}\n]\n")
 
     def _lost(self, cells: Sequence[Cell]) -> set[str]:
-        """Return the names of cells whose result is shelved but whose folder others need."""
+        """Return the names of shelved cells whose missing folders other cells need."""
         undone = [json.dumps(cell.settings) for cell in cells if self.stored(cell) is None]
         return {
             cell.name
@@ -110,24 +109,24 @@ class Cells:
         }
 
     def seconds(self, cells: Sequence[Cell]) -> float:
-        """Return the time by the clock that the stored results of the cells took."""
+        """Return the wall-clock time that the stored results of the cells took."""
         return sum((self.stored(cell) or {"seconds": 0.0})["seconds"] for cell in cells)
 
     def processor_seconds(self, cells: Sequence[Cell]) -> float:
         """Return the processor time of all threads that the stored results of the cells took.
 
-        Other work on the machine hardly changes it, unlike the time by the clock.
+        Unlike wall-clock time, it hardly depends on other work on the machine.
         """
         records = (self.stored(cell) or {} for cell in cells)
         return sum(record.get("processor_seconds", 0.0) for record in records)
 
     def results(self, cells: Sequence[Cell]) -> dict[str, Any]:
-        """Return the results of the cells that were done, by name."""
+        """Return the results of finished cells by name."""
         records = {cell.name: self.stored(cell) for cell in cells}
         return {name: record["result"] for name, record in records.items() if record is not None}
 
     def run(self, cells: Sequence[Cell]) -> dict[str, Any]:
-        """Do the cells that were not done yet, in order; return all results by name."""
+        """Run the unfinished cells in order; return all results by name."""
         lost = self._lost(cells)
         kept = {c.name: None if c.name in lost else self.stored(c) for c in cells}
         if len(kept) < len(cells):
@@ -144,7 +143,7 @@ class Cells:
         return {name: record["result"] for name, record in kept.items() if record is not None}
 
     def _do(self, cell: Cell) -> dict[str, Any]:
-        """Do the work of one cell and keep its result; time of earlier attempts is added."""
+        """Run one cell and store its result; its times include earlier attempts."""
         folder = self.folder(cell)
         folder.mkdir(parents=True, exist_ok=True)
         clock = folder / "seconds.json"
@@ -167,7 +166,7 @@ class Cells:
 
 
 def _clocks() -> tuple[float, float]:
-    """Return the clock, and the processor time of this process and of its ended children."""
+    """Return the clock, and the processor time of this process and its finished children."""
     used = os.times()
     own, children = used.user + used.system, used.children_user + used.children_system
     return time.monotonic(), own + children
@@ -190,7 +189,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _duration(seconds: float) -> str:
-    """Say a duration as people do."""
+    """Format a duration for people."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
