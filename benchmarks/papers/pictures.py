@@ -13,7 +13,7 @@ from palaver.draw.svg import Svg, tag, words
 
 WIDTH, HEIGHT = 360.0, 250.0
 _LEFT, _TOP, _BOTTOM = 46.0, 28.0, 36.0
-#: Where pictures lie: beside the pages.
+#: Folder of the pictures, which is that of the pages.
 FOLDER = Path(__file__).parents[2] / "docs" / "results"
 
 
