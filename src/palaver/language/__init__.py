@@ -1,4 +1,4 @@
-"""Backoff models of words: counts -> discounts -> probabilities -> ARPA files."""
+"""Backoff language models: counts -> discounts -> probabilities -> ARPA files."""
 
 from palaver.language.backoff import BackoffModel
 from palaver.language.counts import Events

@@ -1,4 +1,4 @@
-"""ARPA files of plain n-gram models, as SRILM and KenLM read and write them."""
+"""ARPA files of plain n-gram models, as read and written by SRILM and KenLM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palaver.language.tables import NodeTable, Tables
 from palaver.language.words import END, START, UNKNOWN, WordNumbers, word_parents
 
 _NEVER = -99.0
-#: Logarithm of the unknown word's probability in files without one; as KenLM has it.
+#: Log probability of the unknown word in files without one, as in KenLM.
 _MISSING = -100.0
 
 
@@ -32,9 +32,9 @@ def arpa_text(tables: Tables, words: WordNumbers) -> Iterator[str]:
 
 
 def _entries(tables: Tables, size: int, words: WordNumbers) -> list[str]:
-    """Return the lines of the n-grams of one size.
+    """Return the lines for n-grams of one size.
 
-    An n-gram is listed if it has a probability of its own, or is the context of longer ones.
+    An n-gram is listed if it has its own probability or is the context of longer ones.
     """
     names = [*words.words, START]
     rows = _ngrams(tables, size)
@@ -57,7 +57,7 @@ def _entries(tables: Tables, size: int, words: WordNumbers) -> list[str]:
 
 
 def _ngrams(tables: Tables, size: int) -> NDArray[np.int64]:
-    """Return n-grams of one size as rows, words in reading order, sorted."""
+    """Return n-grams of one size as sorted rows, with words in reading order."""
     node = tables.nodes[len(tables.sizes) - size + 1]
     contexts = node.pairs // tables.n_words
     before = [column[contexts] for column in node.contexts.columns()]
@@ -69,7 +69,7 @@ def _ngrams(tables: Tables, size: int) -> NDArray[np.int64]:
 
 
 def _backoffs(tables: Tables, size: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the logarithm of the weight of each n-gram as a context."""
+    """Return the log backoff weight of each n-gram as a context."""
     if size > len(tables.sizes):
         return np.zeros(len(rows))
     above = tables.nodes[len(tables.sizes) - size]
@@ -82,7 +82,7 @@ def parse_arpa(path: Path) -> tuple[Tables, WordNumbers]:
     """Read an ARPA file."""
     sections = _sections(path)
     if not sections:
-        raise FormatError(f"{path}: no n-grams; an ARPA file has a section \\1-grams:")
+        raise FormatError(f"{path}: no n-grams; an ARPA file needs a section \\1-grams:")
     singles = [gram[0] for gram, _, _ in sections[0]]
     end = END in singles
     special = [UNKNOWN, END] if end else [UNKNOWN]
@@ -123,7 +123,7 @@ def _entry(line: str, size: int, path: Path, number: int) -> Entry:
     fields = line.split()
     if len(fields) not in (size + 1, size + 2):
         raise FormatError(
-            f"{path}, line {number}: expected a probability, {size} words and perhaps a backoff "
+            f"{path}, line {number}: expected a probability, {size} words and an optional backoff "
             f"weight, got {line!r}"
         )
     try:
@@ -136,7 +136,7 @@ def _entry(line: str, size: int, path: Path, number: int) -> Entry:
 def _table(
     entries: list[Entry], contexts: list[Entry], index: dict[str, int], path: Path
 ) -> NodeTable:
-    """Make the table of one size; ``contexts`` are the n-grams one shorter, with their weights."""
+    """Create the table of one size; ``contexts`` are the shorter n-grams with their weights."""
     n_words = len(index) - 1
     size = len(entries[0][0]) if entries else len(contexts[0][0]) + 1
     rows = _numbered([gram for gram, _, _ in entries], size, index, path)
@@ -163,5 +163,7 @@ def _numbered(
     try:
         rows = [[index[word] for word in gram] for gram in grams]
     except KeyError as error:
-        raise FormatError(f"{path}: {error} is in an n-gram but has no line of its own") from error
+        raise FormatError(
+            f"{path}: {error} occurs in an n-gram but has no entry of its own"
+        ) from error
     return np.array(rows, np.int64).reshape(len(rows), size)

@@ -1,4 +1,4 @@
-"""Backoff models of words: plain n-grams, and factored models with any other parents.
+"""Backoff language models: plain n-grams, and factored models with other parents.
 
 Bilmes & Kirchhoff (2003), "Factored language models and generalized parallel backoff";
 Chen & Goodman (1998) for the smoothing.
@@ -25,13 +25,13 @@ from palaver.params import Limit, check, either, flag, one_of, real, text, whole
 
 #: Sentences of words.
 Sentences = Sequence[Sequence[str]]
-#: For each factor, a value for each word of each sentence.
+#: Factors by name, with a value for each word of each sentence.
 Factors = Mapping[str, Sequence[Sequence[Any]]]
 
 LIMITS: dict[str, Limit] = {
     "order": whole(1, 9),
     "graph": text(),
-    "discount": one_of(*DISCOUNTS),
+    "smoothing": one_of(*DISCOUNTS),
     "combine": one_of(*COMBINATIONS),
     "interpolate": flag(),
     "continuation": either(flag(), one_of("words")),
@@ -41,47 +41,47 @@ LIMITS: dict[str, Limit] = {
 
 
 class BackoffModel:
-    """Smoothed probabilities of words given the words before them and other factors.
+    """Smoothed probabilities of words given the preceding words and other factors.
 
     Parameters
     ----------
     order : int
-        Words of an n-gram: ``order - 1`` words before the predicted one are parents, called
+        Length of n-grams: the ``order - 1`` words before the predicted one are parents, called
         word (the nearest), word2, word3, ...
     factors : sequence of str
-        Names of further parents that every word has, such as ("tag", "pitch").
+        Names of further parents of every word, such as ("tag", "pitch").
     graph : str
-        Which parents are dropped first, as in ``"tag>word"``, ``"word>state+tag"``
-        (:mod:`palaver.language.graph`). "auto" drops the farthest words first, then factors, then
+        Order in which parents are dropped, such as ``"tag>word"`` or ``"word>state+tag"``
+        (:mod:`palaver.language.graph`). "auto" drops distant words first, then factors, then
         the nearest word.
-    discount : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
-        What is taken from seen words; see :func:`palaver.language.discounts.estimate_discounts`,
-        also for what happens to data that are too small for it.
+    smoothing : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
+        How probability is taken from seen words; see
+        :func:`palaver.language.discounts.estimate_discounts`, also on data that are too small.
     combine : {"mean", "max", "product", "weighted", "count-weighted"}
-        How a node that backs off in parallel joins what the nodes below say.
-    weights : mapping of str to float, optional
-        For "weighted": of the path that drops each parent first.
+        How a node that backs off in parallel combines the nodes below.
+    path_weights : mapping of str to float, optional
+        For "weighted": weights of the paths, by the parent that each drops first.
     interpolate : bool
-        Mix the lower orders into seen words too; False backs off for unseen ones only.
+        Mix lower orders into the probabilities of seen words; False: only of unseen words.
     cutoffs : int or sequence of int
-        Counts up to this are treated as unseen; a sequence has one for each number of parents,
-        from none up.
+        Counts up to this are treated as unseen; a sequence has one value per number of parents,
+        from none upwards.
     continuation : bool or "words"
-        Whether a node counts in how many different contexts of the node above a word follows
-        (Kneser-Ney) or how often. "words": the first where a word is dropped, the second for
-        other factors. A node that is reached from several takes its counts from the nearest node
-        that all ways to it go through.
+        Whether a node counts the different contexts of the node above in which a word occurs
+        (Kneser-Ney), or its occurrences. "words": the former if a word is dropped, the latter for
+        other factors. A node with several nodes above takes its counts from the nearest node
+        that all paths to it pass through.
     min_count : int
-        Words seen less often are the unknown word.
+        Rarer words are replaced by the unknown word.
     end : bool
-        Predict the end of a sentence, too.
+        Whether to predict the ends of sentences.
 
     Attributes
     ----------
     words_ : list of str
-        All words that can be predicted, the unknown word first, then the end if there is one.
+        All words that can be predicted: first the unknown word, then the end if predicted.
     n_pairs_ : int
-        Number of probabilities that are stored.
+        Number of stored probabilities.
 
     Examples
     --------
@@ -96,9 +96,9 @@ class BackoffModel:
         order: int = 3,
         factors: Sequence[str] = (),
         graph: str = "auto",
-        discount: str = "modified-kneser-ney",
+        smoothing: str = "modified-kneser-ney",
         combine: str = "mean",
-        weights: Mapping[str, float] | None = None,
+        path_weights: Mapping[str, float] | None = None,
         interpolate: bool = True,
         cutoffs: int | Sequence[int] = 0,
         continuation: bool | str = True,
@@ -108,9 +108,9 @@ class BackoffModel:
         self.order = order
         self.factors = factors
         self.graph = graph
-        self.discount = discount
+        self.smoothing = smoothing
         self.combine = combine
-        self.weights = weights
+        self.path_weights = path_weights
         self.interpolate = interpolate
         self.cutoffs = cutoffs
         self.continuation = continuation
@@ -119,7 +119,7 @@ class BackoffModel:
 
     @property
     def parents(self) -> list[str]:
-        """Names of all parents: words from the nearest, then factors."""
+        """Names of all parents: words, the nearest first, then factors."""
         return word_parents(self.order) + list(self.factors)
 
     def _graph(self) -> Graph:
@@ -132,7 +132,7 @@ class BackoffModel:
     def _check(self) -> None:
         check("BackoffModel", LIMITS, {name: getattr(self, name) for name in LIMITS})
         if len(set(self.parents)) < len(self.parents):
-            raise ParameterError(f"BackoffModel: factors must have different names, none of "
+            raise ParameterError(f"BackoffModel: factors must have distinct names, none of them "
                                  f"{', '.join(word_parents(self.order))}")  # fmt: skip
 
     # learning
@@ -144,14 +144,14 @@ class BackoffModel:
         ----------
         sentences : sequence of sequences of str
         factors : mapping of str to sequences
-            For each name of ``factors``, a value for each word of each sentence; with ``end``, a
-            sentence may have one value more than words, for its end (the last value otherwise).
-            None is a value that does not exist: the nodes that need it are passed over.
+            For each of ``factors``, a value for each word of each sentence; with ``end``, a
+            sentence may have one more value, for its end (otherwise, its last value is used).
+            None marks a missing value; nodes that need it are skipped.
         """
         self._check()
         graph = self._graph()
         if not any(len(sentence) for sentence in sentences):
-            raise CorpusError("BackoffModel: the sentences hold no words")
+            raise CorpusError("BackoffModel: the sentences contain no words")
         self._words = WordNumbers.choose(sentences, self.min_count, self.end)
         given = factors or {}
         self._values = {
@@ -171,9 +171,9 @@ class BackoffModel:
 
     def _smoothing(self) -> Smoothing:
         return Smoothing(
-            self.discount,
+            self.smoothing,
             self.combine,
-            path_weights(self.parents, self.weights),
+            checked_path_weights(self.parents, self.path_weights),
             self.interpolate,
             as_cutoffs(self.cutoffs),
         )
@@ -184,17 +184,17 @@ class BackoffModel:
         return bool(self.continuation)
 
     def _sizes(self) -> list[int]:
-        n_words = len(self._words) + 1  # and the start
+        n_words = len(self._words) + 1  # including the start
         return [n_words] * (self.order - 1) + [len(self._values[name]) for name in self.factors]
 
     def _factor(self, factors: Factors, name: str) -> Sequence[Sequence[Any]]:
         if name not in factors:
-            raise ParameterError(f"BackoffModel: values of the factor {name!r} are missing; give "
+            raise ParameterError(f"BackoffModel: values of the factor {name!r} are missing; pass "
                                  f"factors={{{name!r}: [...]}}")  # fmt: skip
         return factors[name]
 
     def _events(self, sentences: Sentences, factors: Factors) -> Events:
-        """Return every predicted word with its parents."""
+        """Return all predicted words with their parents."""
         tokens, offsets = self._words.encode(sentences)
         columns = [
             previous_words(tokens, offsets, distance, len(self._words))
@@ -206,11 +206,11 @@ class BackoffModel:
     def _factor_column(
         self, factors: Factors, name: str, offsets: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the numbers of a factor's values, the value of each sentence's end added."""
+        """Return a factor's values as numbers, including those for the ends of sentences."""
         rows, known = self._factor(factors, name), self._values[name]
         if len(rows) != len(offsets) - 1:
             raise ParameterError(f"BackoffModel: the factor {name!r} has {len(rows)} sentences, "
-                                 f"the words have {len(offsets) - 1}")  # fmt: skip
+                                 f"but the words have {len(offsets) - 1}")  # fmt: skip
         column: list[int] = []
         for number, (row, (first, last)) in enumerate(zip(rows, pairwise(offsets), strict=True)):
             values = [known.get(value, -1) for value in row]
@@ -219,11 +219,11 @@ class BackoffModel:
                 values.append(values[-1] if values else -1)
             if len(values) != size:
                 raise ParameterError(f"BackoffModel: the factor {name!r} has {len(row)} values in "
-                                     f"sentence {number}, not one a word")  # fmt: skip
+                                     f"sentence {number}, not one per word")  # fmt: skip
             column += values
         return np.array(column, np.int64)
 
-    # asking
+    # using
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_tables"):
@@ -237,14 +237,14 @@ class BackoffModel:
 
     @property
     def n_pairs_(self) -> int:
-        """Number of probabilities that are stored."""
+        """Number of stored probabilities."""
         self._check_fitted()
         return self._tables.n_pairs
 
     def word_logprobs(
         self, sentences: Sentences, factors: Factors | None = None
     ) -> NDArray[np.float64]:
-        """Return the natural logarithm of the probability of every word, ends included, flat."""
+        """Return the natural log probability of every word, including ends, as a flat array."""
         self._check_fitted()
         events = self._events(sentences, factors or {})
         return np.asarray(np.log(self._tables.probability(events.words, events.parents)))
@@ -252,15 +252,15 @@ class BackoffModel:
     def logprob(
         self, sentence: Sequence[str], factors: Mapping[str, Sequence[Any]] | None = None
     ) -> float:
-        """Return the natural logarithm of the probability of a sentence."""
+        """Return the natural log probability of a sentence."""
         rows = {name: [values] for name, values in (factors or {}).items()}
         return float(self.word_logprobs([sentence], rows).sum())
 
     def perplexity(self, sentences: Sentences, factors: Factors | None = None) -> float:
-        """Return the perplexity a word, ends included."""
+        """Return the perplexity per word, including ends."""
         logs = self.word_logprobs(sentences, factors)
         if not len(logs):
-            raise CorpusError("BackoffModel: the sentences hold no words")
+            raise CorpusError("BackoffModel: the sentences contain no words")
         return float(np.exp(-logs.mean()))
 
     def distribution(
@@ -271,9 +271,9 @@ class BackoffModel:
         Parameters
         ----------
         before : sequence of str
-            The words before, the nearest last; ``"<s>"`` is the start of the sentence.
+            The preceding words, the nearest last; ``"<s>"`` is the start of the sentence.
         factors : mapping of str to value
-            Factors that are missing, or have a value that was never seen, do not exist.
+            Factors that are not given, or have an unseen value, count as missing.
         """
         self._check_fitted()
         before = list(before)[::-1][: self.order - 1]
@@ -291,8 +291,8 @@ class BackoffModel:
 
         self._check_fitted()
         if not self._is_plain():
-            raise ParameterError("BackoffModel: ARPA files hold plain n-grams only, without "
-                                 "factors and parallel backoff")  # fmt: skip
+            raise ParameterError("BackoffModel: ARPA files can hold only plain n-grams, without "
+                                 "factors or parallel backoff")  # fmt: skip
         with Path(path).open("w", encoding="utf-8") as stream:
             stream.writelines(arpa_text(self._tables, self._words))
 
@@ -302,7 +302,7 @@ class BackoffModel:
 
     @classmethod
     def read_arpa(cls, path: str | Path) -> BackoffModel:
-        """Read a plain n-gram model from an ARPA file, such as KenLM and SRILM write."""
+        """Read a plain n-gram model from an ARPA file, as written by KenLM or SRILM."""
         from palaver.language.arpa import parse_arpa
 
         tables, words = parse_arpa(Path(path))
@@ -315,12 +315,14 @@ class BackoffModel:
 _WEIGHT = real(above=0, high=np.finfo(float).max)
 
 
-def path_weights(parents: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
-    """Return the weights of the paths in the order of the parents."""
+def checked_path_weights(
+    parents: Sequence[str], weights: Mapping[str, float] | None
+) -> tuple[float, ...]:
+    """Return the weights of paths in the order of the parents."""
     given = weights or {}
     for name, weight in given.items():
         if name not in parents or not _WEIGHT.admits(weight):
-            raise ParameterError(f"weights must be positive numbers of {', '.join(parents)}, "
+            raise ParameterError(f"path weights must map {', '.join(parents)} to positive numbers, "
                                  f"got {name!r}: {weight!r}")  # fmt: skip
     return tuple(float(given.get(name, 1.0)) for name in parents)
 
@@ -337,7 +339,7 @@ def as_cutoffs(cutoffs: int | Sequence[int]) -> tuple[int, ...]:
 def previous_words(
     tokens: NDArray[np.int64], offsets: NDArray[np.int64], distance: int, start: int
 ) -> NDArray[np.int64]:
-    """Return the word ``distance`` before each; the start of the sentence, and before it -1."""
+    """Return the word ``distance`` positions back, the start of the sentence, or -1 before it."""
     column = np.full(len(tokens), -1, np.int64)
     column[distance:] = tokens[: max(len(tokens) - distance, 0)]
     positions = np.arange(len(tokens)) - np.repeat(offsets[:-1], np.diff(offsets))

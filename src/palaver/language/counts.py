@@ -20,9 +20,9 @@ class Events:
     ----------
     words : array of int, shape (n_events,)
     parents : sequence of array of int, each of shape (n_events,)
-        One column a parent; -1 where it does not exist, as before the first word.
+        One column per parent; -1 where it is missing, as before the first word.
     counts : array of int64, shape (n_events,)
-        How often each was seen.
+        How often each event was seen.
     """
 
     words: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Events:
         return Events(self.words[rows], parents, self.counts[rows])
 
     def unique(self, sizes: Sequence[int], n_words: int) -> Events:
-        """Return each different event once, with the sum of its counts; sorted."""
+        """Return the distinct events, sorted, with the sums of their counts."""
         shifted = [column + 1 for column in self.parents]
         keys, numbers = Keys.number([*shifted, self.words], [*(s + 1 for s in sizes), n_words])
         *parents, words = keys.columns()
@@ -45,7 +45,7 @@ class Events:
 
 @dataclass(frozen=True, eq=False)
 class NodeCounts:
-    """Counts at one node.
+    """The counts at a node.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class NodeCounts:
     bounds : array of int64, shape (n_contexts + 1,)
         Where the words of each context begin.
     words, counts : array of int64, shape (n_pairs,)
-        Words ascending within a context, and how often, or with how many values of the
+        Words, ascending within a context, and how often, or with how many values of the
         dropped parents, each was seen there.
     """
 
@@ -78,21 +78,21 @@ def count_nodes(
     """Count at every node.
 
     The top node has the counts of the events. Any other node has, for each word in a context,
-    the number of different (kind: types) or the sum of the counts (kind: sum) of its source's
-    entries; types if a dropped parent is ``type_counting``, that is Kneser-Ney's continuation
-    counts. Events that the source does not see, because a dropped parent does not exist,
-    come with their own counts, as the n-grams at the start of a sentence do in KenLM.
+    the number (kind: types) or the summed counts (kind: sum) of its source's
+    entries; types if a dropped parent is ``type_counting``, as in Kneser-Ney's continuation
+    counts. Events that the source does not see, because a dropped parent is missing,
+    contribute their own counts, as n-grams at the start of a sentence do in KenLM.
 
     Parameters
     ----------
     events : Events
-        Each different one once.
+        Distinct events.
     graph : Graph
     sizes : sequence of int
         Number of values of each parent.
     n_words : int
     type_counting : sequence of bool
-        For each parent, whether dropping it counts types.
+        For each parent, whether types are counted when it is dropped.
     """
     found: list[NodeCounts] = []
     kept_events: list[Events] = []
@@ -112,7 +112,7 @@ def _passed_down(
     above: list[Events],
     type_counting: Sequence[bool],
 ) -> Events:
-    """Return what a node counts."""
+    """Return the events that a node counts."""
     visible = _exist(events, node.kept)
     if node.source < 0:
         return events.take(visible)
@@ -130,7 +130,7 @@ def _passed_down(
 
 
 def _exist(events: Events, kept: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which events have all of some parents."""
+    """Return which events have all of the given parents."""
     exist = np.ones(len(events.words), bool)
     for parent in kept:
         exist &= events.parents[parent] >= 0
@@ -140,7 +140,7 @@ def _exist(events: Events, kept: Sequence[int]) -> NDArray[np.bool_]:
 def _count(
     seen: Events, columns: list[NDArray[np.int64]], sizes: list[int], n_words: int
 ) -> NodeCounts:
-    """Sort and add up."""
+    """Sort events and add up their counts."""
     contexts, numbers = Keys.number(columns, sizes)
     if not columns:
         numbers = np.zeros(len(seen.words), np.int64)

@@ -1,4 +1,4 @@
-"""What is taken from seen words for unseen ones.
+"""Discounts: how much probability is taken from seen words for unseen ones.
 
 Chen & Goodman (1998), "An empirical study of smoothing techniques for language modeling",
 section 3; Witten & Bell (1991).
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 DISCOUNTS = ("modified-kneser-ney", "kneser-ney", "witten-bell")
 
-#: Discounts of counts 1, 2 and above where counts of counts are degenerate (KenLM's choice).
+#: Discounts of counts 1, 2 and above if counts of counts are degenerate (KenLM's choice).
 FALLBACK = (0.5, 1.0, 1.5)
 
 
@@ -19,15 +19,15 @@ def estimate_discounts(counts: NDArray[np.int64], kind: str) -> NDArray[np.float
     """Return the discounts of counts one, two, and three or more.
 
     Modified Kneser-Ney has ``D_i = i - (i + 1) Y n_{i+1} / n_i`` with ``Y = n_1 / (n_1 + 2 n_2)``
-    and ``n_i`` the number of counts that are ``i``; plain Kneser-Ney has ``Y`` for all. If one of
-    the ``n_i`` it needs is zero, or a discount is not above 0 and at most its count, all three are
-    0.5, 1 and 1.5 (plain: 0.5): small or artificial data.
+    and ``n_i`` the number of counts equal to ``i``; plain Kneser-Ney uses ``Y`` for all. If one of
+    the ``n_i`` needed is zero, or a discount is not above 0 and at most its count, all three are
+    0.5, 1 and 1.5 (plain: 0.5); this happens with small or artificial data.
 
     Parameters
     ----------
     counts : array of int, shape (n_pairs,)
     kind : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
-        Witten-Bell discounts by context, not by count: zeros here.
+        Witten-Bell discounts by context rather than by count, so its discounts are zero.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def discounted_shares(
     discounts: NDArray[np.float64],
     kind: str,
 ) -> NDArray[np.float64]:
-    """Return what is left to each pair of context and word: ``(c - D(c)) / N``.
+    """Return what is left for each pair of context and word: ``(c - D(c)) / N``.
 
     Witten-Bell: ``c / (N + T)`` with ``T`` the number of words in the context.
 

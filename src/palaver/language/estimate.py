@@ -1,4 +1,4 @@
-"""From counts to probabilities: discounts, weights of the nodes below, node by node upwards."""
+"""From counts to probabilities: discounts and weights of the nodes below, from the bottom up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERYTHING = 1e-12
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How probabilities are made from counts.
+    """How probabilities are estimated from counts.
 
     Attributes
     ----------
@@ -27,12 +27,12 @@ class Smoothing:
     combine : str
         One of :data:`palaver.language.tables.COMBINATIONS`.
     weights : tuple of float
-        Of the path that drops each parent; for the weighted combination.
+        Weights of the paths, by the parent that each drops; for the weighted combination.
     interpolate : bool
-        Add what the nodes below say to seen words too, instead of to unseen ones only.
+        Mix the nodes below into the probabilities of seen words as well as unseen ones.
     cutoffs : tuple of int
-        Counts up to this are treated as unseen; one value for each number of parents, from none
-        up, the last one for all above.
+        Counts up to this are treated as unseen; one value per number of parents, from none
+        upwards, with the last one for all above.
     """
 
     discount: str = "modified-kneser-ney"
@@ -42,7 +42,7 @@ class Smoothing:
     cutoffs: tuple[int, ...] = (0,)
 
     def cutoff(self, n_parents: int) -> int:
-        """Return the cut-off of a node with so many parents."""
+        """Return the cut-off of a node with this many parents."""
         return self.cutoffs[min(n_parents, len(self.cutoffs) - 1)]
 
 
@@ -59,14 +59,14 @@ def estimate(
     Parameters
     ----------
     events : Events
-        Each different one once; see :meth:`Events.unique`.
+        Distinct events; see :meth:`Events.unique`.
     graph : Graph
     sizes : sequence of int
         Number of values of each parent.
     n_words : int
-        Words that can be predicted, the unknown one and the end of a sentence included.
+        Number of words that can be predicted, including the unknown word and the end.
     type_counting : sequence of bool
-        For each parent, whether dropping it counts types instead of events.
+        For each parent, whether types instead of events are counted when it is dropped.
     smoothing : Smoothing
     """
     counted = count_nodes(events, graph, sizes, n_words, type_counting)
@@ -79,7 +79,7 @@ def estimate(
 def _node_table(
     tables: Tables, number: int, counted: NodeCounts, smoothing: Smoothing
 ) -> NodeTable:
-    """Turn the counts of a node into probabilities; the nodes below are done."""
+    """Turn the counts of a node into probabilities, given the nodes below."""
     place = tables.graph.nodes[number]
     contexts = counted.pair_contexts
     n_contexts = len(counted.contexts)
@@ -106,7 +106,7 @@ def _below(
     contexts: NDArray[np.int64],
     words: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return g of each pair and its sum over all words in each context."""
+    """Return g of each pair, and its sum over all words in each context."""
     parents = [np.full(len(counted.contexts), -1, np.int64) for _ in tables.sizes]
     for parent, column in zip(
         tables.graph.nodes[number].kept, counted.contexts.columns(), strict=True
@@ -125,9 +125,9 @@ def _backed_off(
     left: NDArray[np.float64],
     norm: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return alpha and the seen words' probabilities when only unseen words back off.
+    """Return alpha and the seen words' probabilities if only unseen words back off.
 
-    Where every word was seen there is nobody to give the rest to: the seen ones share it.
+    If every word was seen, no unseen word can take the rest, so the seen ones share it.
     """
     unseen = norm - np.bincount(contexts, below, len(norm))
     everything = unseen <= _EVERYTHING * norm

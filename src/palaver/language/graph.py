@@ -1,7 +1,7 @@
 """Backoff graphs: which parents of a word are dropped, and in which order.
 
-A graph is written as the steps of dropping, divided by ``>``; parents joined by ``+`` are dropped
-in parallel, each path leaving another one out first::
+A graph is written as a sequence of parents to drop, separated by ``>``; parents joined by ``+``
+are dropped in parallel, each path dropping a different one first::
 
     tag>word            {tag, word} -> {word} -> {}
     word>state+tag      {state, tag, word} -> {state, tag} -> {tag} and {state} -> {}
@@ -18,17 +18,17 @@ from palaver.errors import ParameterError
 
 @dataclass(frozen=True)
 class Node:
-    """A set of parents that a word is predicted from.
+    """A set of parents from which a word is predicted.
 
     Attributes
     ----------
     kept : tuple of int
         Numbers of the parents in the context, ascending.
     lower : tuple of int
-        Nodes that this one backs off to; none means the uniform distribution.
+        Nodes that this one backs off to; if empty, the uniform distribution.
     source : int
-        Node whose counts this one's are made from: the nearest one that lies on every way
-        from the top to here. On a chain that is the node above, at a join the fork. -1 at the top.
+        Node whose counts this one's are derived from: the nearest one on every path
+        from the top. On a chain it is the node above, at a join the fork. -1 at the top.
     """
 
     kept: tuple[int, ...]
@@ -46,12 +46,12 @@ class Graph:
 
 
 def parse_graph(text: str, parents: Sequence[str]) -> Graph:
-    """Make a graph from its text.
+    """Parse the text form of a graph.
 
     Parameters
     ----------
     text : str
-        Such as ``"state>tag>word"``; every parent must be named once. Without parents, ``""``.
+        Such as ``"state>tag>word"``; every parent must occur once. Without parents, ``""``.
     parents : sequence of str
         Names in the order of the columns of contexts.
     """
@@ -68,7 +68,7 @@ def parse_graph(text: str, parents: Sequence[str]) -> Graph:
 
 
 def _layers(steps: list[list[int]]) -> list[list[list[tuple[int, ...]]]]:
-    """Return the kept sets: for each step, for each number of dropped parents, all of them."""
+    """Return all kept sets, for each step and each number of dropped parents."""
     rest = sorted(parent for step in steps for parent in step)
     layers = []
     for step in steps:
@@ -84,7 +84,7 @@ def _layers(steps: list[list[int]]) -> list[list[list[tuple[int, ...]]]]:
 
 
 def _nodes(layers: list[list[list[tuple[int, ...]]]]) -> tuple[Node, ...]:
-    """Join every kept set to those with one parent less, in order from the top."""
+    """Link every kept set to those with one parent less, in order from the top."""
     rows = [row for layer in layers for row in layer]
     numbers = {kept: number for number, kept in enumerate(kept for row in rows for kept in row)}
     forks = {layer[0][0] for layer in layers}

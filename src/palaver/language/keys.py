@@ -1,4 +1,4 @@
-"""Tuples of small numbers as sorted 64-bit keys, found again by binary search."""
+"""Tuples of small numbers as sorted 64-bit keys, looked up by binary search."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Columns = Sequence[NDArray[np.integer]]
 
 
 class Keys:
-    """Different rows of columns, numbered in ascending order.
+    """Distinct rows of columns, numbered in ascending order.
 
-    Rows whose key would need more than 62 bits are numbered in levels: what fits is numbered
-    first, and its number is the first digit of the next level.
+    Rows whose key would need more than 62 bits are numbered in levels: the columns that fit are
+    numbered first, and that number is the first digit of the next level.
 
     Attributes
     ----------
     sizes : tuple of int
-        Column values are below these.
+        Exclusive upper limits of the column values.
     levels : list of array of int64
         The sorted keys of each level.
     """
@@ -34,12 +34,12 @@ class Keys:
 
     @classmethod
     def number(cls, columns: Columns, sizes: Sequence[int]) -> tuple[Keys, NDArray[np.int64]]:
-        """Give each different row a number; return the keys and each row's number.
+        """Assign numbers to the distinct rows; return the keys and each row's number.
 
         Parameters
         ----------
         columns : sequence of array of int, each of shape (n_rows,)
-            Without columns all rows are number 0.
+            Without columns, all rows have the number 0.
         sizes : sequence of int
         """
         found = cls(sizes, [])
@@ -54,13 +54,13 @@ class Keys:
         return found, key
 
     def _level(self, key: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """Close a level: sort its keys and number the rows by them."""
+        """Complete a level: sort its keys and number the rows by them."""
         table, numbers = np.unique(key, return_inverse=True)
         self.levels.append(table)
         return numbers.astype(np.int64, copy=False), max(len(table), 1)
 
     def find(self, columns: Columns, length: int) -> NDArray[np.int64]:
-        """Return the number of each row, -1 for those that were never seen.
+        """Return the number of each row, -1 for unseen rows.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Keys:
         return columns[::-1]
 
     def _cuts(self) -> dict[int, int]:
-        """Return the places of columns before which a level was closed, with the level."""
+        """Return the positions of columns before which a level ends, with the level."""
         cuts: dict[int, int] = {}
         bound = 1
         for place, size in enumerate(self.sizes):
@@ -111,7 +111,7 @@ class Keys:
 
 
 def find_sorted(table: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each key in a sorted table, -1 where it is not in it."""
+    """Return the position of each key in a sorted table, -1 if it is missing."""
     if not len(table):
         return np.full(len(keys), -1, np.int64)
     places = np.searchsorted(table, keys)

@@ -1,6 +1,6 @@
 """Probabilities of words at the nodes of a backoff graph.
 
-At every node a word in a context either has a probability of its own or that of the nodes below,
+At every node, a word in a context has either its own probability or that of the nodes below,
 times the context's weight::
 
     p(w | context) = probability[context, w]                if the pair is in the table
@@ -28,19 +28,19 @@ Numbers = NDArray[np.int64]
 Parents = Sequence[NDArray[np.integer]]
 
 COMBINATIONS = ("mean", "max", "product", "weighted", "count-weighted")
-#: Combinations of distributions that are not distributions themselves.
+#: Combinations of distributions that are not themselves distributions.
 _UNNORMALISED = ("max", "product")
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """What is known at one node.
+    """The probabilities and weights at a node.
 
     Attributes
     ----------
     contexts : Keys
     pairs : array of int64, shape (n_pairs,)
-        Number of the context times the number of words, plus the word; sorted.
+        Index of the context times the number of words, plus the word; sorted.
     probability : array of float64, shape (n_pairs,)
     alpha : array of float64, shape (n_contexts,)
         Weight of the nodes below.
@@ -56,7 +56,7 @@ class NodeTable:
 
 
 class Tables:
-    """A whole backoff model in numbers.
+    """A complete backoff model as arrays.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class Tables:
     combine : str
         One of :data:`COMBINATIONS`.
     weights : sequence of float
-        For the weighted combination: of the path that drops each parent.
+        Weights of the paths, by the parent that each drops; for the weighted combination.
     nodes : list of NodeTable or None
-        As the graph's nodes; made from the last to the first.
+        In the order of the graph's nodes; filled from the last to the first.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Tables:
 
     @property
     def n_pairs(self) -> int:
-        """Number of probabilities that are stored."""
+        """Number of stored probabilities."""
         return sum(len(node.pairs) for node in self.nodes.values())
 
     # probabilities of many events
@@ -102,9 +102,9 @@ class Tables:
         ----------
         words : array of int, shape (n,)
         parents : sequence of array of int, each of shape (n,)
-            All parents, -1 where one does not exist.
+            All parents, -1 where one is missing.
         node : int
-            Node to ask; 0 is the whole model.
+            Node to use; 0 is the whole model.
         """
         table, place = self.nodes[node], self.graph.nodes[node]
         contexts = table.contexts.find([parents[parent] for parent in place.kept], len(words))
@@ -121,7 +121,7 @@ class Tables:
         return result
 
     def _weight(self, contexts: Numbers, parents: Parents, node: int) -> Floats:
-        """Return alpha of seen contexts and 1 / Z of unseen ones."""
+        """Return alpha for seen contexts and 1 / Z for unseen ones."""
         weight = np.ones(len(contexts))
         seen = contexts >= 0
         weight[seen] = self.nodes[node].alpha[contexts[seen]]
@@ -131,7 +131,7 @@ class Tables:
         return weight
 
     def lower(self, words: Numbers, parents: Parents, node: int) -> Floats:
-        """Return g: what the nodes below say of each word, combined."""
+        """Return g, the combined probability of each word at the nodes below."""
         below = self.graph.nodes[node].lower
         if not below:
             return np.full(len(words), 1 / self.n_words)
@@ -164,25 +164,25 @@ class Tables:
         return self.weights[dropped]
 
     def _context_totals(self, parents: Parents, length: int, node: int) -> Floats:
-        """Return how often each context was seen at a node; 0 for never."""
+        """Return how often each context was seen at a node; 0 if never."""
         table = self.nodes[node]
         columns = [parents[parent] for parent in self.graph.nodes[node].kept]
         contexts = table.contexts.find(columns, length)
         return np.where(contexts < 0, 0, table.totals[contexts]).astype(float)
 
     def is_unnormalised(self, node: int) -> bool:
-        """Whether g of a node does not sum to one by itself."""
+        """Whether g of a node may not sum to one."""
         return self.combine in _UNNORMALISED and len(self.graph.nodes[node].lower) > 1
 
     # whole distributions
 
     def row(self, context: Sequence[int], node: int = 0) -> Floats:
-        """Return the probabilities of all words in one context, shape (n_words,).
+        """Return the probabilities of all words in a context, shape (n_words,).
 
         Parameters
         ----------
         context : sequence of int
-            A value for each parent, -1 where it does not exist.
+            A value for each parent, -1 if it is missing.
         node : int
         """
         table = self.nodes[node]
@@ -199,7 +199,7 @@ class Tables:
         return np.asarray(below)
 
     def lower_row(self, context: Sequence[int], node: int) -> Floats:
-        """Return g of all words in one context, shape (n_words,)."""
+        """Return g of all words in a context, shape (n_words,)."""
         below = self.graph.nodes[node].lower
         if not below:
             return np.full(self.n_words, 1 / self.n_words)
@@ -208,7 +208,7 @@ class Tables:
         return self._combined(rows, parents, node) if len(rows) > 1 else rows[0]
 
     def normaliser(self, parents: Parents, node: int) -> Floats:
-        """Return Z, the sum of g over all words, for each event; computed once a context."""
+        """Return Z, the sum of g over all words, for each event; computed once per context."""
         kept = self.graph.nodes[node].kept
         columns = [parents[parent] + 1 for parent in kept]
         keys, numbers = Keys.number(columns, [self.sizes[parent] + 1 for parent in kept])
@@ -220,7 +220,7 @@ class Tables:
             sums[i] = self.lower_row(context, node).sum()
         return np.asarray(sums[numbers])
 
-    # keeping
+    # storing
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables as named arrays."""
@@ -233,7 +233,7 @@ class Tables:
         return found
 
     def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Tables:
-        """Return a model of the same graph and sizes with the tables that :meth:`arrays` gave."""
+        """Return a model with the same graph and sizes and the tables from :meth:`arrays`."""
         nodes = []
         for number, place in enumerate(self.graph.nodes):
             names = [name for name in arrays if name.startswith(f"{number}_level")]

@@ -1,4 +1,4 @@
-"""Words of a language model and their numbers: the unknown word, the end of a sentence, others."""
+"""Words of a language model and their numbers, including the unknown word and the end."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ UNKNOWN, START, END = "<unk>", "<s>", "</s>"
 
 @dataclass(frozen=True, eq=False)
 class WordNumbers:
-    """Words that can be predicted, in the order of their numbers; the unknown word is number 0.
+    """Words that can be predicted, in the order of their numbers; number 0 is the unknown word.
 
-    The start of a sentence is never predicted: as a parent its number is ``len(words)``.
+    The start of a sentence is never predicted; as a parent, its number is ``len(words)``.
     """
 
     words: list[str]
@@ -35,7 +35,7 @@ class WordNumbers:
 
     @classmethod
     def choose(cls, sentences: Sequence[Sequence[str]], min_count: int, end: bool) -> WordNumbers:
-        """Keep the words that are frequent enough, the most frequent first."""
+        """Keep sufficiently frequent words, the most frequent first."""
         counts = Counter(chain.from_iterable(sentences))
         special = [UNKNOWN, END] if end else [UNKNOWN]
         kept = [w for w, n in counts.items() if n >= min_count and w not in (*special, START)]
@@ -44,7 +44,7 @@ class WordNumbers:
     def encode(
         self, sentences: Sequence[Sequence[str]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of all words, ends included, and where each sentence begins."""
+        """Return the numbers of all words, including ends, and the offsets of sentences."""
         get, end = self.index.get, self.index[END] if self.end else 0
         numbers: list[int] = []
         offsets = [0]
@@ -61,11 +61,11 @@ class WordNumbers:
 
 
 def word_parents(order: int) -> list[str]:
-    """Return the names of the words before one in an n-gram: word (the nearest), word2, ..."""
+    """Return the names of the preceding words in an n-gram: word (the nearest), word2, ..."""
     return ["word", *(f"word{n}" for n in range(2, order))][: order - 1]
 
 
 def number_words(values: Iterable[Any]) -> dict[Any, int]:
-    """Give values numbers in order of first appearance; None has none."""
+    """Assign numbers to values in order of first appearance; None gets no number."""
     kept = (value for value in dict.fromkeys(values) if value is not None)
     return {value: number for number, value in enumerate(kept)}

@@ -136,7 +136,7 @@ def test_mistakes_are_explained(parts):
         ({"n_states": {"zebra": 2}}, "there is no tag 'zebra'"),
         ({"backoff": "tag>wrod"}, "graph must name each of word, tag once"),
         ({"tied": [["thanks.9", "worked.1"]]}, "there is no state 'thanks.9'"),
-        ({"weights": {"zebra": 1.0}}, "weights must be positive numbers of word, tag, got 'zebra'"),
+        ({"weights": {"zebra": 1.0}}, "word, tag to positive numbers, got 'zebra'"),
         ({"weights": {"word": -0.5}}, r"got 'word': -0\.5"),
         ({"weights": {"tag": "a"}}, "got 'tag': 'a'"),
         ({"cutoffs": [-1]}, "cutoffs must be"),

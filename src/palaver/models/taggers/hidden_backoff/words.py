@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from palaver.errors import ParameterError
 from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_graph
-from palaver.language.backoff import path_weights, previous_words
+from palaver.language.backoff import checked_path_weights, previous_words
 from palaver.language.keys import Keys
 from palaver.language.words import word_parents
 from palaver.models.taggers.hidden_backoff.layout import StateLayout
@@ -80,7 +80,7 @@ class WordModel:
             A weight is not a positive number, or there is no such parent.
         """
         given = {n: weight for n, weight in weights.items() if n != "state" or self.has_states}
-        own = path_weights(self.parents, given)
+        own = checked_path_weights(self.parents, given)
         return replace(self, smoothing=replace(self.smoothing, weights=own))
 
     @property
