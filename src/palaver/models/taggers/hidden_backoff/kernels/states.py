@@ -1,7 +1,19 @@
 """Hidden states inside sentences whose tag is known, and scores of sentences under every tag.
 
+The inner product of the joint probability in section 3 of Ji & Bilmes (2006): of one sentence with
+tag d, with the probability e_i(s) = P(w_i | w_{i-1}, s, d) of its i-th word in state s ::
+
+    P(w, s_1..n | d) = start(s_1) e_1(s_1) prod_i moves(s_{i-1}, s_i) e_i(s_i)               (a)
+
+    filtered    f_i(s) = e_i(s) sum_r f_{i-1}(r) moves(r, s) / c_i,    prod_i c_i = P(w | d)  (b)
+    smoothed    b_{i-1}(r) = sum_s moves(r, s) e_i(s) b_i(s), scaled                          (c)
+    pairs       P(s_{i-1} = r, s_i = s | w, d) = f_{i-1}(r) moves(r, s) e_i(s) b_i(s), scaled (d)
+
+The expected starts and moves of the EM epochs (algorithm 1) are sums of (d), the alignment of its
+step 5 maximises (a) or draws from it, and decoding compares (a), maximised or summed, between tags.
+
 States of all tags are numbered together: tag ``t`` has ``units[t]:units[t + 1]``. Probabilities of
-words come as one row a type of event (``emissions``); a sentence is a run of types.
+words come as one row per type of event (``emissions``); a sentence is a run of types.
 """
 
 from __future__ import annotations
@@ -16,7 +28,7 @@ from palaver.kernels.random import open_stream, uniform
 
 @njit(cache=True)
 def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # type: ignore[no-untyped-def]
-    """Filter one sentence; return its log-likelihood.
+    """Filter one sentence by (b); return its log-likelihood.
 
     Parameters
     ----------
@@ -47,7 +59,7 @@ def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # 
 
 @njit(cache=True, nogil=True)
 def expect_states(types, offsets, tags, emissions, units, start, moves, starts, steps):  # type: ignore[no-untyped-def]
-    """Add up the expected starts and moves of all sentences; return their log-likelihood.
+    """Add up the expected starts and moves of all sentences, (d); return their log-likelihood.
 
     Parameters
     ----------
@@ -99,13 +111,13 @@ def expect_states(types, offsets, tags, emissions, units, start, moves, starts, 
 
 @njit(cache=True, nogil=True)
 def align_states(types, offsets, tags, emissions, units, start, moves, states):  # type: ignore[no-untyped-def]
-    """Set the likeliest states of every sentence (Viterbi); return their log-probability.
+    """Set the states that maximise (a) in every sentence (Viterbi); return the log-probability.
 
     Parameters
     ----------
     types, offsets, tags, emissions, units, start, moves : IN, as in :func:`expect_states`
     states : array of int8, shape (n_tokens,). OUT
-        Of equal paths the one that ends, and comes from, the lower states.
+        Among equally likely paths, the one through lower states, from the last token on.
     """
     n_states = moves.shape[1]
     back = np.empty((longest_stretch(offsets), n_states), np.int8)
@@ -148,14 +160,16 @@ def sample_states(  # type: ignore[no-untyped-def]
     types, offsets, tags, emissions, units, start, moves, conversations, first_conversation, key,
     states,
 ):  # fmt: skip
-    """Draw the states of every sentence from their posterior; return the log-likelihood.
+    """Draw the states of every sentence given its words and tag; return the log-likelihood.
+
+    Backwards, by (b): the last state from f_n, every other from f_i(s) moves(s, s_{i+1}).
 
     Parameters
     ----------
     types, offsets, tags, emissions, units, start, moves : IN, as in :func:`expect_states`
     conversations : array of int64, shape (n_conversations + 1,). IN
-        Sentences of each conversation; each has a stream, with one draw a token, sentences in
-        order and tokens from the last.
+        Sentences of each conversation, which has a stream with one draw per token: sentences
+        in order, the tokens of each from the last.
     first_conversation, key : IN
     states : array of int8, shape (n_tokens,). OUT
     """
@@ -184,7 +198,7 @@ def sample_states(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def score_sentences(types, offsets, emissions, units, start, moves, use_max, scores):  # type: ignore[no-untyped-def]
-    """Set the log-probability of every sentence under every tag.
+    """Set the log-probability of every sentence under every tag, (a) maximised or summed.
 
     Parameters
     ----------
@@ -193,7 +207,7 @@ def score_sentences(types, offsets, emissions, units, start, moves, use_max, sco
     emissions : array of float64, shape (n_types, n_units). IN
     units, start, moves : IN, as in :func:`expect_states`
     use_max : bool. IN
-        The best path of states instead of the sum over all.
+        Of the best path of states instead of the sum over all paths.
     scores : array of float64, shape (n_sentences, n_tags). OUT
     """
     n_states = moves.shape[1]

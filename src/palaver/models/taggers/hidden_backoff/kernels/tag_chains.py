@@ -1,5 +1,10 @@
 """Chains of tags over the sentences of conversations, with one or two tags of history.
 
+The outer product of the joint probability in section 3 of Ji & Bilmes (2006), with the scores of
+sentences in place of its inner product, and as many tags of history h as the user asks for ::
+
+    log P(W, D) = sum_k  scores[k, d_k] + log P(d_k | h_k)                                    (a)
+
 A history is a number: the last tag, or the last but one times ``n_tags + 1`` plus the last. The tag
 ``n_tags`` stands for the start. ``moves[kind, history, tag]`` are log-probabilities; the kind of a
 sentence says, for example, whether the speaker changed.
@@ -23,7 +28,7 @@ def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-untyped-def]
-    """Set the likeliest tags of every conversation.
+    """Set the tags that maximise (a) in every conversation (Viterbi).
 
     Parameters
     ----------
@@ -66,7 +71,7 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def tag_posteriors(scores, kinds, conversations, moves, posteriors):  # type: ignore[no-untyped-def]
-    """Set the posterior probabilities of every sentence's tag; return the log-likelihood.
+    """Set the posterior probabilities of every sentence's tag; return the log of (a), summed.
 
     Parameters
     ----------
