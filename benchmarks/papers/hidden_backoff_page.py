@@ -10,6 +10,8 @@ import numpy as np
 from benchmarks.papers.pictures import curves, keep
 
 _PICTURE = "hidden_backoff-rounds.svg"
+#: Parameters that had other names when results were stored.
+_RENAMED = {"discount": "smoothing"}
 
 _INTRO = """# Hidden backoff models on meetings
 
@@ -200,14 +202,15 @@ def _lost(result: Mapping[str, Any], label: str) -> float:
 
 
 def _searched(results: Mapping[str, Any]) -> str:
-    shown = ("n_states", "backoff", "interpolate", "min_count", "discount", "continuation",
+    shown = ("n_states", "backoff", "interpolate", "min_count", "smoothing", "continuation",
              "cutoffs", "combine", "tag_order", "speaker_change", "decode", "word_weight",
              "topology")  # fmt: skip
     lines = []
     for name, result in results.items():
         if "params" not in result:
             continue
-        found = ", ".join(f"{key} {result['params'][key]!r}" for key in shown)
+        params = {_RENAMED.get(key, key): value for key, value in result["params"].items()}
+        found = ", ".join(f"{key} {params[key]!r}" for key in shown)
         lines.append(f"- *{name}* ({result['trials']} trials): {found}")
     return "\n".join(["", "Settings found by searching on dev:", "", *lines]) if lines else ""
 

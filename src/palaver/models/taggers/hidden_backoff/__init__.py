@@ -1,11 +1,13 @@
 """Hidden backoff models: dialogue acts from words, with hidden states inside sentences.
 
-Ji & Bilmes (2006); equations and what was found out about them in
-``docs/models/hidden_backoff.md``. ::
+Ji & Bilmes (2006). Tags d, states s and words w of the sentences k of a conversation have the joint
+probability of section 3 (without states that of section 2, equation 1)::
 
-    d_k   | d_{k-1}                     tags of the sentences of a conversation
-    s_k,i | s_{k,i-1}, d_k              states only move forward
-    w_k,i | w_{k,i-1}, s_{k,i}, d_k     a backoff model
+    P(W, S, D) = prod_k  P(d_k | d_{k-1})
+                 prod_i  P(s_{k,i} | s_{k,i-1}, d_k)  P(w_{k,i} | w_{k,i-1}, s_{k,i}, d_k)
+
+States only move forward, and the last factor is a backoff model. What we found out about it is in
+``docs/models/hidden_backoff.md``.
 """
 
 from __future__ import annotations
@@ -57,69 +59,80 @@ from palaver.params import Limit
 class HiddenBackoffTagger(Tagger):
     """Tagger of dialogue acts with backoff models of words and hidden states inside sentences.
 
+    It is trained by embedded EM, which has no sweeps to choose: ``max_rounds`` and ``tolerance``
+    say when it ends, ``n_sweeps_`` counts its steps, and ``trace_`` has their log-likelihoods.
+
     Parameters
     ----------
     n_states : int, mapping of str to int, or "auto"
-        Hidden states of every tag; of some tags (one for the others); or by the lengths of the
+        Hidden states of every tag; of some tags, the others having one; or by the lengths of the
         sentences. 1 is the paper's baseline, in which nothing is hidden.
     backoff : str
-        Which parents of a word are dropped first, as in ``"state>tag>word"``, ``"tag>word"``,
-        ``"word>state+tag"`` (see docs/language.md). "auto" is the first of these.
-    discount : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
+        Order in which the parents of a word are dropped, such as ``"state>tag>word"``,
+        ``"tag>word"`` or ``"word>state+tag"`` (see docs/language.md). "auto" is the first of
+        these; it drops factors and farther words before.
+    smoothing : {"modified-kneser-ney", "kneser-ney", "witten-bell"}
+        How probability is taken from seen words.
     combine : {"mean", "max", "product", "weighted", "count-weighted"}
-        How parallel backoff joins its paths.
-    weights : mapping of str to float, optional
-        For "weighted": of the path that drops each parent first.
+        How parallel backoff combines its paths.
+    path_weights : mapping of str to float, optional
+        For ``combine="weighted"``: weights of the paths, by the parent that each drops first.
     interpolate : bool
-        Mix the lower orders into seen words too, or back off for unseen ones only.
+        Mix lower orders into the probabilities of seen words; False uses them only for unseen
+        words.
     cutoffs : int or list of int
-        Counts up to this are treated as unseen; a list has one for each number of parents.
+        Counts up to this are treated as unseen; a list has one value per number of parents.
     continuation : bool or "words"
         Where lower orders count contexts instead of occurrences.
     order : int
-        Words of an n-gram; the paper has 2.
+        Length of n-grams; 2 in the paper.
     min_count : int
-        Words seen less often are the unknown word.
+        Rarer words are replaced by the unknown word.
     end : bool
         Predict the end of a sentence as a word: length matters for backchannels.
     factors : list of str, optional
-        Columns of the corpus that are further parents of words: lists with a value a word (a
-        quantised pitch slope), or one value a message.
+        Columns of the corpus that are further parents of words: lists with one value per word (a
+        quantised pitch slope), or one value per message.
     tag_order : {1, 2, 3}
-        A tag depends on none, one or two tags before it.
+        A tag depends on no, one or two tags before it.
     speaker_change : bool
-        A tag depends on whether the speaker changed, too.
+        A tag also depends on whether the speaker changed.
     word_weight : float
-        Power of the words' probability against the tags' when tags are chosen.
+        Power to which the probability of the words is raised when tags are chosen.
     decode : {"viterbi", "sum"}
-        The likeliest states of a sentence, or all of them summed up, when tags are chosen.
+        Score a sentence by its most likely states, or by the sum over all states, when tags are
+        chosen.
     topology : {"forward", "fork"}
-        States follow each other; or short and long sentences take different ones first.
+        States follow each other; or short and long sentences start in different ones.
     tied : bool or list of lists of str
-        States of different tags that share their words, as ``[["s.1", "q.1"]]``; True: the last
-        states of all tags.
+        States of different tags that share their words, such as ``[["s.1", "q.1"]]``; True ties
+        the last states of all tags.
     alignment : {"viterbi", "sampled", "averaged"}
-        States from which the word model is retrained: the likeliest, drawn ones, or several drawn
-        ones with a word model each.
+        States from which the word model is retrained: the most likely ones; drawn ones; or
+        several draws, with a word model each.
     n_alignments : int
-        How many, for "averaged".
+        Draws, for "averaged".
     max_rounds, epochs, final_epochs : int
-        Rounds of embedded EM, EM epochs in each, and after the last.
+        Rounds of embedded EM at most, EM epochs per round, and epochs after the last round.
     tolerance : float
-        Relative change of the log-likelihood at which rounds stop.
+        Rounds stop when the log-likelihood changes by less than this share of itself.
     random_state : int, Generator or None
+        Used by the draws of "sampled" and "averaged" alone.
     n_jobs : int
         Threads.
 
     Attributes
     ----------
+    tags_ : list of str
+        In order of first appearance; columns of :meth:`predict_proba`.
     n_states_ : dict of str to int
+        Number of states of each tag.
     rounds_ : polars.DataFrame
         Log-likelihood of the training sentences after each round and epoch.
     state_words_ : polars.DataFrame
-        Telling words of each tag and state.
+        Characteristic words of each tag and state.
     search_ : polars.DataFrame
-        After :meth:`search`: every setting tried, with its share of right tags.
+        After :meth:`search`: all settings that were tried, with their shares of right tags.
 
     Examples
     --------
@@ -142,9 +155,9 @@ class HiddenBackoffTagger(Tagger):
         self,
         n_states: int | Mapping[str, int] | str = 1,
         backoff: str = "auto",
-        discount: str = "modified-kneser-ney",
+        smoothing: str = "modified-kneser-ney",
         combine: str = "mean",
-        weights: Mapping[str, float] | None = None,
+        path_weights: Mapping[str, float] | None = None,
         interpolate: bool = True,
         cutoffs: int | Sequence[int] = 0,
         continuation: bool | str = True,
@@ -169,9 +182,9 @@ class HiddenBackoffTagger(Tagger):
     ) -> None:
         self.n_states = n_states
         self.backoff = backoff
-        self.discount = discount
+        self.smoothing = smoothing
         self.combine = combine
-        self.weights = weights
+        self.path_weights = path_weights
         self.interpolate = interpolate
         self.cutoffs = cutoffs
         self.continuation = continuation

@@ -16,12 +16,14 @@ def _is_list(value: Any) -> bool:
 
 
 HIDDEN_LIMITS: dict[str, Limit] = {
-    "n_states": satisfies("a whole number from 1 to 100, a mapping from tags to such numbers, "
-                     "or 'auto'", admits_states),
+    "n_states": satisfies(
+        "a whole number from 1 to 100, a mapping from tags to such numbers, or 'auto'",
+        admits_states,
+    ),
     "backoff": text(),
-    "discount": one_of(*DISCOUNTS),
+    "smoothing": one_of(*DISCOUNTS),
     "combine": one_of(*COMBINATIONS),
-    "weights": either(satisfies("a mapping", lambda v: isinstance(v, Mapping)), nothing()),
+    "path_weights": either(satisfies("a mapping", lambda v: isinstance(v, Mapping)), nothing()),
     "interpolate": flag(),
     "cutoffs": either(whole(0), satisfies("a list", _is_list)),
     "continuation": either(flag(), one_of("words")),

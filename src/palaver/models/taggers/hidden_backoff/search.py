@@ -27,7 +27,7 @@ SPACE: dict[str, list[Any]] = {
     "interpolate": [True, False],
     "min_count": [1, 2, 5, 20, 60, 200],
     "continuation": [True, "words", False],
-    "discount": ["modified-kneser-ney", "kneser-ney", "witten-bell"],
+    "smoothing": ["modified-kneser-ney", "kneser-ney", "witten-bell"],
     "combine": ["mean", "count-weighted", "max", "product"],
     "cutoffs": [0, [0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 2]],
     "tag_order": [2, 1, 3],

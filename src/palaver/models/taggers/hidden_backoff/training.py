@@ -116,10 +116,10 @@ def make_word_model(
 ) -> WordModel:
     """Return the word model that a tagger's parameters ask for, without probabilities."""
     smoothing = Smoothing(
-        tagger.discount, tagger.combine, (), tagger.interpolate, as_cutoffs(tagger.cutoffs)
+        tagger.smoothing, tagger.combine, (), tagger.interpolate, as_cutoffs(tagger.cutoffs)
     )
     sizes = {name: len(values) for name, values in factor_values.items()}
     model = WordModel(
         layout, n_words, tagger.order, sizes, tagger.backoff, tagger.continuation, smoothing
     )
-    return model.weighted(tagger.weights or {})
+    return model.weighted(tagger.path_weights or {})
