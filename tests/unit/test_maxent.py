@@ -9,7 +9,13 @@ from threadpoolctl import threadpool_limits
 
 import palaver as pv
 from palaver.encode import encode
-from palaver.errors import CorpusError, NotFittedError, ParameterError, StoreError
+from palaver.errors import (
+    CorpusError,
+    DamagedStoreError,
+    NotFittedError,
+    ParameterError,
+    StoreError,
+)
 from palaver.models.taggers.maxent.inputs import neighbours, word_pairs
 
 
@@ -171,3 +177,12 @@ def test_a_run_is_not_continued_with_other_vectors_or_speakers(tmp_path):
     same = pv.Corpus.from_polars(corpus.table.with_columns(speaker=pl.lit("A")))
     with pytest.raises(StoreError, match="speakers of the data"):
         tagger.fit(same, vectors=pv.WordVectors(words, eye), folder=tmp_path)
+
+
+@pytest.mark.parametrize("array", ["first_weights", "second_intercepts", "pairs"])
+def test_a_damaged_folder_is_refused(array, tmp_path):
+    tagger = pv.MaxEntTagger(context=True).fit(talk(20))
+    tagger.chains_[0][array] = tagger.chains_[0][array][:-1]
+    tagger.save(tmp_path)
+    with pytest.raises(DamagedStoreError, match="does not hold a whole model"):
+        pv.load(tmp_path)

@@ -31,8 +31,13 @@ from palaver.fit.schedule import Schedule
 from palaver.models.base.fitting import FitOptions
 from palaver.models.taggers.contract import Tagger, tag_statistics
 from palaver.models.taggers.maxent.engine import MaxEntEngine, MaxEntShard, Sparse, regression_of
-from palaver.models.taggers.maxent.inputs import Inputs, learn_inputs, neighbours
-from palaver.models.taggers.maxent.regression import max_iter_is_enough
+from palaver.models.taggers.maxent.inputs import (
+    Inputs,
+    learn_inputs,
+    neighbour_inputs,
+    neighbours,
+)
+from palaver.models.taggers.maxent.regression import Regression, max_iter_is_enough
 from palaver.models.taggers.sentences import all_words, label_names, with_vocabulary
 from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
 
@@ -143,6 +148,8 @@ class MaxEntTagger(Tagger):
     }
 
     _inputs: Inputs
+    _first: Regression
+    _second: Regression | None
 
     def __init__(
         self,
@@ -284,8 +291,15 @@ class MaxEntTagger(Tagger):
         self._keep(data, data.seed, fit.chains[0].trace, learned)
 
     def _set_estimates(self) -> None:
-        self._inputs = Inputs.of_arrays(self.chains_[0])
-        self._set_tag_estimates(self.chains_[0]["tag_words"])
+        learned, n_tags = self.chains_[0], len(self.tags_)
+        self._inputs = Inputs.of_arrays(learned)
+        n_inputs = self._inputs.size(len(self.vocabulary_))
+        self._first = regression_of(learned, "first", n_tags, n_inputs)
+        self._second = None
+        if "second_weights" in learned:
+            width = n_inputs + neighbour_inputs(n_tags)
+            self._second = regression_of(learned, "second", n_tags, width)
+        self._set_tag_estimates(learned["tag_words"])
 
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.chains_[0]["tag_words"].sum(axis=0)
@@ -302,15 +316,13 @@ class MaxEntTagger(Tagger):
             Rows sum to one; columns are ``tags_``.
         """
         encoded = self._encode(corpus)
-        learned, n_tags = self.chains_[0], len(self.tags_)
         table = self._inputs(encoded)
-        shares = regression_of(learned, "first", n_tags).probabilities(table)
-        if "second_weights" not in learned:
+        shares = self._first.probabilities(table)
+        if self._second is None:
             return shares
         offsets = np.asarray(encoded.conversation_offsets)
         around = neighbours(shares, offsets, encoded.speakers.codes)
-        table = sparse.hstack((table, around), "csr")
-        return regression_of(learned, "second", n_tags).probabilities(table)
+        return self._second.probabilities(sparse.hstack((table, around), "csr"))
 
     def _best(self, corpus: Corpus | Encoded) -> NDArray[np.int32]:
         return np.asarray(self.predict_proba(corpus).argmax(axis=1), np.int32)

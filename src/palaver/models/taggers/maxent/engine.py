@@ -173,7 +173,16 @@ class MaxEntEngine:
         return {}
 
 
-def regression_of(arrays: Arrays, phase: str, n_tags: int) -> Regression:
-    """Return the regression that a round left in globals."""
+def regression_of(arrays: Arrays, phase: str, n_tags: int, n_inputs: int) -> Regression:
+    """Return the regression that a round left in globals.
+
+    Raises
+    ------
+    ValueError
+        The arrays have other shapes, as those of a damaged folder may.
+    """
     weights, intercepts = arrays[f"{phase}_weights"], arrays[f"{phase}_intercepts"]
+    n_rows = n_tags if n_tags > 2 else n_tags - 1
+    if weights.shape != (n_rows, n_inputs) or intercepts.shape != (n_rows,):
+        raise ValueError(f"weights of the {phase} round do not belong to the tags and inputs")
     return Regression(np.arange(n_tags), weights, intercepts)

@@ -42,6 +42,11 @@ class Inputs:
             parts.append(sparse.csr_array(self.pooling(encoded)))
         return sparse.csr_array(sparse.hstack(parts, "csr"))
 
+    def size(self, n_words: int) -> int:
+        """Return the number of inputs of a message, given the size of the vocabulary."""
+        found = 0 if self.pairs is None else n_words + len(self.pairs)
+        return found if self.pooling is None else found + len(self.pooling.centre)
+
     def arrays(self) -> Arrays:
         """Return what was learned as named arrays, for a stored model."""
         found: Arrays = {} if self.pairs is None else {"pairs": self.pairs}
@@ -123,6 +128,11 @@ def pair_counts(encoded: Encoded, known: Numbers) -> sparse.csr_array:
     ones = np.ones(int(is_known.sum()))
     shape = (encoded.n_messages, len(known))
     return sparse.coo_array((ones, (messages[is_known], columns[is_known])), shape).tocsr()
+
+
+def neighbour_inputs(n_tags: int) -> int:
+    """Return how many columns :func:`neighbours` has."""
+    return 2 * (n_tags + 2)
 
 
 def neighbours(
