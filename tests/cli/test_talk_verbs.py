@@ -39,7 +39,7 @@ def test_a_folder_of_files_names_those_that_can_be_read(tmp_path):
     calls().write(tmp_path / "calls.jsonl.gz")
     (tmp_path / "notes.bin").write_bytes(b"\x00\x01" * 40)
     said = fails("check", tmp_path)
-    assert "give one of: calls.jsonl.gz." in said
+    assert "one of: calls.jsonl.gz." in said
     assert "notes.bin" not in said
     assert "--format" not in said
 
