@@ -9,6 +9,7 @@ from support.verbs import call, fails
 import palaver as pv
 from palaver.cli.commands import fit_command
 from palaver.cli.runs import settings_of
+from palaver.models import model_class
 
 SWEEPS = ("--sweeps", 10, "--set", "burn_in=1", "--seed", 2)
 
@@ -110,3 +111,19 @@ def test_words_of_m4_cannot_be_labelled(tmp_path):
     message = fails("fit", "m4", path, "--labels", "act", "--out", tmp_path / "run")
     assert "unit='sentence'" in " ".join(message.split())
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["m4", "block-hmm"])
+def test_labels_of_messages_name_the_classes_of_thread_models(name, tmp_path):
+    data, run = pv.sample(12).write(tmp_path / "threads.jsonl"), tmp_path / "run"
+    unit = {"unit": "message"} if name == "m4" else {}
+    options = [part for key, value in unit.items() for part in ("--set", f"{key}={value}")]
+    call("fit", name, data, "--labels", "act", *options, *SWEEPS, "--out", run)
+    data.rename(tmp_path / "gone.jsonl")
+    call("fit", "--resume", run, "--sweeps", 12)
+    kind = model_class(name)
+    model = kind(n_sweeps=12, burn_in=1, random_state=2, **unit)
+    model.fit(pv.read(tmp_path / "gone.jsonl"), labels="act", show_progress=False)
+    again = pv.load(run)
+    assert set(pv.sample(12).table["act"]) == set(again.class_names_) == set(model.class_names_)
+    np.testing.assert_array_equal(again.class_words_, model.class_words_)
