@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palaver.draw.layout import Layout
+from palaver.draw.layout import GraphLayout
 from palaver.draw.routes import bends, control, label_boxes
 
 
@@ -26,7 +26,7 @@ def crossed(source, target, bend, layout, boxes):
 @pytest.mark.parametrize(("between", "is_hindered"), [(40.0, False), (100.0, True), (150.0, True)])
 def test_an_arrow_goes_around_what_stands_between_its_ends(between, is_hindered):
     """The usual curve runs over nothing, the name, or the circle of the node in the middle."""
-    layout = Layout(900, 500, np.array([100.0, 400, 700]), np.array([200, between, 200]),
+    layout = GraphLayout(900, 500, np.array([100.0, 400, 700]), np.array([200, between, 200]),
                     np.full(3, 30.0))  # fmt: skip
     boxes = label_boxes(layout, [["one"], ["a longer name here"], ["three"]], ["w", "w", "w"])
     chosen = bends([(0, 2)], layout, boxes)[0]
@@ -36,7 +36,7 @@ def test_an_arrow_goes_around_what_stands_between_its_ends(between, is_hindered)
 
 
 def test_arrows_there_and_back_and_without_hindrance_are_bent_as_usual():
-    layout = Layout(900, 500, np.array([100.0, 400]), np.array([250.0, 250]), np.full(2, 30.0))
+    layout = GraphLayout(900, 500, np.array([100.0, 400]), np.array([250.0, 250]), np.full(2, 30.0))
     boxes = label_boxes(layout, [["one"], ["two"]], ["w", "w"])
     assert bends([(0, 1), (1, 0), (-1, 0), (1, 1)], layout, boxes)[1:] == [1.0, 1.0, 1.0]
     there, back = bends([(0, 1), (1, 0)], layout, boxes)

@@ -1,6 +1,6 @@
-"""Stacked bars of class shares, as HTML whose widths are style classes ``w1`` to ``w100``.
+"""Stacked bars of class shares, as HTML with style classes ``w1`` to ``w100`` for widths.
 
-Widths are not written as styles, for a strict content security policy forbids them.
+Widths are not written as styles, because a strict content security policy forbids that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def percents(shares: ArrayLike) -> list[int]:
 
 
 def stacked_bar(shares: ArrayLike, names: Sequence[str] | None = None) -> str:
-    """Return a bar of classes in order of rank, each with its letter where it fits."""
+    """Return a bar of classes in order of rank, each with its letter if it fits."""
     pieces, said = [], []
     for rank, percent in enumerate(percents(shares)):
         if not percent:
@@ -46,7 +46,7 @@ def stacked_bar(shares: ArrayLike, names: Sequence[str] | None = None) -> str:
 
 
 def width_rules() -> str:
-    """Return the style rules of the widths, and of the shades ``h1`` to ``h10`` of cells."""
+    """Return the style rules for widths, and for the shades ``h1`` to ``h10`` of cells."""
     widths = [f".w{i}{{width:{i}%}}" for i in range(1, 101)]
     mixed = "background:color-mix(in srgb,var(--more) {}%,transparent)"
     shades = [f".h{i}{{{mixed.format(5 * i)}}}" for i in range(1, 11)]

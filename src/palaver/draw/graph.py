@@ -1,4 +1,4 @@
-"""The act graph: classes as nodes, what follows what as signed arrows."""
+"""The act graph: classes as nodes, and what follows what as signed arrows."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.draw.layout import Layout, place, typical_places
+from palaver.draw.layout import GraphLayout, place, typical_places
 from palaver.draw.palette import colour_class, letters
 from palaver.draw.routes import bends, control, label_boxes
 from palaver.draw.svg import Svg, shorten, tag, words
 
-#: Steps of the slider: how many times as likely as usual the weakest edge is.
+#: Steps of the slider: how many times as likely as usual an edge must be.
 STEPS = (1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0)
-#: Edges kept a node, the strongest first, and the least traffic an edge must carry.
+#: Most edges per node, the strongest first, and the least traffic that an edge must carry.
 _MORE, _LESS, _LEAST_TRAFFIC = 6, 3, 0.001
 _LEAST_SHARE = 0.03
 MAX_NODES = 30
-_WIDE, _NARROW = 24, 21  # characters of a line of a name
+_WIDE, _NARROW = 24, 21  # characters per line of a name
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One arrow.
+    """An arrow.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Edge:
     probability : float
         Expected share of the target after the source.
     weight : float or None
-        The model's own weight, where it has weights.
+        The model's own weight, if it has weights.
     replies : float or None
-        To the source, on which the arrow rests; None if not known, or for the start.
+        Replies to the source that the arrow is based on; None if unknown, or for the start.
     """
 
     source: int
@@ -50,15 +50,15 @@ class Edge:
 
     @property
     def usual(self) -> float:
-        """Share of the target on the whole, with which ``probability`` is compared."""
+        """Overall share of the target, to which ``probability`` is compared."""
         return self.probability / max(self.effect, 1e-9)
 
 
 def least_share(n_classes: int) -> float:
-    """Return the share of a reply below which a class is no typical answer to anything.
+    """Return the smallest share of a reply for a class to count as a typical response.
 
-    "Five times as likely as usual" misleads if it is two in a hundred words. With many classes,
-    of which none is large, half an even share counts.
+    "Five times as likely as usual" is misleading if it means two words in a hundred. With many
+    classes, none of them large, it is half of an equal share.
     """
     return min(_LEAST_SHARE, 0.5 / max(n_classes, 1))
 
@@ -70,12 +70,12 @@ def find_edges(
     weights: NDArray[np.float64] | None = None,
     answered: NDArray[np.float64] | None = None,
 ) -> list[Edge]:
-    """Choose the arrows worth drawing, the strongest last so that they lie on top.
+    """Choose the arrows worth drawing, the strongest last so that they are on top.
 
-    An arrow must change what is usual by the first of :data:`STEPS`, and what it raises must
-    be at least a thousandth of all traffic and :func:`least_share` of what is said there.
-    ``answered`` has the replies to each class, shape (K,), where they are known: what is
-    answered makes the traffic.
+    An arrow must differ from what is usual by the first of :data:`STEPS`, and if it raises a class,
+    carry at least a thousandth of all traffic and :func:`least_share` of what follows.
+    ``answered`` holds the number of replies to each class, shape (K,), if known; they measure
+    the traffic.
     """
     enough = least_share(following.shape[1])
     parts = shares if answered is None else answered / max(answered.sum(), 1e-9)
@@ -100,9 +100,9 @@ def find_edges(
 
 
 def first_step(edges: Sequence[Edge], n_nodes: int) -> int:
-    """Return the slider's first place: about as many arrows between classes as classes.
+    """Return the slider's initial step: about as many arrows between classes as classes.
 
-    Arrows below the second step are too weak to begin with.
+    Arrows below the second step are too weak to show at first.
     """
     between = (e for e in edges if e.effect > 1 and e.source not in (-1, e.target))
     raised = sorted((e.effect for e in between), reverse=True)
@@ -117,7 +117,7 @@ def act_graph(
     following: NDArray[np.float64],
     effects: NDArray[np.float64],
     names: Sequence[str],
-    telling: Sequence[str],
+    top_words: Sequence[str],
     edges: Sequence[Edge],
     *,
     tall: bool = False,
@@ -129,25 +129,25 @@ def act_graph(
     ----------
     shares, following, effects
         See :class:`palaver.models.summary.ModelSummary`; shapes (K,), (K + 1, K), (K + 1, K).
-    names, telling : sequence of str
-        What each class is called, and its telling words in one line.
+    names, top_words : sequence of str
+        What each class is called, and its characteristic words in one line.
     edges : sequence of Edge
         From :func:`find_edges`.
     tall : bool
         For narrow screens.
     least : float
-        Edges weaker than this are drawn but hidden, and so are all that lower.
+        Edges weaker than this are drawn but hidden, and so are all that make a class less likely.
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
     bent = [1.0] * len(edges)
     if not tall:
         lines = [wrap(name, _WIDE) for name in names[: len(shares)]]
-        told = [shorten(words, _WIDE + 4) for words in telling[: len(shares)]]
+        told = [shorten(words, _WIDE + 4) for words in top_words[: len(shares)]]
         boxes = label_boxes(layout, lines, told)
         bent = bends([(edge.source, edge.target) for edge in edges], layout, boxes)
     drawn = [_edge(edge, layout, least, bend) for edge, bend in zip(edges, bent, strict=True)]
     node = _node_in_column if tall else _node
-    nodes = [node(k, layout, float(shares[k]), names[k], telling[k]) for k in range(len(shares))]
+    nodes = [node(k, layout, float(shares[k]), names[k], top_words[k]) for k in range(len(shares))]
     return Svg(
         tag(
             "svg",
@@ -161,31 +161,31 @@ def act_graph(
     )
 
 
-def _node(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
+def _node(rank: int, layout: GraphLayout, share: float, name: str, top_words: str) -> str:
     """Draw a circle with its letter and share, and its name below."""
     x, y, size = layout.x[rank], layout.y[rank], _WIDE
     lines = wrap(name, size)
     below = y + layout.radius[rank] + 16
     letter = tag("text", words(letters(rank)), x=x, y=y - 5, class_="letter", font_size=17)
     letter += tag("text", f"{share:.0%}", x=x, y=y + 11, class_="letter", font_size=11)
-    label = _label(rank, lines, x, below, size, shorten(telling, size + 4))
+    label = _label(rank, lines, x, below, size, shorten(top_words, size + 4))
     return _linked(rank, layout, share, name, label, letter)
 
 
-def _node_in_column(rank: int, layout: Layout, share: float, name: str, telling: str) -> str:
-    """Draw a circle with its letter, and name and share at its right."""
+def _node_in_column(rank: int, layout: GraphLayout, share: float, name: str, top_words: str) -> str:
+    """Draw a circle with its letter, and its name and share to the right."""
     x, y, size = layout.x[rank], layout.y[rank], _NARROW
     lines = wrap(name, size)
     letter = tag("text", words(letters(rank)), x=x, y=y, class_="letter", font_size=15)
-    said = shorten(f"{share:.0%} · {telling}", size + 4)
+    said = shorten(f"{share:.0%} · {top_words}", size + 4)
     label = _label(rank, lines, x + 34, y + 5 - 8 * len(lines), size, said)
     return _linked(rank, layout, share, name, label, letter)
 
 
-def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: str) -> str:
-    """Write a name and, below it, its telling words, on a halo that arrows do not shine through.
+def _label(rank: int, lines: list[str], x: float, y: float, size: int, top_words: str) -> str:
+    """Write a name above its characteristic words, on a halo that covers arrows.
 
-    The halo is the same text as a thick line, below all lines: else it would cut the line above.
+    The halo is the same text with a thick outline, below all lines, so that it does not cut them.
     """
     parts = []
     for halo in (" halo", ""):
@@ -197,13 +197,15 @@ def _label(rank: int, lines: list[str], x: float, y: float, size: int, telling: 
         )  # fmt: skip
         below = y + 16 * len(lines)
         parts.append(
-            tag("text", words(telling), x=x, y=below, class_=f"words{halo}", aria_hidden=hidden)
+            tag("text", words(top_words), x=x, y=below, class_=f"words{halo}", aria_hidden=hidden)
         )
     return "".join(parts)
 
 
-def _linked(rank: int, layout: Layout, share: float, name: str, label: str, letter: str) -> str:
-    """Draw a circle that leads to the class, over the halo of its label and below its letter."""
+def _linked(
+    rank: int, layout: GraphLayout, share: float, name: str, label: str, letter: str
+) -> str:
+    """Draw a circle that links to the class, above the halo of its label and below its letter."""
     return tag(
         "g",
         label,
@@ -218,7 +220,7 @@ def _linked(rank: int, layout: Layout, share: float, name: str, label: str, lett
 
 
 def wrap(text: str, size: int) -> list[str]:
-    """Cut a name into at most two lines of about a size, at a space where there is one."""
+    """Split a name into at most two lines of about the given size, at a space if possible."""
     if len(text) <= size:
         return [text]
     at = text.rfind(" ", 0, size + 1)
@@ -226,7 +228,7 @@ def wrap(text: str, size: int) -> list[str]:
     return [text[:at], shorten(text[at:].strip(), size)]
 
 
-def _edge(edge: Edge, layout: Layout, least: float, bend: float) -> str:
+def _edge(edge: Edge, layout: GraphLayout, least: float, bend: float) -> str:
     strength = max(edge.effect, 1 / max(edge.effect, 1e-9))
     width = 1.2 + (1.3 if edge.effect > 1 else 0.3) * min(np.log2(strength), 4.5)
     path, tip, angle = _path(edge, layout, 4 + 1.6 * width, bend)
@@ -246,9 +248,9 @@ def _edge(edge: Edge, layout: Layout, least: float, bend: float) -> str:
 
 
 def _path(
-    edge: Edge, layout: Layout, gap: float, bend: float
+    edge: Edge, layout: GraphLayout, gap: float, bend: float
 ) -> tuple[str, tuple[float, float], float]:
-    """Return the curve of an edge, its tip and the angle at which it arrives."""
+    """Return the curve of an edge, its tip, and the angle at which it arrives."""
     x1, y1, r1 = layout.x[edge.target], layout.y[edge.target], layout.radius[edge.target] + gap
     if edge.source < 0:  # from outside
         angle = np.pi / 4 if layout.is_column else np.pi / 6
@@ -268,8 +270,8 @@ def _path(
     return f"M{sx:.1f} {sy:.1f}Q{cx:.1f} {cy:.1f} {tip[0]:.1f} {tip[1]:.1f}", tip, float(arrive)
 
 
-def _arc(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, float], float]:
-    """Return an arc at the left of a column; what leads down arrives above what leads up."""
+def _arc(edge: Edge, layout: GraphLayout, gap: float) -> tuple[str, tuple[float, float], float]:
+    """Return an arc to the left of a column; downward arcs arrive above upward ones."""
     x, y0, y1 = layout.x[edge.target], layout.y[edge.source], layout.y[edge.target]
     down = 1.0 if y1 >= y0 else -1.0
     start = (x - layout.radius[edge.source] - 1, y0 + 5 * down)
@@ -282,7 +284,7 @@ def _arc(edge: Edge, layout: Layout, gap: float) -> tuple[str, tuple[float, floa
 
 
 def _loop(x: float, y: float, radius: float) -> tuple[str, tuple[float, float], float]:
-    """Return a loop above a node that leads back into it."""
+    """Return a loop above a node that leads back to it."""
     out, back = np.radians(-118), np.radians(-62)
     inner = radius - 4
     sx, sy = x + inner * np.cos(out), y + inner * np.sin(out)
@@ -294,7 +296,7 @@ def _loop(x: float, y: float, radius: float) -> tuple[str, tuple[float, float], 
 
 
 def _arrowhead(tip: tuple[float, float], angle: float, size: float, *, blunt: bool) -> str:
-    """Return the corners of an arrowhead, or of a bar where an edge lowers."""
+    """Return the corners of an arrowhead, or of a bar for edges that make a class less likely."""
     forward, side = (0.2, 0.62) if blunt else (1.0, 0.5)
     corners = [(-forward, -side), (-forward, side)]
     corners += [(forward, side), (forward, -side)] if blunt else [(0.55, 0.0)]

@@ -1,9 +1,9 @@
-"""Where the nodes of an act graph go: a flow from what starts threads to what ends them.
+"""The layout of an act graph: a flow from what starts threads to what ends them.
 
-Classes are put into columns in the order in which they come in a thread, and ordered within
-columns so that strong edges cross little. Narrow screens get a single column from top to
-bottom, with room for arcs at the left and for names at the right, so that no arrow crosses a
-name. No chance is involved: the same numbers give the same picture.
+Classes are arranged in columns in the order in which they occur in a thread, and sorted within
+columns to reduce crossings of strong edges. Narrow screens get a single column from top to
+bottom, with space for arcs on the left and names on the right, so that no arrow crosses a
+name. Layouts are deterministic.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_STEPS = 6  # messages along a path that decide on a class's place
-_ROUNDS = 8  # passes over the columns that untangle edges
+_STEPS = 6  # messages along a path that determine a class's place
+_ROUNDS = 8  # passes over the columns to untangle edges
 
 
 @dataclass(frozen=True)
-class Layout:
-    """A picture's size and the centre and radius of each node.
+class GraphLayout:
+    """The size of a picture, and the centre and radius of each node.
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class Layout:
 
 
 def typical_places(following: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far into a thread each class comes on average, by the transitions alone.
+    """Return how far into a thread each class occurs on average, by the transitions alone.
 
     Parameters
     ----------
     following : array of float64, shape (n_classes + 1, n_classes)
-        Rows sum to one, the last row is the start.
+        Rows sum to one; the last row is the start.
     """
     here = following[-1]
     reached, weighted = np.zeros_like(here), np.zeros_like(here)
@@ -60,13 +60,13 @@ def place(
     places: NDArray[np.float64],
     *,
     tall: bool = False,
-) -> Layout:
+) -> GraphLayout:
     """Lay out classes as a flow, left to right, or in one column for narrow screens.
 
     Parameters
     ----------
     shares, places : array of float64, shape (n_nodes,)
-        Sizes, and the order along the flow.
+        Sizes of the nodes, and their order along the flow.
     effects : array of float64, shape (n_nodes + 1, n_nodes)
         Strong edges are kept short.
     """
@@ -81,27 +81,29 @@ def place(
     radius = 16 + 24 * np.sqrt(shares / max(shares.max(), 1e-12))
     width, height = max(900.0, 60 + 210.0 * n_ranks), 60 + 180.0 * across
     x = 120 + (width - 240) * along / max(n_ranks - 1, 1) if n_ranks > 1 else along + width / 2
-    return Layout(width, height, x, (height - 90) * beside + 34, radius)
+    return GraphLayout(width, height, x, (height - 90) * beside + 34, radius)
 
 
-def _column(shares: NDArray[np.float64], places: NDArray[np.float64]) -> Layout:
-    """Put the classes below each other in the order of their places."""
+def _column(shares: NDArray[np.float64], places: NDArray[np.float64]) -> GraphLayout:
+    """Arrange the classes from top to bottom in the order of their places."""
     n_nodes, step, top = len(shares), 62.0, 44.0
     row = np.empty(n_nodes)
     row[np.lexsort((np.arange(n_nodes), places))] = np.arange(n_nodes)
     radius = 11 + 13 * np.sqrt(shares / max(shares.max(), 1e-12))
     height = 2 * top + step * (n_nodes - 1)
-    return Layout(380.0, height, np.full(n_nodes, 150.0), top + step * row, radius, is_column=True)
+    return GraphLayout(
+        380.0, height, np.full(n_nodes, 150.0), top + step * row, radius, is_column=True
+    )
 
 
 def _ranks(places: NDArray[np.float64], n_ranks: int) -> list[list[int]]:
-    """Cut the nodes, in their order, into columns of equal size."""
+    """Split the nodes, in order, into columns of equal size."""
     order = np.lexsort((np.arange(len(places)), places))
     return [part.tolist() for part in np.array_split(order, n_ranks)]
 
 
 def _untangle(ranks: list[list[int]], pull: NDArray[np.float64]) -> list[list[int]]:
-    """Order each column by where its neighbours' partners stand."""
+    """Sort each column by the heights of linked nodes in neighbouring columns."""
     height = np.zeros(len(pull))
     for column in ranks:
         height[column] = _heights(len(column))
@@ -124,7 +126,7 @@ def _heights(n_nodes: int) -> NDArray[np.float64]:
 def _coordinates(
     ranks: list[list[int]], n_nodes: int, stagger: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each node's column and its height in it (0..1), columns staggered a little."""
+    """Return each node's column and its height in it (0..1), with columns slightly staggered."""
     along, beside = np.empty(n_nodes), np.empty(n_nodes)
     for i, column in enumerate(ranks):
         shift = (stagger if i % 2 else -stagger) if len(ranks) > 1 else 0.0

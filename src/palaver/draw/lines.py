@@ -1,4 +1,4 @@
-"""Lines: traces of chains, shares along a thread or over time with a band around them."""
+"""Line charts: traces of chains, and shares along a thread or over time with a band."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from palaver.draw.palette import colour_class
 from palaver.draw.svg import Svg, tag, words
 
-_POINTS = 240  # of a trace; more cannot be told apart
+_POINTS = 240  # of a trace; more would be indistinguishable
 
 
 def trace_chart(
@@ -21,16 +21,16 @@ def trace_chart(
     *,
     narrow: bool = False,
 ) -> Svg:
-    """Draw one line a chain, sweeps from left to right, the burn-in shaded.
+    """Draw one line per chain, with sweeps from left to right and the burn-in shaded.
 
     Parameters
     ----------
     chains : sequence of array of float64, shape (n_sweeps,)
     burn_in : int
     best : int
-        The chain that is the model: drawn thick.
+        The chain used for the model, drawn thick.
     what : str
-        For the label.
+        What is drawn, for the label.
     narrow : bool
         For narrow screens.
     """
@@ -86,15 +86,15 @@ def band_chart(
     Parameters
     ----------
     centre, low, high : array of float64, shape (n_places,)
-        NaN where there is nothing to say.
+        NaN where unknown.
     labels : sequence of str
-        The first and the last are written below.
+        The first and the last are shown below.
     rank : int
-        Of the class, for its colour.
+        Rank of the class, for its colour.
     top : float
-        The share at the upper edge.
+        The share at the top edge.
     label : str
-        For those who cannot see it.
+        Description for screen readers.
     """
     width, height, above, bottom = 240.0, 86.0, 14.0, 16.0
     n = len(centre)
@@ -129,7 +129,7 @@ def band_chart(
 
 
 def _percent(share: float) -> str:
-    """Say a share, small ones with a decimal: a chart of something is not one of 0%."""
+    """Format a share, small ones with a decimal, so that none appears as 0%."""
     if share >= 0.0995 or share == 0:
         return f"{share:.0%}"
     return f"{share:.1%}" if share >= 0.001 else words("<0.1%")

@@ -1,9 +1,9 @@
-"""Colours of classes, safe for the colour-blind, and their letters.
+"""Colours of classes, safe for colour-blind people, and their letters.
 
-The first seven are those of Okabe & Ito (2008, "Color universal design") without black. Five
-more and the order were chosen so that neighbours differ clearly and all twelve differ, also for
-eyes without one kind of cones; a test holds them to it. Beyond twelve classes colours come again
-with dashed edges; letters always tell classes apart.
+The first seven are from Okabe & Ito (2008, "Color universal design"), without black. Five
+more, and the order, were chosen so that neighbours differ clearly and all twelve differ, even for
+eyes that lack one kind of cone; a test verifies this. Beyond twelve classes, colours repeat
+with dashed edges; letters always distinguish classes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COLOURS = (
 
 
 def letters(rank: int) -> str:
-    """Return the letters of the class of a rank: A, B, ... Z, AA, AB, ..."""
+    """Return the letters for the class of a given rank: A, B, ... Z, AA, AB, ..."""
     name = ""
     rank += 1
     while rank:
@@ -25,7 +25,7 @@ def letters(rank: int) -> str:
 
 
 def colour_class(rank: int) -> str:
-    """Return the style classes of a rank's colour."""
+    """Return the style classes for the colour of a rank."""
     again = " again" if rank >= len(COLOURS) else ""
     return f"c{rank % len(COLOURS)}{again}"
 
@@ -44,12 +44,12 @@ def contrast(one: str, other: str) -> float:
 
 
 def ink_on(colour: str) -> str:
-    """Return black or white, whichever can be read better on a colour."""
+    """Return black or white, whichever is more readable on a colour."""
     return max("#000000", "#ffffff", key=lambda ink: contrast(ink, colour))
 
 
 def style_sheet() -> str:
-    """Return the rules that give classes their colours."""
+    """Return the style rules for the colours of classes."""
     rules = [f".c{i}{{--c:{colour};--on:{ink_on(colour)}}}" for i, colour in enumerate(COLOURS)]
     return "".join(rules) + _SHAPES
 

@@ -1,4 +1,4 @@
-"""Panels: a few measures side by side over the same places, with intervals."""
+"""Panels: several measures side by side at the same places, with intervals."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 250.0, 210.0, 52.0, 34.0, 40.0
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One measure.
+    """A measure to draw.
 
     Attributes
     ----------
     title : str
     values : array-like of float, shape (n_places,)
-        NaN or None where there is nothing to say.
+        NaN or None where unknown.
     low, high : array-like of float, shape (n_places,), optional
     """
 
@@ -35,17 +35,17 @@ class Panel:
 def panel_chart(
     panels: Sequence[Panel], places: Sequence[float], *, axis: str, marked: float | None = None
 ) -> Svg:
-    """Draw panels from left to right, places on their horizontal axis.
+    """Draw panels from left to right, with places on their horizontal axes.
 
     Parameters
     ----------
     panels : sequence of Panel
     places : sequence of float
-        Numbers below the axis, as far apart as they are.
+        Numbers along the axis, drawn to scale.
     axis : str
-        What the places are.
+        Label of the axis.
     marked : float, optional
-        A place to point out in every panel.
+        A place to highlight in every panel.
     """
     parts = [
         tag("g", *_panel(panel, np.asarray(places, float), axis, marked),
@@ -95,7 +95,7 @@ def _panel(panel: Panel, places: NDArray[np.float64], axis: str, marked: float |
 def _scales(
     places: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[Callable[[float], float], Callable[[float], float], tuple[float, float, float]]:
-    """Return functions from places and values to the picture, and the ticks of the values."""
+    """Return functions that map places and values to coordinates, and the ticks of the values."""
     known = values[np.isfinite(values)]
     least, most = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     if most - least < 1e-9 * max(abs(most), 1e-9):

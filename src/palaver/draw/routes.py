@@ -1,4 +1,4 @@
-"""How arrows of an act graph run: bent so that they cross as few names and circles as they can."""
+"""Routing the arrows of an act graph so that they cross few names and circles."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.draw.layout import Layout
+from palaver.draw.layout import GraphLayout
 
-#: Widths of a character of a name and of a telling word, in the sizes of the style sheet.
+#: Widths of a character of a name and of a characteristic word, in the sizes of the style sheet.
 _NAME, _WORD = 7.8, 6.3
 _LINE = 16.0
-#: Bends that are tried, as parts of the usual one; the first is taken if nothing is in its way.
+#: Bends to try, relative to the usual one; the first is used if nothing is in its way.
 _BENDS = (1.0, -1.0, 0.4, -0.4, 1.8, -1.8, 2.8, -2.8)
-_POINTS = 40  # of a curve that are looked at
-_CIRCLE, _TAKEN, _FAR = 3.0, 12.0, 0.4  # costs beside those of a point on a name
+_POINTS = 40  # of a curve that are checked
+_CIRCLE, _TAKEN, _FAR = 3.0, 12.0, 0.4  # costs relative to a point on a name
 
 
 def label_boxes(
-    layout: Layout, names: Sequence[Sequence[str]], telling: Sequence[str]
+    layout: GraphLayout, names: Sequence[Sequence[str]], top_words: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return about where the labels below the nodes are: left, top, right, bottom, (n, 4).
+    """Return approximate boxes of the labels below nodes: left, top, right, bottom, (n, 4).
 
     Parameters
     ----------
-    layout : Layout
+    layout : GraphLayout
     names : sequence of sequence of str
         Lines of each name.
-    telling : sequence of str
+    top_words : sequence of str
     """
     boxes = np.empty((len(names), 4))
-    for k, (lines, words) in enumerate(zip(names, telling, strict=True)):
+    for k, (lines, words) in enumerate(zip(names, top_words, strict=True)):
         wide = max([_WORD * len(words), *(_NAME * len(line) for line in lines)]) / 2
         top = layout.y[k] + layout.radius[k] + 4
         boxes[k] = layout.x[k] - wide, top, layout.x[k] + wide, top + _LINE * (len(lines) + 1)
@@ -39,16 +39,16 @@ def label_boxes(
 
 
 def bends(
-    ends: Sequence[tuple[int, int]], layout: Layout, boxes: NDArray[np.float64]
+    ends: Sequence[tuple[int, int]], layout: GraphLayout, boxes: NDArray[np.float64]
 ) -> list[float]:
-    """Choose how far each arrow bends, as a part of what is usual.
+    """Choose how far each arrow bends, relative to the usual bend.
 
     Parameters
     ----------
     ends : sequence of (int, int)
-        Source and target of each arrow; those that matter most last. Those from outside or
+        Source and target of each arrow, the most important last. Arrows from outside or
         back to the same node are not bent.
-    layout : Layout
+    layout : GraphLayout
     boxes : array of float64, shape (n_nodes, 4)
         From :func:`label_boxes`.
     """
@@ -65,7 +65,7 @@ def bends(
 
 
 def _lane(source: int, target: int, bend: float) -> tuple[int, int, bool]:
-    """Name the side of the line between two nodes on which an arrow runs."""
+    """Return the side of the line between two nodes on which an arrow runs."""
     return min(source, target), max(source, target), (bend > 0) == (source < target)
 
 
@@ -73,11 +73,11 @@ def _cost(
     source: int,
     target: int,
     bend: float,
-    layout: Layout,
+    layout: GraphLayout,
     boxes: NDArray[np.float64],
     taken: set[tuple[int, int, bool]],
 ) -> float:
-    """Return what a curve crosses: points on names, on circles, and a lane that is taken."""
+    """Return the cost of what a curve crosses: names, circles, and lanes already taken."""
     x, y = _points(source, target, bend, layout)
     left, top, right, bottom = boxes.T[:, :, None]
     cost = float(((x > left) & (x < right) & (y > top) & (y < bottom)).sum())
@@ -90,7 +90,7 @@ def _cost(
 
 
 def _points(
-    source: int, target: int, bend: float, layout: Layout
+    source: int, target: int, bend: float, layout: GraphLayout
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x0, y0, x1, y1 = layout.x[source], layout.y[source], layout.x[target], layout.y[target]
     cx, cy = control(x0, y0, x1, y1, bend)

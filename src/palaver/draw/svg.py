@@ -1,4 +1,4 @@
-"""SVG as text: one function that escapes, one type that notebooks show."""
+"""SVG as text: a function that escapes, and a type that notebooks display."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from palaver.draw.palette import style_sheet
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> str:
-    """Return an element; values are escaped, children are not: use :func:`words` for text.
+    """Return an element; attributes are escaped, children are not: use :func:`words` for text.
 
-    Underscores in the names of attributes become hyphens, a trailing one is dropped
-    (``class_``), and attributes that are None are left out.
+    Underscores in attribute names become hyphens, a trailing one is dropped
+    (``class_``), and attributes that are None are omitted.
     """
     parts = [name]
     for key, value in attributes.items():
@@ -28,7 +28,7 @@ def words(text: str) -> str:
 
 
 def shorten(text: str, size: int) -> str:
-    """Cut a text to a number of characters, with an ellipsis where something is missing."""
+    """Truncate a text to a number of characters, with an ellipsis if something is cut."""
     return text if len(text) <= size else text[: size - 1].rstrip() + "…"
 
 
@@ -37,12 +37,12 @@ def _plain(value: str | float) -> str:
 
 
 class Svg(str):
-    """The text of an SVG picture; notebooks show it as a picture."""
+    """The text of an SVG picture; notebooks display it as a picture."""
 
     __slots__ = ()
 
     def standalone(self) -> Svg:
-        """Return the picture with the style it needs outside of the page."""
+        """Return the picture with the style that it needs outside the page."""
         head, close, rest = self.partition(">")
         head = head if "xmlns=" in head else head + ' xmlns="http://www.w3.org/2000/svg"'
         return Svg(f"{head}{close}<style>{style_sheet()}{_ALONE}</style>{rest}")

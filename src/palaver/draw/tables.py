@@ -16,7 +16,7 @@ def notebook_table(
     headers: Sequence[str] = (),
     rows: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Return a title, one line of facts and a table of a few rows."""
+    """Return a title, a line of facts and a table of a few rows."""
     line = " · ".join(f"{words(key)} <b>{words(value)}</b>" for key, value in facts.items())
     parts = [tag("b", words(title)), "<br>", line]
     if rows:

@@ -1,4 +1,4 @@
-"""A document's walk over classes: circles in the order of the walk, as large as their weights."""
+"""A document's walk over classes: circles in walking order, sized by weight."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from palaver.draw.palette import colour_class, letters
 from palaver.draw.svg import Svg, tag, words
 
-_RADIUS, _SMALLEST = 26.0, 7.0  # of a position that has all words; the smallest
-_GAP = 30.0  # for the arrow between two positions
+_RADIUS, _SMALLEST = 26.0, 7.0  # radius of a position with all words, and smallest radius
+_GAP = 30.0  # space for the arrow between two positions
 _LETTER_FITS = 9.0
 
 
@@ -24,7 +24,7 @@ def walk_chart(ranks: Sequence[int], weights: Sequence[float], names: Sequence[s
     weights : sequence of float
         Share of each position in the document.
     names : sequence of str
-        Of all classes, for the label.
+        Names of all classes, for the label.
     """
     radii = [max(_RADIUS * float(np.sqrt(weight)), _SMALLEST) for weight in weights]
     middle, x = _RADIUS + 2, 2.0
