@@ -29,13 +29,6 @@ def digammas(values, shift, n_blocks, out):
 
 
 @njit
-def moved_exponential_sum(factors, scores, rows, added, removed, inverse, centre, shift, n_blocks):
-    return vectors.moved_exponential_sum(
-        factors, scores, rows, added, removed, inverse, centre, shift, n_blocks
-    )
-
-
-@njit
 def moved_exponentials(
     rests, first, scores, rows, added, removed, scale, factors, n_blocks, values, out
 ):
@@ -119,8 +112,8 @@ def test_exponents_are_cut_off():
 def test_lines(n_blocks):
     rng = np.random.default_rng(n_blocks)
     n, n_rows = LANES * n_blocks, 5
-    left, right, centre, out = (aligned(n) for _ in range(4))
-    for array in (left, right, centre):
+    left, right, out = (aligned(n) for _ in range(3))
+    for array in (left, right):
         array[:] = rng.normal(0, 2, n)
     rows = aligned(n_rows * n)
     rows[:] = rng.normal(0, 3, n_rows * n)
@@ -134,12 +127,6 @@ def test_lines(n_blocks):
     in_place = left.copy()
     assert exponentials(in_place, 0.3, -1.7, right, n_blocks, in_place) == total
     np.testing.assert_array_equal(in_place, out)
-
-    found = moved_exponential_sum(
-        np.abs(right), left, rows, 3 * n, 1 * n, 0.4, centre, 0.2, n_blocks
-    )
-    exponents = (left + matrix[3] - matrix[1]) * 0.4 - centre - 0.2
-    np.testing.assert_allclose(found, np.abs(right) @ np.exp(exponents), rtol=1e-13)
 
     weights = rng.normal(size=n_rows)
     for used in (0, 1, 2, n_rows):

@@ -16,7 +16,6 @@ from numba.extending import intrinsic
 
 from palaver.kernels.simd.instructions import (
     DOUBLES,
-    FUSED,
     LANES,
     ZEROS,
     across_lanes,
@@ -128,49 +127,6 @@ def largest(context, values, sign, n_blocks):  # type: ignore[no-untyped-def]
             vector = builder.fmul(load(builder, values, first), signs)
             builder.store(larger(vector, builder.load(best)), best)
         return across_lanes(builder, builder.load(best), larger)
-
-    return signature, codegen
-
-
-@intrinsic
-def moved_exponential_sum(  # type: ignore[no-untyped-def]
-    context, factors, scores, rows, added, removed, inverse, centre, shift, n_blocks
-):
-    """Return the sum of ``factors * exp((scores + row - other) * inverse - centre - shift)``.
-
-    ``row`` and ``other`` start at ``rows[added]`` and ``rows[removed]`` (a flat matrix).
-
-    Parameters
-    ----------
-    factors, scores, centre : array of float64, shape (>= 8 * n_blocks,). IN
-    rows : array of float64, 1-d. IN
-    added, removed, n_blocks : int. IN
-    inverse, shift : float. IN
-
-    O(n_blocks).
-    """
-    signature = types.float64(
-        factors, scores, rows, types.int64, types.int64, types.float64, centre, types.float64,
-        types.int64,
-    )  # fmt: skip
-
-    def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        factors, scores, rows, centre = data(target, builder, signature, arguments, 0, 1, 2, 6)
-        added, removed = builder.gep(rows, [arguments[3]]), builder.gep(rows, [arguments[4]])
-        inverses, shifts = repeated(builder, arguments[5]), repeated(builder, arguments[7])
-        sums = cgutils.alloca_once_value(builder, ZEROS)
-        with blocks(builder, arguments[8]) as loop:
-            first = builder.mul(loop.index, whole(LANES))
-            change = builder.fsub(load(builder, added, first), load(builder, removed, first))
-            moved = builder.fadd(load(builder, scores, first), change)
-            offset = builder.fadd(load(builder, centre, first), shifts)
-            difference = builder.fsub(
-                builder.fmul(moved, inverses, flags=FUSED), offset, flags=FUSED
-            )
-            power = exponential(builder, difference)
-            factor = load(builder, factors, first)
-            builder.store(multiply_add(builder, factor, power, builder.load(sums)), sums)
-        return lanes_sum(builder, builder.load(sums))
 
     return signature, codegen
 

@@ -1,15 +1,8 @@
-"""M4's transition weights: their statistics, and the steps that learn them (spec 1, "M4").
+"""The steps that learn M4's transition weights, or sample them.
 
-``weights`` is float64 (K + 2, K), rows are the source: from each class, from start, and bias. All
-children of a message share its features ``x``: its class histogram, summing to one (zero if it has
-no class-bearing token), the start indicator, and a one. So a message counts once for all its
-children together, with their class counts ``m_j`` and ``M = sum_j m_j``; all roots count as one::
-
-    objective = sum m . log pi(x),         pi(x) = softmax(x . weights)                     (1)
-    gradient  = sum x (m - M pi(x))'                                                        (2)
-    curvature = sum M x x'                                                                  (3)
-
-The log posterior is (1) minus ``|weights|^2 / (2 variance)``. Its Hessian is bounded from below by
+Objective, gradient and curvature are those of
+:mod:`palaver.models.m4.kernels.weight_statistics`. The log posterior is the objective minus
+``|weights|^2 / (2 variance)``. With softmax transitions its Hessian is bounded from below by
 ``-(curvature / 2 + I / variance)`` for each target class (Böhning 1992), whatever the weights.
 """
 
@@ -18,121 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
-
-from palaver.kernels.plain import highest_of
 
 FloatArray = NDArray[np.float64]
 
 #: Scale of the Langevin proposal. The bound overstates the curvature, so steps of about this
 #: size are accepted often in a (K + 2) K-dimensional space (Roberts & Rosenthal 1998: d^-1/6).
 _PROPOSAL_SCALE = 1.65
-
-
-@njit(cache=True)
-def _count_message(  # type: ignore[no-untyped-def]
-    message_offsets, classes, message, n_classes, counts
-):
-    """Add the class-bearing tokens of a message to ``counts`` (>= K,) IN-OUT; return how many."""
-    n_tokens = 0
-    for i in range(message_offsets[message], message_offsets[message + 1]):
-        if classes[i] < n_classes:
-            counts[classes[i]] += 1.0
-            n_tokens += 1
-    return n_tokens
-
-
-@njit(cache=True)
-def _add_group(features, counts, weights, shares, gradient, curvature):  # type: ignore[no-untyped-def]
-    """Add the messages of common ``features`` and summed ``counts`` to (2), (3); return (1).
-
-    features: (K+2,) IN; counts: (K,) IN; shares: (K,) scratch; gradient, curvature: IN-OUT. O(K^2).
-    """
-    n_features, n_classes = weights.shape
-    total = 0.0
-    for j in range(n_classes):
-        total += counts[j]
-    if total == 0.0:
-        return 0.0
-    shares[:] = 0.0
-    for f in range(n_features):
-        if features[f] != 0.0:
-            for j in range(n_classes):
-                shares[j] += features[f] * weights[f, j]
-    highest = highest_of(shares)
-    norm = 0.0
-    objective = 0.0
-    for j in range(n_classes):
-        objective += counts[j] * (shares[j] - highest)
-        shares[j] = math.exp(shares[j] - highest)
-        norm += shares[j]
-    objective -= total * math.log(norm)
-    for j in range(n_classes):
-        shares[j] = counts[j] - total * (shares[j] / norm)
-    for f in range(n_features):
-        if features[f] == 0.0:
-            continue
-        for j in range(n_classes):
-            gradient[f, j] += features[f] * shares[j]
-        scaled = total * features[f]
-        for g in range(n_features):
-            curvature[f, g] += scaled * features[g]
-    return objective
-
-
-@njit(cache=True, nogil=True)
-def weight_statistics(message_offsets, parents, classes, weights):  # type: ignore[no-untyped-def]
-    """Return (1), (2) and (3) of a shard.
-
-    Parameters
-    ----------
-    message_offsets : array of int64, shape (n_messages + 1,). IN
-    parents : array of int32, shape (n_messages,). IN
-    classes : array of int16, shape (n_tokens,). IN
-    weights : array of float64, shape (K + 2, K). IN
-
-    Returns
-    -------
-    objective : float
-    gradient : array of float64, shape (K + 2, K)
-    curvature : array of float64, shape (K + 2, K + 2)
-
-    Cost O(n_tokens) and O(K^2) for each message with children.
-    """
-    n_features, n_classes = weights.shape
-    n_messages = parents.shape[0]
-    gradient = np.zeros((n_features, n_classes))
-    curvature = np.zeros((n_features, n_features))
-    features, counts = np.zeros(n_features), np.zeros(n_classes)
-    shares = np.empty(n_classes)
-    first_child = np.full(n_messages, -1, np.int32)
-    next_sibling = np.full(n_messages, -1, np.int32)
-    for message in range(n_messages - 1, -1, -1):
-        parent = parents[message]
-        if parent >= 0:
-            next_sibling[message] = first_child[parent]
-            first_child[parent] = message
-        else:
-            _count_message(message_offsets, classes, message, n_classes, counts)
-    features[n_classes] = 1.0
-    features[n_classes + 1] = 1.0
-    objective = _add_group(features, counts, weights, shares, gradient, curvature)
-    features[n_classes] = 0.0
-    for message in range(n_messages):
-        child = first_child[message]
-        if child < 0:
-            continue
-        counts[:] = 0.0
-        while child >= 0:
-            _count_message(message_offsets, classes, child, n_classes, counts)
-            child = next_sibling[child]
-        features[:n_classes] = 0.0
-        length = _count_message(message_offsets, classes, message, n_classes, features)
-        for k in range(n_classes if length > 0 else 0):
-            features[k] /= length
-        objective += _add_group(features, counts, weights, shares, gradient, curvature)
-    return objective, gradient, curvature
 
 
 def softmax_precision(curvature: FloatArray, variance: float) -> FloatArray:
@@ -167,7 +52,7 @@ def paper_step(
 
 
 def log_posterior(weights: FloatArray, objective: float, variance: float) -> float:
-    """Return (1) with the log of the normal prior, up to a constant."""
+    """Return the objective with the log of the normal prior, up to a constant."""
     return objective - float((weights**2).sum()) / (2 * variance)
 
 
