@@ -22,7 +22,7 @@ from palaver.kernels.switch import (
 )
 from palaver.models.block_hmm.kernels.heldout import block_log_likelihoods, message_emissions
 from palaver.models.lda.kernels.heldout import lda_log_likelihoods
-from palaver.models.m4.kernels.heldout import general_log_likelihoods
+from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.rng import key
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]
@@ -61,7 +61,7 @@ def enumerated(forest, model, reference):
 def m4_estimate(forest, model, n_particles, run):
     result = np.empty(forest.n_conversations)
     offsets, listed, base_index, designs = m4_reference.links(forest)
-    general_log_likelihoods(
+    filter_log_likelihoods(
         False, False, forest.tokens, offsets, listed, forest.conversation_offsets, 0, base_index,
         designs, np.zeros(1, np.int64), forest.message_offsets, model.word_weights, model.weights,
         np.zeros(0), model.switch == SWITCH_MESSAGE, model.kinds_prior, model.kinds, n_particles,

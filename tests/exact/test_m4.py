@@ -35,8 +35,8 @@ from support.m4_reference import (
 )
 
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.shares import general_message_shares
-from palaver.models.m4.kernels.sweep import sweep_general
+from palaver.models.m4.kernels.shares import message_shares
+from palaver.models.m4.kernels.sweep import sweep_shard
 
 FALSE_ALARM_RATE = 1e-6
 BOTH = pytest.mark.parametrize("parallel", [False, True], ids=["collapsed", "parallel"])
@@ -217,7 +217,7 @@ def _sweep_codes(arguments, classes, n_classes, nothing, codes):
     key = np.array([20240302, 0], np.uint64)
     for s in range(len(codes)):
         key[1] = s
-        sweep_general(*arguments, key, nothing, nothing)
+        sweep_shard(*arguments, key, nothing, nothing)
         code = 0
         for i in range(len(classes)):
             code = code * (n_classes + 1) + classes[i]
@@ -289,7 +289,7 @@ def test_fold_in_counts_nothing_and_draws_the_same():
     run_sweep(forest, counted, model, key_of(2))
     uncounted = np.zeros((0, 6), np.int32), np.zeros(0, np.int64)
     arguments = sweep_arguments(forest, classes, model, *uncounted)
-    sweep_general(*arguments, key_of(2), np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
+    sweep_shard(*arguments, key_of(2), np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
     np.testing.assert_array_equal(classes, counted)
 
 
@@ -310,7 +310,7 @@ def test_one_compiled_version_serves_all():
         for switch in SWITCHES:
             model = random_model(rng, 2, 3, switch, parallel)
             run_sweep(FAMILY, random_classes(rng, FAMILY, model), model, key_of(1))
-    assert len(sweep_general.signatures) == 1
+    assert len(sweep_shard.signatures) == 1
 
 
 @pytest.mark.parametrize("n_classes", [1, 3, 8, 11])
@@ -321,9 +321,7 @@ def test_message_transitions(n_classes):
         model = random_model(rng, n_classes, 3, SWITCH_CORPUS, False, scale=4.0)
         classes = random_classes(rng, forest, model)
         found = np.full((forest.n_messages, n_classes), np.nan)
-        general_message_shares(
-            forest.message_offsets, *links(forest), classes, model.weights, found
-        )
+        message_shares(forest.message_offsets, *links(forest), classes, model.weights, found)
         expected = [
             np.exp(log_transition(forest, classes, b, model.weights))
             for b in range(forest.n_messages)

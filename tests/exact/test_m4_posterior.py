@@ -12,7 +12,7 @@ from scipy.special import gammaln, log_softmax, softmax
 
 from palaver import rng
 from palaver.kernels.states import count_classes
-from palaver.models.m4.engine import GeneralEngine, GeneralShard
+from palaver.models.m4.engine import M4Engine, M4Shard
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -22,7 +22,7 @@ PRIOR = np.array([2.0, 3.0])
 TOKENS = np.array([0, 1, 2, 0, 0], np.int32)
 OFFSETS = np.array([0, 2, 3, 3, 4, 5], np.int64)  # the third message is empty
 PARENTS = np.array([-1, 0, 0, 2, -1], np.int32)
-SHARD = GeneralShard(
+SHARD = M4Shard(
     TOKENS, OFFSETS, PARENTS, np.array([0, 4, 5], np.int64), 0, 0, 0,
     parent_offsets=np.array([0, 0, 1, 2, 3, 3]), parent_list=np.array([0, 0, 2], np.int32),
     base_index=np.array([1, 0, 0, 0, 1], np.int32), designs=np.array([[0.0, 1.0], [1.0, 1.0]]),
@@ -89,7 +89,7 @@ def posterior(switch, word_weights=None, class_probability=None):
 
 
 def engine_of(sampler, switch):
-    return GeneralEngine(
+    return M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, sampler),
         learner=WeightLearner("bound", 10.0, 0.1), n_topics=0, is_segmented=False, n_features=2,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from support.forests import Forest, make_forest, random_forest
 from support.m4_reference import links
 
 from palaver.models.m4.kernels import weights as m4_weights
-from palaver.models.m4.kernels.weight_statistics import general_weight_statistics
+from palaver.models.m4.kernels.weight_statistics import weight_statistics
 from palaver.models.m4.kernels.weights import (
     accept_weights,
     bound_step,
@@ -30,7 +30,7 @@ def corpus(seed, n_classes, n_messages=12):
 
 def statistics_of(forest: Forest, classes, weights):
     """Objective, gradient and curvature of softmax transitions, by the kernel."""
-    objective, gradient, curvature = general_weight_statistics(
+    objective, gradient, curvature = weight_statistics(
         False, forest.message_offsets, *links(forest), classes, weights
     )
     return objective, gradient, curvature[:, :, 0]

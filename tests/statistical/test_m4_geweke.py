@@ -11,7 +11,7 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 
 from palaver import rng
 from palaver.kernels.states import count_classes
-from palaver.models.m4.engine import GeneralEngine, GeneralShard
+from palaver.models.m4.engine import M4Engine, M4Shard
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -123,7 +123,7 @@ def successive_draws(engine, switch, generator):
 
 def shard_of(tokens):
     has_parent = PARENTS >= 0
-    return GeneralShard(
+    return M4Shard(
         tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0,
         parent_offsets=np.concatenate(([0], np.cumsum(has_parent))),
         parent_list=PARENTS[has_parent], base_index=(~has_parent).astype(np.int32),
@@ -133,7 +133,7 @@ def shard_of(tokens):
 
 
 def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
-    engine = GeneralEngine(
+    engine = M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),
         learner=WeightLearner("sample", variance, 0.1, is_dirichlet), n_topics=0,
         is_segmented=False, n_features=2,

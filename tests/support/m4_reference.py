@@ -15,7 +15,7 @@ import numpy as np
 
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.sweep import sweep_general
+from palaver.models.m4.kernels.sweep import sweep_shard
 from support.forests import Forest
 
 SWITCHES = [SWITCH_OFF, SWITCH_CORPUS, SWITCH_MESSAGE]
@@ -126,7 +126,7 @@ def run_sweep(
     if model.word_weights is not None:
         words[:] = 0
     arguments = sweep_arguments(forest, classes, model, words, totals)
-    sweep_general(*arguments, key, nothing if recorded is None else recorded, nothing)
+    sweep_shard(*arguments, key, nothing if recorded is None else recorded, nothing)
     return words, words.sum(axis=0, dtype=np.int64) if model.word_weights is not None else totals
 
 

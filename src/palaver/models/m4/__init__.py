@@ -28,7 +28,7 @@ from palaver.fit.progress import Show
 from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
 from palaver.models.m4.conditions import Columns, attach, unlink
-from palaver.models.m4.engine import GeneralEngine
+from palaver.models.m4.engine import M4Engine
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
@@ -223,7 +223,7 @@ class M4(ThreadModel):
         guided.take_labels(self, labels)
         return super().fit(corpus, **options)
 
-    def _engine(self, data: Encoded) -> GeneralEngine:
+    def _engine(self, data: Encoded) -> M4Engine:
         self.columns_ = Columns.learn(self.features or [], data)
         self.class_names_ = guided.class_names(self, data)
         seeds = guided.seed_counts(self, data, self.n_classes + 1 + self.n_topics)
@@ -231,14 +231,14 @@ class M4(ThreadModel):
             self._settings(len(data.vocabulary), self._sampler(data), seeds=seeds)
         )
 
-    def _make_engine(self, settings: ThreadSettings) -> GeneralEngine:
+    def _make_engine(self, settings: ThreadSettings) -> M4Engine:
         learner = WeightLearner(
             learning=_LEARNING[self.weight_step],
             variance=float(self.weight_variance),
             step=float(self.step_size),
             is_dirichlet=self.transition == "dirichlet",
         )
-        return GeneralEngine(
+        return M4Engine(
             settings,
             learner=learner,
             n_topics=int(self.n_topics),

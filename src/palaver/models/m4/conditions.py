@@ -1,4 +1,4 @@
-"""What the general M4 conditions messages on: features, parents, units, known classes."""
+"""What M4 conditions messages on: features, parents, units, known classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver.encode import Encoded, Shard
 from palaver.errors import CorpusError
-from palaver.models.m4.engine import GeneralShard
+from palaver.models.m4.engine import M4Shard
 from palaver.models.m4.kernels.pairs import LONG_GAP, Pairs
 
 #: Most frequent values of a column of names, each with a weight; the others have none.
@@ -123,7 +123,7 @@ def attach(
     *,
     unit: str,
     all_parents: bool,
-) -> GeneralShard:
+) -> M4Shard:
     """Return a shard with what its messages are conditioned on.
 
     Parameters
@@ -144,7 +144,7 @@ def attach(
     designs, index = np.unique(features, axis=0, return_inverse=True)
     segments, units = _segments(shard, data, unit)
     offsets, listed = _parents(shard, data, all_parents)
-    return GeneralShard(
+    return M4Shard(
         **vars(shard),
         parent_offsets=offsets,
         parent_list=listed,
@@ -157,7 +157,7 @@ def attach(
 
 
 @dataclass(frozen=True, eq=False)
-class UnlinkedShard(GeneralShard):
+class UnlinkedShard(M4Shard):
     """A shard whose messages have features, and parents that are to be found.
 
     Attributes
@@ -175,7 +175,7 @@ class UnlinkedShard(GeneralShard):
     times: NDArray[np.float64]
     pair_columns: NDArray[np.int64]
 
-    def linked(self) -> GeneralShard:
+    def linked(self) -> M4Shard:
         """Return the shard with the features that follow from its parents, one row per message."""
         features = self.own_features.copy()
         features[:, 0] = self.parents < 0
@@ -195,7 +195,7 @@ class UnlinkedShard(GeneralShard):
         return Pairs(True, scores, self.speakers, self.times, same.copy(), gap.copy())
 
 
-def unlink(shard: GeneralShard, data: Encoded, columns: Columns) -> UnlinkedShard:
+def unlink(shard: M4Shard, data: Encoded, columns: Columns) -> UnlinkedShard:
     """Return a shard whose parents are to be found, and with them the features they decide."""
     rows = slice(shard.first_message, shard.first_message + shard.n_messages)
     own = np.zeros((shard.n_messages, 2 + len(columns.sources)))

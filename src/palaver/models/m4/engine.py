@@ -18,12 +18,12 @@ from palaver.kernels import dirichlet
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
-from palaver.models.m4.kernels.heldout import general_log_likelihoods
+from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.models.m4.kernels.pairs import NO_PAIRS, Pairs
 from palaver.models.m4.kernels.parents import MOST_CANDIDATES, draw_parents_m4
-from palaver.models.m4.kernels.shares import add_outcome_scores, general_message_shares
-from palaver.models.m4.kernels.sweep import sweep_general
-from palaver.models.m4.kernels.weight_statistics import general_weight_statistics
+from palaver.models.m4.kernels.shares import add_outcome_scores, message_shares
+from palaver.models.m4.kernels.sweep import sweep_shard
+from palaver.models.m4.kernels.weight_statistics import weight_statistics
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views.reconstruct import Order
 from palaver.models.words.engine import NO_RECORD, NOT_COUNTED, TokenEngine, merge_histograms
@@ -35,7 +35,7 @@ _FIRST_SUM = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralShard(Shard):
+class M4Shard(Shard):
     """A shard with what its messages are conditioned on.
 
     Attributes
@@ -63,7 +63,7 @@ class GeneralShard(Shard):
     segment_offsets: NDArray[np.int64]
     unit_offsets: NDArray[np.int64]
 
-    def linked(self) -> GeneralShard:
+    def linked(self) -> M4Shard:
         """Return the shard with what depends on its parents, where these have changed.
 
         Each message then has one parent at most, and no features.
@@ -82,8 +82,8 @@ class GeneralShard(Shard):
         return NO_PAIRS
 
 
-class GeneralEngine(TokenEngine):
-    """The general M4. Outcomes of tokens are classes, the background, topics."""
+class M4Engine(TokenEngine):
+    """The M4. Outcomes of tokens are classes, the background, topics."""
 
     exact = (*TokenEngine.exact, *_HISTOGRAMS)
 
@@ -145,7 +145,7 @@ class GeneralEngine(TokenEngine):
             self._resample(shared, shard, state, counts, key)
         elif not self.collapsed:
             count_classes(shard.tokens, state["classes"], counts)
-        objective, gradient, curvature = general_weight_statistics(
+        objective, gradient, curvature = weight_statistics(
             self.is_dirichlet, shard.unit_offsets, shard.parent_offsets, shard.parent_list,
             shard.base_index, shard.designs, self._units(state), self.learner.weights_of(shared),
         )  # fmt: skip
@@ -167,7 +167,7 @@ class GeneralEngine(TokenEngine):
         key: NDArray[np.uint64],
     ) -> None:
         arrays = shared.arrays
-        sweep_general(
+        sweep_shard(
             self.collapsed, self.is_segmented, self.is_dirichlet, shard.tokens,
             shard.message_offsets, shard.parent_offsets, shard.parent_list,
             shard.conversation_offsets, shard.first_conversation, shard.base_index, shard.designs,
@@ -286,7 +286,7 @@ class GeneralEngine(TokenEngine):
     def expected_shares(self, shared: Globals, shard: Any, state: Arrays) -> NDArray[np.float64]:
         """Return what each message's classes are expected to be given its parents'."""
         shares = np.empty((shard.n_messages, self.n_classes))
-        general_message_shares(
+        message_shares(
             shard.unit_offsets, shard.parent_offsets, shard.parent_list, shard.base_index,
             shard.designs, self._units(state), shared.arrays["weights"], shares,
         )  # fmt: skip
@@ -348,7 +348,7 @@ class GeneralEngine(TokenEngine):
         """Estimate them by a particle filter, parents before replies, word by word."""
         arrays = shared.arrays
         result = np.empty(len(shard.conversation_offsets) - 1)
-        general_log_likelihoods(
+        filter_log_likelihoods(
             self.is_segmented, self.is_dirichlet, shard.tokens, shard.parent_offsets,
             shard.parent_list, shard.conversation_offsets, shard.first_conversation,
             shard.base_index, shard.designs, shard.segment_offsets, shard.unit_offsets,

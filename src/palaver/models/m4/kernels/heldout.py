@@ -1,4 +1,4 @@
-"""How likely held-out conversations are under the general M4: a particle filter, word by word.
+"""How likely held-out conversations are under the M4: a particle filter, word by word.
 
 See :mod:`palaver.kernels.heldout` and :mod:`palaver.kernels.particles`. Messages come parents
 first, their words in order. A particle holds the topic counts of the conversation, the class
@@ -160,7 +160,7 @@ def _draw_message(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def general_log_likelihoods(  # type: ignore[no-untyped-def]
+def filter_log_likelihoods(  # type: ignore[no-untyped-def]
     is_segmented, is_dirichlet, tokens, parent_offsets, parent_list,
     conversation_offsets, first_conversation, base_index, designs, segment_offsets, unit_offsets,
     word_weights, weights, alpha, is_message_switch, switch_prior, switch_probabilities,
@@ -171,7 +171,7 @@ def general_log_likelihoods(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     is_segmented ... switch_probabilities
-        As in :func:`palaver.models.m4.kernels.sweep.sweep_general`. IN
+        As in :func:`palaver.models.m4.kernels.sweep.sweep_shard`. IN
     n_particles : int. IN
     key : array of uint64, shape (2,). IN
         One stream for each conversation.

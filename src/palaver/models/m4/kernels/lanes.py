@@ -1,6 +1,6 @@
 """One categorical draw over two parts with scales of their own, eight outcomes at a time.
 
-The draw of :mod:`palaver.kernels.simd.lanes` for the general M4, whose outcomes are classes and
+The draw of :mod:`palaver.kernels.simd.lanes` for the M4, whose outcomes are classes and
 topics: each part has masses, by which the inverse totals of its words are multiplied, and the
 topics a scale that changes with every token. All of it happens in registers while the row is read;
 to write such factors into memory first costs half as much as the draw.

@@ -1,4 +1,4 @@
-"""Outcomes of the general M4's tokens: how they are counted, and how one is proposed.
+"""Outcomes of the M4's tokens: how they are counted, and how one is proposed.
 
 Equation (1) is that of :mod:`palaver.models.m4.kernels.sweep`. Everything here runs for every token
 and is compiled into its caller: handing over so many arrays would cost more than the draw.

@@ -1,4 +1,4 @@
-"""What the general M4 shares: features of a message, and how likely its replies' classes are.
+"""What the M4 shares: features of a message, and how likely its replies' classes are.
 
 The *units* of a message bear classes: its tokens (those of background or topics bear none), or
 its segments. Its histogram ``h`` counts them, ``n`` is how many there are. The scores of a message

@@ -12,13 +12,13 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def general_message_shares(  # type: ignore[no-untyped-def]
+def message_shares(  # type: ignore[no-untyped-def]
     unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes, weights, shares
 ):
     """Set row ``b`` of ``shares`` (n_messages, K) OUT to the class distribution of message ``b``.
 
     That is ``softmax(s)``, also the mean of Dirichlet(exp(s)). The rest is IN, as in
-    :func:`palaver.models.m4.kernels.sweep.sweep_general`. O(K) for each unit of each parent.
+    :func:`palaver.models.m4.kernels.sweep.sweep_shard`. O(K) for each unit of each parent.
     """
     n_classes = weights.shape[1]
     bases = designs @ weights[n_classes:]

@@ -250,7 +250,7 @@ def _open_message(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_general(  # type: ignore[no-untyped-def]
+def sweep_shard(  # type: ignore[no-untyped-def]
     is_collapsed, is_segmented, is_dirichlet, tokens, message_offsets, parent_offsets, parent_list,
     conversation_offsets, first_conversation, base_index, designs, fixed_classes, segment_offsets,
     unit_offsets, classes, segment_classes, word_class_counts, class_totals, word_weights,

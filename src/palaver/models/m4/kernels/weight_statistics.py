@@ -1,4 +1,4 @@
-"""Transition weights of the general M4: their statistics, and the step for Dirichlet transitions.
+"""Transition weights of the M4: their statistics, and the step for Dirichlet transitions.
 
 ``weights`` is float64 (K + F, K), rows are the source: each class, then start, bias and further
 features. With scores ``s = x . weights`` of a message (:mod:`palaver.models.m4.kernels.replies`,
@@ -127,7 +127,7 @@ def _add_outer(features, slopes, curves, gradient, curvature):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def general_weight_statistics(  # type: ignore[no-untyped-def]
+def weight_statistics(  # type: ignore[no-untyped-def]
     is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes,
     weights,
 ):  # fmt: skip
@@ -136,7 +136,7 @@ def general_weight_statistics(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes
-        As in :func:`palaver.models.m4.kernels.sweep.sweep_general`. IN
+        As in :func:`palaver.models.m4.kernels.sweep.sweep_shard`. IN
     weights : array of float64, shape (K + F, K). IN
 
     Returns

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from palaver.models.m4.kernels.sweep import sweep_general
+from palaver.models.m4.kernels.sweep import sweep_shard
 from support.forests import Forest
 
 NO_RECORD = np.empty((0, 0, 0))
@@ -232,7 +232,7 @@ def run_sweep(case, key, recorded=NO_RECORD, recorded_segments=NO_RECORD):
     designs, base_index = np.unique(case.features, axis=0, return_inverse=True)
     offsets = np.cumsum([0, *map(len, case.parents)], dtype=np.int64)
     listed = np.array([a for p in case.parents for a in p], np.int32)
-    sweep_general(
+    sweep_shard(
         case.word_weights is None, case.segments is not None, case.is_dirichlet, forest.tokens,
         forest.message_offsets, offsets, listed, forest.conversation_offsets,
         forest.first_conversation, base_index.astype(np.int32), designs, case.fixed,

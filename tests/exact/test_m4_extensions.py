@@ -1,4 +1,4 @@
-"""The general M4's sweep: conditionals against the joint, the posterior, weights, the filter."""
+"""M4 beyond the paper: conditionals against the joint, the posterior, weights, the filter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from support.m4_general_reference import (
+from support.m4_extended_reference import (
     Case,
     counts_of,
     log_joint,
@@ -19,10 +19,10 @@ from support.m4_general_reference import (
     shares_of,
 )
 
-from palaver.models.m4.kernels.heldout import general_log_likelihoods
+from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.models.m4.kernels.replies import log_rising
-from palaver.models.m4.kernels.shares import general_message_shares
-from palaver.models.m4.kernels.weight_statistics import dirichlet_step, general_weight_statistics
+from palaver.models.m4.kernels.shares import message_shares
+from palaver.models.m4.kernels.weight_statistics import dirichlet_step, weight_statistics
 from palaver.models.m4.kernels.weights import bound_step
 
 #: Every extension alone and some together, with either transition and both kinds of words.
@@ -171,7 +171,7 @@ def units_of(case: Case):
 
 
 def statistics_of(case: Case, weights):
-    return general_weight_statistics(
+    return weight_statistics(
         case.is_dirichlet, case.unit_offsets, *links_of(case), units_of(case), weights
     )
 
@@ -246,7 +246,7 @@ def test_the_particle_filter_is_unbiased(is_dirichlet, segmented, n_topics):
     forest, result = case.forest, np.empty(2)
     runs = []
     for run in range(300):
-        general_log_likelihoods(
+        filter_log_likelihoods(
             segmented, is_dirichlet, forest.tokens, *links_of(case)[:2],
             forest.conversation_offsets, 0, *links_of(case)[2:], case.segment_offsets,
             case.unit_offsets, case.word_weights, case.weights, case.alpha, False,
@@ -261,6 +261,6 @@ def test_the_particle_filter_is_unbiased(is_dirichlet, segmented, n_topics):
 def test_expected_shares():
     case = random_case(np.random.default_rng(4), several_parents=True, n_extra=2)
     shares = np.empty((6, case.n_classes))
-    general_message_shares(case.unit_offsets, *links_of(case), units_of(case), case.weights, shares)
+    message_shares(case.unit_offsets, *links_of(case), units_of(case), case.weights, shares)
     expected = [shares_of(case, b) for b in range(6)]
     np.testing.assert_allclose(shares, expected, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Geweke tests of the general M4's sweep, with all that it adds to M4 at once.
+"""Geweke tests of M4's sweep with all that can be added to the paper's model at once.
 
 Weights, alpha and omega are held fixed, for they are optimised or have tests of their own; words,
 switches, topics, shares of messages and segments are drawn. False alarms 1e-6 a test.
@@ -7,7 +7,7 @@ switches, topics, shares of messages and segments are drawn. False alarms 1e-6 a
 import numpy as np
 import pytest
 from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
-from support.m4_general_reference import feature_vector, random_case, run_sweep, shares_of
+from support.m4_extended_reference import feature_vector, random_case, run_sweep, shares_of
 
 from palaver import rng
 
