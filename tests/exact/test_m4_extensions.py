@@ -22,9 +22,10 @@ from support.m4_extended_reference import (
 from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.models.m4.kernels.replies import log_rising
 from palaver.models.m4.kernels.shares import message_shares
-from palaver.models.m4.kernels.weight_statistics import dirichlet_step, weight_statistics
-from palaver.models.m4.kernels.weights import bound_step
+from palaver.models.m4.kernels.weight_statistics import weight_statistics
+from palaver.models.m4.weight_steps import NormalPrior, bound_step, dirichlet_step
 
+PRIOR = NormalPrior(10.0)
 #: Every extension alone and some together, with either transition and both kinds of words.
 SETTINGS = [
     {},
@@ -199,9 +200,9 @@ def test_weights_climb_by_their_gradient(is_dirichlet, seed):
         objective, gradient, curvature = statistics_of(case, weights)
         reached.append(objective - (weights**2).sum() / 20)
         if is_dirichlet:
-            weights = dirichlet_step(weights, gradient, curvature, 10.0)
+            weights = dirichlet_step(weights, gradient, curvature, PRIOR)
         else:
-            weights = bound_step(weights, gradient, curvature[:, :, 0], 10.0)
+            weights = bound_step(weights, gradient, curvature[:, :, 0], PRIOR)
     assert np.diff(reached).min() > -1e-9  # not one step lowers the log posterior
     assert reached[-1] > reached[0] + 1
 
@@ -213,7 +214,7 @@ def test_no_step_is_too_long_from_anywhere():
         case = random_case(np.random.default_rng(seed), n_tokens=80)
         weights = generator.normal(0, 4, case.weights.shape)
         before, gradient, curvature = statistics_of(case, weights)
-        after_weights = dirichlet_step(weights, gradient, curvature, 10.0)
+        after_weights = dirichlet_step(weights, gradient, curvature, PRIOR)
         after = statistics_of(case, after_weights)[0]
         assert after - (after_weights**2).sum() / 20 >= before - (weights**2).sum() / 20 - 1e-9
 

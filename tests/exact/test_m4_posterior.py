@@ -13,6 +13,7 @@ from scipy.special import gammaln, log_softmax, softmax
 from palaver import rng
 from palaver.kernels.states import count_classes
 from palaver.models.m4.engine import M4Engine, M4Shard
+from palaver.models.m4.weight_steps import NormalPrior
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -91,7 +92,7 @@ def posterior(switch, word_weights=None, class_probability=None):
 def engine_of(sampler, switch):
     return M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, sampler),
-        learner=WeightLearner("bound", 10.0, 0.1), n_topics=0, is_segmented=False, n_features=2,
+        learner=WeightLearner("bound", NormalPrior(10.0), 0.1), n_topics=0, is_segmented=False, n_features=2,
     )  # fmt: skip
 
 

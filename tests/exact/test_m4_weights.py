@@ -6,18 +6,19 @@ from scipy.special import log_softmax, logsumexp
 from support.forests import Forest, make_forest, random_forest
 from support.m4_reference import links
 
-from palaver.models.m4.kernels import weights as m4_weights
+from palaver.models.m4 import weight_steps
 from palaver.models.m4.kernels.weight_statistics import weight_statistics
-from palaver.models.m4.kernels.weights import (
+from palaver.models.m4.weight_steps import (
+    NormalPrior,
     accept_weights,
     bound_step,
-    log_posterior,
     paper_step,
     propose_weights,
     softmax_precision,
 )
 
 VARIANCE = 10.0
+PRIOR = NormalPrior(VARIANCE)
 
 
 def corpus(seed, n_classes, n_messages=12):
@@ -89,8 +90,8 @@ def test_bound_step_never_lowers_the_log_posterior(seed, scale):
     values = []
     for _ in range(60):
         objective, gradient, curvature = statistics_of(forest, classes, weights)
-        values.append(log_posterior(weights, objective, VARIANCE))
-        weights = bound_step(weights, gradient, curvature, VARIANCE)
+        values.append(objective + PRIOR.log(weights))
+        weights = bound_step(weights, gradient, curvature, PRIOR)
     steps = np.diff(values)
     assert steps.min() >= -1e-9 * abs(values[0])
     if scale:
@@ -100,7 +101,7 @@ def test_bound_step_never_lowers_the_log_posterior(seed, scale):
 def test_paper_step():
     weights, gradient = np.full((4, 2), 3.0), np.ones((4, 2))
     expected = 3.0 + 0.1 / 1007 * (1 - 3.0 / VARIANCE)
-    np.testing.assert_allclose(paper_step(weights, gradient, VARIANCE, 7), expected)
+    np.testing.assert_allclose(paper_step(weights, gradient, PRIOR, 7), expected)
 
 
 def test_wide_weights_do_not_overflow():
@@ -117,14 +118,14 @@ def chain(n_draws, seed, forest, classes):
 
     def facts_of(weights):
         objective, gradient, curvature = statistics_of(forest, classes, weights)
-        return objective, gradient, softmax_precision(curvature, VARIANCE)
+        return objective, gradient, softmax_precision(curvature, PRIOR)
 
     facts = facts_of(weights)
     draws, accepted = [], 0
     for _ in range(n_draws):
-        proposal = propose_weights(weights, *facts[1:], VARIANCE, generator)
+        proposal = propose_weights(weights, *facts[1:], PRIOR, generator)
         proposed = facts_of(proposal)
-        if accept_weights(weights, facts, proposal, proposed, VARIANCE, generator):
+        if accept_weights(weights, facts, proposal, proposed, PRIOR, generator):
             weights, facts = proposal, proposed
             accepted += 1
         draws.append(weights)
@@ -168,6 +169,6 @@ def test_sampled_weights_match_the_integrated_posterior():
 
 
 def test_a_forgotten_proposal_ratio_is_noticed(monkeypatch):
-    monkeypatch.setattr(m4_weights, "_log_proposal", lambda *arguments: 0.0)
+    monkeypatch.setattr(weight_steps, "_log_proposal", lambda *arguments: 0.0)
     _, difference, _ = root_chain(40_000, 5)
     assert abs(z_score(difference**2, root_posterior()[2])) > 5.5

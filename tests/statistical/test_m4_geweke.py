@@ -12,6 +12,7 @@ from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 from palaver import rng
 from palaver.kernels.states import count_classes
 from palaver.models.m4.engine import M4Engine, M4Shard
+from palaver.models.m4.weight_steps import NormalPrior
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.words.engine import ThreadSettings
 from palaver.parallel import Globals
@@ -135,7 +136,7 @@ def shard_of(tokens):
 def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
     engine = M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),
-        learner=WeightLearner("sample", variance, 0.1, is_dirichlet), n_topics=0,
+        learner=WeightLearner("sample", NormalPrior(variance), 0.1, is_dirichlet), n_topics=0,
         is_segmented=False, n_features=2,
     )  # fmt: skip
     marginal = marginal_draws(switch, is_dirichlet, rng.generator(1, "marginal"))

@@ -29,6 +29,7 @@ from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
 from palaver.models.m4.conditions import Columns, attach, unlink
 from palaver.models.m4.engine import M4Engine
+from palaver.models.m4.weight_steps import NormalPrior
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
@@ -234,7 +235,7 @@ class M4(ThreadModel):
     def _make_engine(self, settings: ThreadSettings) -> M4Engine:
         learner = WeightLearner(
             learning=_LEARNING[self.weight_step],
-            variance=float(self.weight_variance),
+            prior=NormalPrior(float(self.weight_variance)),
             step=float(self.step_size),
             is_dirichlet=self.transition == "dirichlet",
         )

@@ -1,4 +1,4 @@
-"""How the engines of M4 learn their transition weights, sweep by sweep."""
+"""How M4 learns its transition weights, sweep by sweep (Paul 2012, section 3.2)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.models.m4.kernels import weights as m4_weights
-from palaver.models.m4.kernels.weight_statistics import dirichlet_step
+from palaver.models.m4 import weight_steps
+from palaver.models.m4.weight_steps import NormalPrior
 from palaver.parallel import Arrays, Globals
 
 
@@ -22,8 +22,7 @@ class WeightLearner:
     Attributes
     ----------
     learning : {"bound", "paper", "sample"}
-    variance : float
-        Of the weights' prior.
+    prior : NormalPrior
     step : float
         Numerator of the paper's step.
     is_dirichlet : bool
@@ -31,7 +30,7 @@ class WeightLearner:
     """
 
     learning: str
-    variance: float
+    prior: NormalPrior
     step: float
     is_dirichlet: bool = False
 
@@ -55,16 +54,16 @@ class WeightLearner:
         objective = float(statistics["objective"])
         arrays: Arrays = {"sweep": np.array(sweep)}
         if self.learning == "paper":
-            weights = m4_weights.paper_step(weights, gradient, self.variance, sweep, self.step)
+            weights = weight_steps.paper_step(weights, gradient, self.prior, sweep, self.step)
         elif self.learning == "bound" and self.is_dirichlet:
-            weights = dirichlet_step(weights, gradient, curvature, self.variance)
+            weights = weight_steps.dirichlet_step(weights, gradient, curvature, self.prior)
         elif self.learning == "bound":
-            weights = m4_weights.bound_step(weights, gradient, curvature, self.variance)
+            weights = weight_steps.bound_step(weights, gradient, curvature, self.prior)
         elif shared.phase == "weigh":
             weights, objective = self._decide(shared, statistics, generator)
         else:
-            arrays["proposal"] = m4_weights.propose_weights(
-                weights, gradient, self._precision(curvature), self.variance, generator
+            arrays["proposal"] = weight_steps.propose_weights(
+                weights, gradient, self._precision(curvature), self.prior, generator
             )
             arrays |= {name: statistics[name] for name in ("objective", "gradient", "curvature")}
         arrays["weights"] = weights
@@ -73,8 +72,8 @@ class WeightLearner:
     def _precision(self, curvature: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the bound on the precision of each target class' weights."""
         if not self.is_dirichlet:
-            return m4_weights.softmax_precision(curvature, self.variance)
-        return m4_weights.dirichlet_precision(curvature, self.variance)
+            return weight_steps.softmax_precision(curvature, self.prior)
+        return weight_steps.dirichlet_precision(curvature, self.prior)
 
     def _decide(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
@@ -85,7 +84,7 @@ class WeightLearner:
             (float(facts["objective"]), facts["gradient"], self._precision(facts["curvature"]))
             for facts in (shared.arrays, statistics)
         )
-        accepted = m4_weights.accept_weights(
-            weights, before, proposal, after, self.variance, generator
+        accepted = weight_steps.accept_weights(
+            weights, before, proposal, after, self.prior, generator
         )
         return (proposal, after[0]) if accepted else (weights, before[0])

@@ -22,18 +22,10 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from palaver.kernels.plain import highest_of
 from palaver.kernels.special import digamma
 from palaver.models.m4.kernels.replies import link_replies, log_rising
-from palaver.models.m4.kernels.weights import dirichlet_precision
-
-FloatArray = NDArray[np.float64]
-
-#: No score may grow by more in one step: within it ``exp`` stays below a parabola.
-_LARGEST_GROWTH = 1.0
-_PARABOLA = 2.0 * (math.exp(_LARGEST_GROWTH) - 1.0 - _LARGEST_GROWTH) / _LARGEST_GROWTH**2
 
 
 @njit(cache=True)
@@ -198,33 +190,3 @@ def weight_statistics(  # type: ignore[no-untyped-def]
         for g in range(f):
             curvature[g, f] = curvature[f, g]
     return objective, gradient, curvature
-
-
-def dirichlet_step(
-    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, variance: float
-) -> FloatArray:
-    """Return weights after a step that never lowers the log posterior of Dirichlet transitions.
-
-    For each target class it maximises a parabola below the Poisson bound, which holds as long as
-    no score grows by more than one; longer steps are shortened, and the parabola is concave.
-    Features other than the bias must be within 0 and 1, the parents' histograms sum to one at
-    most.
-
-    Parameters
-    ----------
-    weights, gradient : arrays of float64, shape (K + F, K)
-        Rows of start and bias come first of the F.
-    curvature : array of float64, shape (K + F, K + F, K)
-    variance : float
-        Of the normal prior.
-    """
-    n_classes = weights.shape[1]
-    ascent = (gradient - weights / variance).T[:, :, None]
-    precision = dirichlet_precision(curvature, variance, _PARABOLA)
-    step = np.linalg.solve(precision, ascent)[:, :, 0].T
-    rises = np.maximum(step, 0.0)
-    growth = rises[:n_classes].max(axis=0) + rises[n_classes:].sum(axis=0)
-    growth += np.minimum(step[n_classes + 1], 0.0)  # the bias is always there
-    return np.asarray(
-        weights + step * np.minimum(1.0, _LARGEST_GROWTH / np.maximum(growth, 1e-300))
-    )
