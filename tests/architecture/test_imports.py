@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,12 @@ def test_editors_see_the_names_where_they_are_loaded_from():
     seen = {alias.name: node.module for node in block.body for alias in node.names}
     rooms = {name: "palaver" for name, home in palaver._HOMES.items() if home == f"palaver.{name}"}
     assert seen == palaver._HOMES | rooms
+
+
+def test_classes_are_not_split_by_inheritance():
+    for path in (SOURCE / "models").rglob("*.py"):
+        module = import_module(dotted(path).removesuffix(".__init__"))
+        for kind in vars(module).values():
+            if isinstance(kind, type) and kind.__module__ == module.__name__:
+                ours = [c for c in kind.__mro__[1:] if c.__module__.startswith("palaver.")]
+                assert len(ours) <= 3, f"{kind}: {ours}"

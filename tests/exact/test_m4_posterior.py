@@ -92,7 +92,8 @@ def posterior(switch, word_weights=None, class_probability=None):
 def engine_of(sampler, switch):
     return M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, PRIOR, OMEGA, sampler),
-        learner=WeightLearner("bound", NormalPrior(10.0), 0.1), n_topics=0, is_segmented=False, n_features=2,
+        learner=WeightLearner("bound", NormalPrior(10.0), 0.1), n_topics=0, is_segmented=False,
+        n_features=2,
     )  # fmt: skip
 
 
