@@ -1,7 +1,7 @@
 """Chains of hidden states: forward filtering, backward sampling, posteriors.
 
 Shared by all hidden Markov models. Emissions come in as log densities, one row per position, so
-that the kernels know nothing of what is emitted. Transition rows are the source; the last row
+that the kernels need not know what is emitted. Transition rows are the source; the last row
 is the start. A sequence of one position needs the start row only, so a mixture is the hidden
 Markov model of sequences of length one.
 """
@@ -202,7 +202,7 @@ def count_transitions(states, offsets, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def start_states(offsets, first_sequence, n_states, key, states):  # type: ignore[no-untyped-def]
-    """Draw every state evenly, from one stream per sequence. OUT: states (n,)."""
+    """Draw every state uniformly, from one stream per sequence. OUT: states (n,)."""
     stream = np.empty(4, np.uint64)
     for sequence in range(len(offsets) - 1):
         open_stream(key, first_sequence + sequence, stream)

@@ -92,13 +92,13 @@ def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.ND
     """Return the upper factor of a matrix that is positive definite up to rounding.
 
     If rounding left it indefinite, the smallest sufficient ridge is added to the diagonal:
-    1e-15 of the largest number that the matrix was made from, times a power of ten.
+    1e-15 of the largest number that went into the matrix, times a power of ten.
 
     Parameters
     ----------
     matrix : array of float64, shape (M, M)
     magnitude : float
-        The largest number that the matrix was made from, if it is a difference of larger ones.
+        The largest number that went into the matrix, if it is a difference of larger ones.
 
     Returns
     -------
@@ -112,5 +112,5 @@ def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.ND
             return np.ascontiguousarray(np.linalg.cholesky(mended).T)
         except np.linalg.LinAlgError:
             ridge = 10 * ridge if ridge else largest * 1e-15
-            if not ridge < largest * 1e-3:  # not because of rounding
+            if not ridge < largest * 1e-3:  # rounding cannot be the cause
                 raise

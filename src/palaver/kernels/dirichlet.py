@@ -1,12 +1,12 @@
 """Dirichlet priors of counts: likelihoods and concentrations.
 
 With the rising factorial ``x^(n) = x (x+1) ... (x+n-1) = Gamma(x+n) / Gamma(x)``, a sequence of
-outcomes with counts ``n_j`` under a Dirichlet prior ``a_j``, its distribution integrated out, has
-probability (Dirichlet-multinomial, without the multinomial coefficient)::
+outcomes with counts ``n_j`` under a Dirichlet prior ``a_j``, with the distribution integrated
+out, has probability (Dirichlet-multinomial, without the multinomial coefficient)::
 
     prod_j a_j^(n_j) / A^(N),      A = sum_j a_j,  N = sum_j n_j                               (1)
 
-Counts of text are small and mostly zero: everything here works on nonzero counts, or on
+Counts of text are small and mostly zero, so everything here works on nonzero counts or on
 histograms of counts.
 """
 
@@ -28,9 +28,9 @@ IntArray = npt.NDArray[np.int64]
 
 @njit(cache=True, nogil=True)
 def log_dirichlet_multinomial(counts, concentration):  # type: ignore[no-untyped-def]
-    """Return the log of (1) for each column under a symmetric prior ``concentration`` a row.
+    """Return the log of (1) for each column under a symmetric prior, ``concentration`` per row.
 
-    The same as, for each column ``n``, ``sum(gammaln(n + a) - gammaln(a)) + gammaln(W a) -
+    For each column ``n`` this equals ``sum(gammaln(n + a) - gammaln(a)) + gammaln(W a) -
     gammaln(W a + sum(n))``; an empty column gives 0.
 
     Parameters
@@ -40,7 +40,7 @@ def log_dirichlet_multinomial(counts, concentration):  # type: ignore[no-untyped
 
     Returns
     -------
-    array of float64, shape (n_columns,); cost O(n_words * n_columns), logarithms only for a table.
+    array of float64, shape (n_columns,); cost O(n_words * n_columns), with logs from a table.
     """
     n_words, n_columns = counts.shape
     table = np.zeros(_TABLE_SIZE)
@@ -66,7 +66,7 @@ def log_dirichlet_multinomial(counts, concentration):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def count_histogram(counts):  # type: ignore[no-untyped-def]
-    """Return (values, how often each occurs) of the positive entries; a large value may repeat.
+    """Return the positive entries and how often each occurs; large values may be repeated.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def count_histogram(counts):  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    two arrays of int64, short: below a fixed size by value, above it one for each entry.
+    two short arrays of int64: one entry per value below a fixed size, one per count above it.
     """
     n_words, n_columns = counts.shape
     small = np.zeros(_TABLE_SIZE, np.int64)
@@ -115,7 +115,7 @@ def log_counts(counts: IntArray, prior: FloatArray) -> FloatArray:
 def draw_rows(
     counts: IntArray, prior: FloatArray | float, generator: np.random.Generator
 ) -> FloatArray:
-    """Draw rows from Dirichlet(counts + prior), shape of the counts; none is all zero."""
+    """Draw rows from Dirichlet(counts + prior), in the shape of the counts; none is all zero."""
     gammas = np.maximum(generator.standard_gamma(counts + prior), np.finfo(float).tiny)
     return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
@@ -123,10 +123,10 @@ def draw_rows(
 def seeded_histogram(
     counts: npt.NDArray[np.int32], seeds: npt.NDArray[np.int32] | None
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return what :func:`log_concentration` needs of counts that hold the seeds of the prior.
+    """Return what :func:`log_concentration` needs for counts that include the prior's seeds.
 
-    With seeds ``s`` the prior of a word is ``concentration + s``, and (1) of the tokens alone is
-    (1) of the counts divided by (1) of the seeds: these count with a negative sign.
+    With seeds ``s``, the prior of a word is ``concentration + s``, and (1) of the tokens alone is
+    (1) of the counts divided by (1) of the seeds, so seeds count with a negative sign.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def log_concentration(
     totals : array of int64, shape (n_columns,)
         Column sums of the counts.
     signs : array of int64, shape (n_columns,), optional
-        Of the columns, where the prior has seeds: from :func:`seeded_histogram`.
+        Signs of the columns if the prior has seeds, from :func:`seeded_histogram`.
     """
     prior = (shape - 1.0) * math.log(concentration) - rate * concentration
     sum_of_prior = n_words * concentration
@@ -188,11 +188,11 @@ def sample_concentration(
     shape: float = 1.0,
     signs: IntArray | None = None,
 ) -> float:
-    """Resample a symmetric concentration: one Metropolis-Hastings step for each of ``steps``.
+    """Resample a symmetric concentration by one Metropolis-Hastings step per entry of ``steps``.
 
     A step proposes ``c' = c * exp(step * normal)`` and accepts with the ratio of
     :func:`log_concentration` times ``c' / c``, because the walk is symmetric in ``log c``. Steps
-    of several sizes need no tuning to the corpus: the more data, the shorter the useful step.
+    of several sizes need no tuning to the corpus: the more data, the smaller the useful step.
     """
 
     def log_density(candidate: float) -> float:
@@ -205,7 +205,7 @@ def sample_concentration(
         move = step * generator.standard_normal()
         log_threshold = math.log(1.0 - generator.random())
         if abs(math.log(concentration) + move) > 230.0:
-            continue  # beyond 1e-100 .. 1e100 there is no mass, but overflow
+            continue  # outside 1e-100 .. 1e100 there is no mass, only overflow
         proposal = concentration * math.exp(move)
         proposed = log_density(proposal)
         if log_threshold < proposed - current + move:
@@ -215,7 +215,7 @@ def sample_concentration(
 
 @njit(cache=True, nogil=True)
 def log_classes(class_histograms, length_histogram, alpha):  # type: ignore[no-untyped-def]
-    """Return the log of (1) over all messages: the messages' part of LDA's log joint.
+    """Return the log of (1) over all messages, their contribution to LDA's log joint.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def update_alpha(  # type: ignore[no-untyped-def]
         Gamma prior of each alpha_k, ``shape >= 1``; the default is flat.
     floor : float. IN
         Smallest alpha_k. A class without tokens has its maximum at zero, where it could never
-        get a token again: the sampler would not reach all states. Cutting off at the floor keeps
+        get a token again, so the sampler would not reach all states. Cutting off at the floor keeps
         every iteration from lowering the posterior, if alpha starts at or above it.
 
     Returns
@@ -287,7 +287,7 @@ def update_alpha(  # type: ignore[no-untyped-def]
     result = np.maximum(alpha, floor)
     for _ in range(n_iterations):
         denominator = _sum_of_inverses(length_histogram, result.sum()) + rate
-        if denominator > 0.0:  # else there is neither a token nor a prior
+        if denominator > 0.0:  # otherwise there is neither a token nor a prior
             for k in range(alpha.shape[0]):
                 numerator = result[k] * _sum_of_inverses(class_histograms[k], result[k])
                 result[k] = max((numerator + shape - 1.0) / denominator, floor)

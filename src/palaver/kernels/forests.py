@@ -1,7 +1,7 @@
-"""Forests of replies whose links move: first children, siblings, all below, draws by logs.
+"""Reply forests with changing links: children, siblings, descendants, draws from log weights.
 
-Within a conversation messages are numbered from zero; links of a forest hold first child, next and
-previous sibling of each, -1 where there is none, the start's children last.
+Within a conversation, messages are numbered from zero; links hold each one's first child and next
+and previous siblings, -1 if there is none, with the children of the start last.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NEGLIGIBLE = -45.0
 def open_parents(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, is_ordered, ranks, key, parents
 ):
-    """Draw a forest for each conversation: message by message, a parent among those before.
+    """Draw a forest for each conversation: for each message in turn, a parent among earlier ones.
 
     Parameters
     ----------
     conversation_offsets, first_conversation : of the shard. IN
     is_ordered : bool; ranks : array of int64, shape (n_messages,). IN
-        Place of each message in its conversation's order; without order, one is drawn.
+        Place of each message in its conversation; if they are not ordered, an order is drawn.
     key : array of uint64, shape (2,). IN
     parents : array of int32, shape (n_messages,). OUT
     """
@@ -50,7 +50,7 @@ def open_parents(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def link(parents, first, n, first_child, following, preceding):  # type: ignore[no-untyped-def]
-    """Set the links of one conversation's forest."""
+    """Set the links of a conversation's forest."""
     first_child[: n + 1] = -1
     for b in range(n - 1, -1, -1):
         attach(b, parents[first + b] - first if parents[first + b] >= 0 else n,
@@ -69,7 +69,7 @@ def attach(b, parent, first_child, following, preceding):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def detach(b, parent, first_child, following, preceding):  # type: ignore[no-untyped-def]
-    """Take ``b`` from the children of a message (or of the start)."""
+    """Remove ``b`` from the children of a message (or of the start)."""
     if preceding[b] >= 0:
         following[preceding[b]] = following[b]
     else:
@@ -80,7 +80,7 @@ def detach(b, parent, first_child, following, preceding):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True)
 def list_below(b, first_child, following, below):  # type: ignore[no-untyped-def]
-    """List ``b`` and all messages below it in ``below`` (OUT); return how many they are."""
+    """List ``b`` and all messages below it in ``below`` (OUT); return their number."""
     below[0] = b
     n_below = 1
     done = 0
@@ -96,7 +96,7 @@ def list_below(b, first_child, following, below):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def draw_by_logs(scores, n, draw):  # type: ignore[no-untyped-def]
-    """Return the number drawn with log weights ``scores`` (IN-OUT: used up), by a uniform."""
+    """Return an index drawn with log weights ``scores`` (IN-OUT, overwritten) from one uniform."""
     highest = highest_of(scores[:n])
     total = 0.0
     for i in range(n):

@@ -2,7 +2,7 @@
 
 A state has a mean and the factor of its precision, ``precision = factor @ factor.T`` with an
 upper triangular factor, so that ``(x - mean) @ factor`` is standard normal and its first
-columns need the first dimensions only. The work is done by matrix products.
+columns need only the first dimensions. Matrix products do the work.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _full_squares(vectors: Floats, means: Floats, factors: Floats, squares: Floa
 
 
 def _blocks(vectors: Floats) -> Iterator[tuple[slice, Floats]]:
-    """Yield vectors in blocks of one size, the last one filled up with zeros.
+    """Yield vectors in blocks of equal size, with the last one padded with zeros.
 
     The last bits of a matrix product depend on its shape: a vector's density must not depend
     on how many others there are.
@@ -157,7 +157,7 @@ def statistics(
 def _by_state(
     vectors: Floats, states: npt.NDArray[np.int16], n_states: int
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield each state that has vectors, and these in their order."""
+    """Yield each state that has vectors, with its vectors in order."""
     order = np.argsort(states, kind="stable")
     ends = np.searchsorted(states[order], np.arange(n_states + 1))
     for k in range(n_states):

@@ -1,15 +1,15 @@
-"""How likely held-out messages are: the paper's score, and sequential estimates.
+"""The likelihood of held-out messages: the paper's score, and sequential estimates.
 
 Parameters are frozen. ``word_weights`` (W, K+1) has the background in its last column; a
-message draws a class with probability ``class_probability`` and else the background
+message draws a class with probability ``class_probability`` and otherwise the background
 (:mod:`palaver.kernels.switch`).
 
 The paper's score (:func:`add_mixture_scores`) takes the class shares of each message as given::
 
     log p(w_bn) = log( p sum_k shares[b, k] phi_k(w) + (1 - p) phi_B(w) )                    (1)
 
-The sequential ones, which the systems' own kernels have, estimate the likelihood of the words
-themselves, earlier ones first.
+The sequential estimates, in the systems' own kernels, give the likelihood of the words
+themselves, in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
 def add_mixture_scores(  # type: ignore[no-untyped-def]
     tokens, message_offsets, shares, class_probabilities, word_weights, scores
 ):
-    """Add (1), summed over its tokens, to the score of each message.
+    """Add (1), summed over tokens, to the score of each message.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def add_mixture_scores(  # type: ignore[no-untyped-def]
     word_weights : array of float64, shape (W, K+1). IN
     scores : array of float64, shape (n_messages,). IN-OUT
 
-    Cost O(K) for each token.
+    Cost O(K) per token.
     """
     n_classes = shares.shape[1]
     for b in range(shares.shape[0]):

@@ -2,7 +2,7 @@
 
 Two exact Gibbs samplers of the same posterior. :func:`sweep_collapsed` integrates the word
 distributions out and changes global counts in place, token by token. :func:`sweep_parallel` is
-given drawn (or, for fold-in, frozen) word distributions, so conversations are independent.
+given sampled (or, for folding in, frozen) word distributions, so conversations are independent.
 The class shares of a message are integrated out in both.
 
 With the background switch (Paul 2012, section 5.3), ``(x, z)`` is one of ``K + 1`` outcomes.
@@ -14,7 +14,7 @@ Divided by what all class outcomes share, a token's weights are, from counts tha
 
 where ``n_b.`` counts the tokens of the message that have a class. Without background, (a) is
 equation 5 of Griffiths & Steyvers (2004) with an asymmetric prior ``alpha``. The word factor is
-``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]`` when that is given.
+``(n_wk + omega) / (n_k + W omega)``, or ``word_weights[w, k]`` if that is given.
 
 Inside a sweep an outcome has a *slot* in the scratch arrays: ``k`` for a class, the first index
 past the vector blocks for the background (see :mod:`palaver.kernels.simd.lanes`).
@@ -46,7 +46,7 @@ from palaver.kernels.switch import (
 def _background_odds(  # type: ignore[no-untyped-def]
     for_background, for_class, message_class, alpha_sum, n_word, denominator
 ):
-    """Return (b): weight of the background where a class weighs ``(n_bk + alpha_k) * word``."""
+    """Return (b): the weight of the background if a class has ``(n_bk + alpha_k) * word``."""
     return for_background * (message_class + alpha_sum) * n_word / (for_class * denominator)
 
 
@@ -66,7 +66,7 @@ def _open_message(classes, alpha, background_slot, message_counts):  # type: ign
 def _set_factors(  # type: ignore[no-untyped-def]
     n_classes, message_counts, denominators, factors, raised
 ):
-    """Set ``factors`` (OUT) of a message, ``raised`` (OUT) to those with one token more."""
+    """Set ``factors`` (OUT) of a message, and ``raised`` (OUT) to those with one more token."""
     for k in range(n_classes):
         factors[k] = message_counts[k] / denominators[k]
     for k in range(n_classes):
@@ -99,9 +99,9 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
     key,
     token_weights,
 ):
-    """Resample every token given all others, word distributions integrated out: (a) and (b).
+    """Resample every token given all others, with word distributions integrated out: (a), (b).
 
-    One stream for the sweep, one uniform for each token, in the order of the tokens.
+    One stream for the sweep, one uniform per token, in the order of the tokens.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
     token_weights : array of float64, shape (n_recorded, n_classes + 1). OUT
         The distributions from which the first tokens were drawn; usually none are recorded.
 
-    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) beside the arguments.
+    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) in addition to the arguments.
     """
     n_classes = alpha.shape[0]
     n_blocks = n_lane_blocks(n_classes)
     background_slot = uint64(LANES * n_blocks)
     row_length = uint64(word_class_counts.shape[1])
     counts = word_class_counts.reshape(-1)
-    n_lines = (n_classes + 15) // 16 + 1  # of 64 bytes, for a row that begins inside of one
+    n_lines = (n_classes + 15) // 16 + 1  # of 64 bytes, for a row that begins inside one
     last_token = uint64(max(tokens.shape[0] - 1, 0))
     words_omega = word_class_counts.shape[0] * omega
     n_tokens = float(class_totals.sum())
@@ -190,7 +190,7 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
             factors[slot] = lowered
             message_counts[slot] -= 1.0
             denominators[slot] -= 1.0
-            # the next draw waits for this factor, so it was made ready; not for the division
+            # the next draw waits for this factor, so it was precomputed, but not for the division
             factors[new_slot] = raised[new_slot]
             message_counts[new_slot] += 1.0
             denominators[new_slot] += 1.0
@@ -221,7 +221,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
 ):
     """Resample every token of a shard given the word distributions: (a) and (b).
 
-    Conversations are independent: one stream for each, one uniform for each token. The same
+    Conversations are independent, with one stream each and one uniform per token. The same
     kernel folds new messages in, with frozen distributions.
 
     Parameters
@@ -242,7 +242,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
     token_weights : array of float64, shape (n_recorded, n_classes + 1). OUT
         The distributions from which the first tokens were drawn; usually none are recorded.
 
-    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) beside the arguments.
+    Cost O(n_tokens * n_classes), by eights; memory O(n_classes) in addition to the arguments.
     """
     n_classes = alpha.shape[0]
     n_blocks = n_lane_blocks(n_classes)
@@ -250,7 +250,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
     row_length = uint64(word_weights.shape[1])
     weights = word_weights.reshape(-1)
     counts = word_class_counts.reshape(-1)
-    n_lines = (n_classes + 7) // 8 + 1  # of 64 bytes, for a row that begins inside of one
+    n_lines = (n_classes + 7) // 8 + 1  # of 64 bytes, for a row that begins inside one
     last_token = uint64(max(tokens.shape[0] - 1, 0))
     alpha_sum = alpha.sum()
     beta_prior = (switch_prior[0], switch_prior[1])
@@ -311,18 +311,18 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
 def message_histograms(  # type: ignore[no-untyped-def]
     message_offsets, classes, first_class, class_histograms, length_histogram
 ):
-    """Add up how many messages have ``n`` tokens of a class, and ``n`` class-bearing tokens.
+    """Add the numbers of messages with ``n`` tokens of a class, and ``n`` tokens of any class.
 
-    What :func:`palaver.kernels.dirichlet.update_alpha` and
-    :func:`palaver.kernels.dirichlet.log_classes` need. Zero counts of a class are left out
-    (they have no part in either); messages without class-bearing tokens are counted.
+    For :func:`palaver.kernels.dirichlet.update_alpha` and
+    :func:`palaver.kernels.dirichlet.log_classes`. Zero counts of a class are left out
+    (neither needs them); messages without any token of a class are counted.
 
     Parameters
     ----------
     message_offsets : array of int64, shape (n_messages + 1,). IN
     classes : array of int16, shape (n_tokens,). IN
     first_class : int. IN
-        What the first class is called; what lies below and beyond the classes is none.
+        Number of the first class; numbers below and beyond the classes are not classes.
     class_histograms : array of int64, shape (n_classes, longest + 1). IN-OUT
     length_histogram : array of int64, shape (longest + 1,). IN-OUT
         ``longest`` is the length of the longest message, or more.
@@ -336,7 +336,7 @@ def message_histograms(  # type: ignore[no-untyped-def]
     """
     n_classes = class_histograms.shape[0]
     largest = 0
-    message_counts = np.zeros(n_classes + 1, np.int64)  # the last: of none
+    message_counts = np.zeros(n_classes + 1, np.int64)  # the last is for tokens without a class
     for b in range(message_offsets.shape[0] - 1):
         first, last = message_offsets[b], message_offsets[b + 1]
         for i in range(first, last):
@@ -350,5 +350,5 @@ def message_histograms(  # type: ignore[no-untyped-def]
             if 0 <= k < n_classes and message_counts[k] > 0:
                 class_histograms[k, message_counts[k]] += 1
                 largest = max(largest, message_counts[k])
-                message_counts[k] = 0  # each class once
+                message_counts[k] = 0  # count each class once
     return largest

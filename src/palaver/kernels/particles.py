@@ -1,12 +1,12 @@
-"""Particles: samples side by side whose weights estimate how likely the words were.
+"""Particles: parallel samples whose weights estimate the likelihood of the words.
 
-A particle filter goes through the words in an order in which nothing has to be known of what
-comes later. ``exp`` of the log likelihood it returns is an *unbiased* estimate of the
+A particle filter goes through the words in an order in which nothing needs to be known about
+what comes later. ``exp`` of the log likelihood it returns is an *unbiased* estimate of the
 probability of the words: the mean over many runs is exact, whatever the number of particles
-(Del Moral 2004); the log itself is a little too low, the less so the more particles.
+(Del Moral 2004). The log itself is slightly too low, less so with more particles.
 
-Arrays that hold something for each particle have the particles last, so that loops over
-particles, which do not depend on each other, run by vectors.
+Arrays with a value per particle have the particles last, so that loops over
+particles, which are independent, can be vectorised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TINY = 1e-250
 
 @njit(cache=True, nogil=True)
 def multiply_weights(values, factors, log_factors):  # type: ignore[no-untyped-def]
-    """Multiply ``factors`` by ``values``, moving what gets too small to ``log_factors``.
+    """Multiply ``factors`` by ``values``, moving what becomes too small to ``log_factors``.
 
     values : (P,) IN; factors, log_factors : (P,) IN-OUT.
     """
@@ -54,11 +54,11 @@ def log_mean(log_weights):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def choose_survivors(log_weights, state, survivors):  # type: ignore[no-untyped-def]
-    """Draw who survives where weights have become too uneven; return the log of their mean.
+    """If weights have become too uneven, draw the survivors; return the log of the mean weight.
 
     If the effective number of particles is at least half of all, nothing happens: zero is
-    returned and ``survivors[0]`` is -1. Else ``survivors`` names, by systematic resampling,
-    the particle that each one goes on from, and all weights become one.
+    returned and ``survivors[0]`` is -1. Otherwise ``survivors`` holds, by systematic resampling,
+    the particle that each one continues from, and all weights become one.
 
     log_weights : (P,) IN-OUT; state : (4,) IN-OUT; survivors : (P,) OUT.
     """
@@ -110,7 +110,7 @@ def draw_outcomes(shares, row, thresholds, outcomes):  # type: ignore[no-untyped
     """Draw each particle's class, or the background (K).
 
     ``thresholds`` are uniform between zero and the total weight of an outcome, in units in
-    which class ``k`` weighs ``shares[k] * row[k]``; what is beyond all classes is background.
+    which class ``k`` has ``shares[k] * row[k]``; anything beyond all classes is background.
 
     shares : (K, P) IN; row : (K+1,) IN; thresholds : (P,) IN-OUT; outcomes : (P,) OUT.
     """

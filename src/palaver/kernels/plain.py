@@ -1,7 +1,7 @@
-"""Two plain loops instead of numpy's functions, which take numba seconds to compile.
+"""Two plain loops in place of numpy functions that take numba seconds to compile.
 
-``np.diff`` drags in the texts of its error messages, ``.max()`` the order of complex numbers
-and dates. Everybody waits for compilation on the first run.
+``np.diff`` pulls in the texts of its error messages, ``.max()`` the order of complex numbers
+and dates. All users wait for compilation on the first run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def highest_of(values):  # type: ignore[no-untyped-def]
-    """Return the highest of float64 ``values`` (n,) IN, minus infinity of none."""
+    """Return the maximum of float64 ``values`` (n,) IN, or minus infinity if there are none."""
     highest = -np.inf
     for i in range(values.shape[0]):
         highest = max(highest, values[i])

@@ -1,9 +1,9 @@
-"""Random numbers inside kernels: xoshiro256++ streams, one for each conversation.
+"""Random numbers inside kernels: xoshiro256++ streams, one per conversation.
 
 :func:`open_stream` mixes the two words of :func:`palaver.rng.key` with the number of a
-conversation into the 256-bit state of a stream, so a conversation's draws depend on nothing
-but their name. The generator is Blackman & Vigna's xoshiro256++ (2019), seeded with the
-finaliser of SplitMix64 as its authors advise.
+conversation into the 256-bit state of a stream, so a conversation's draws depend only on
+their name. The generator is Blackman & Vigna's xoshiro256++ (2019), seeded with the
+finaliser of SplitMix64, as its authors recommend.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _rotate(word, bits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def open_stream(key, conversation, state):  # type: ignore[no-untyped-def]
-    """Set ``state`` to the start of one conversation's stream.
+    """Set ``state`` to the start of a conversation's stream.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def uniform(state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def uniforms(key, conversation, count):  # type: ignore[no-untyped-def]
-    """Return the first ``count`` draws of one conversation's stream (tests, naive twins)."""
+    """Return the first ``count`` draws of a conversation's stream (for tests)."""
     state = np.empty(4, np.uint64)
     open_stream(key, conversation, state)
     draws = np.empty(count)

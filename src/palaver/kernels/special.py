@@ -33,7 +33,7 @@ def digamma(x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-def]
-    """Set ``out = E[ln p]`` of Dirichlet distributions that stand in columns.
+    """Set ``out = E[ln p]`` of Dirichlet distributions in columns.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped-def]
-    """Set ``out = exp(logs - peak)`` for each row and its largest value ``peak``.
+    """Set ``out = exp(logs - peak)`` for each row, where ``peak`` is its largest value.
 
     Parameters
     ----------
     logs : array of float64, shape (n_rows, 8 * n_blocks). IN
     n_columns : int. IN
-        The others are padding, and become 0.
+        All further columns are padding and become 0.
     out : array of float64, shape (n_rows, 8 * n_blocks). OUT
         May be ``logs``.
     peaks : array of float64, shape (n_rows,). OUT
@@ -85,7 +85,7 @@ def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def dirichlet_sums(concentrations, totals, first, last):  # type: ignore[no-untyped-def]
-    """Return what the bound needs of Dirichlet distributions that stand in columns.
+    """Return what the variational bound needs for Dirichlet distributions in columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""States of a shard: how they start, what they count, how likely their switches are."""
+"""States of a shard: how they start, their counts, and the likelihood of their switches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def start_classes(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, n_classes, switch, switch_prior,
     key, classes,
 ):  # fmt: skip
-    """Set ``classes`` to where a chain starts: switches by their prior mean, classes uniform.
+    """Set the ``classes`` that a chain starts with: switches by prior mean, classes uniform.
 
     Parameters
     ----------
     message_offsets, conversation_offsets, first_conversation, switch, switch_prior, key : IN
-        One stream for each conversation.
+        One stream per conversation.
     n_classes : int. IN
     classes : array of int16, shape (n_tokens,). OUT
 
@@ -46,7 +46,7 @@ def open_messages(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, n_classes, switch, key,
     message_classes, background,
 ):  # fmt: skip
-    """Draw a class for each message and, with even odds, the background for each token.
+    """Draw a class for each message and, with probability 1/2, the background for each token.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def count_classes(tokens, classes, word_class_counts):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def add_message_counts(message_offsets, classes, counts):  # type: ignore[no-untyped-def]
-    """Add the classes of each message's tokens to its row; the background is left out.
+    """Add the classes of each message's tokens to its row, without the background.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def add_message_counts(message_offsets, classes, counts):  # type: ignore[no-unt
 def log_message_switches(  # type: ignore[no-untyped-def]
     message_offsets, classes, n_classes, switch_prior
 ):
-    """Return the log probability of all switches, one Beta-binomial for each message.
+    """Return the log probability of all switches, one Beta-binomial per message.
 
-    The part of the log joint that SWITCH_MESSAGE adds to
+    This is what SWITCH_MESSAGE adds to the log joint of
     :func:`palaver.kernels.dirichlet.log_classes`; for SWITCH_CORPUS it is one
     :func:`palaver.kernels.switch.log_switch` of the column sums. IN only; O(n_tokens).
     """
@@ -114,12 +114,12 @@ def start_outcomes(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, segment_offsets, unit_offsets,
     fixed_classes, n_classes, n_topics, switch_prior, key, classes, segment_classes,
 ):  # fmt: skip
-    """Set where a chain of the general M4 starts: kinds by their prior mean, the rest uniform.
+    """Set the outcomes that a chain of M4 starts with: kinds by prior mean, the rest uniform.
 
     Parameters
     ----------
     message_offsets, conversation_offsets, first_conversation, key : IN
-        One stream for each conversation.
+        One stream per conversation.
     segment_offsets, unit_offsets : IN
         Without segments, ``segment_classes`` has no entries and these are not used.
     fixed_classes : array of int16, shape (n_messages,). IN

@@ -2,7 +2,7 @@
 
 Every token has a switch: ``x = 0`` draws its word from the background, ``x = 1`` from its class.
 The probability of ``x = 1`` has a Beta prior, given everywhere as ``switch_prior`` =
-(background, class), float64 (2,). Which tokens share one such probability is an int flag:
+(background, class), float64 (2,). An int flag says which tokens share such a probability:
 
 ``SWITCH_OFF``
     there is no background: the outcome ``K`` has weight zero, the classes weight one;
@@ -10,7 +10,7 @@ The probability of ``x = 1`` has a Beta prior, given everywhere as ``switch_prio
     one probability for the corpus: integrated out in collapsed kernels (the counts are those of
     all other tokens), drawn by :func:`draw_class_probability` and passed in for parallel kernels;
 ``SWITCH_MESSAGE``
-    one probability for each message, always integrated out (the counts are those of the other
+    one probability per message, always integrated out (the counts are those of the other
     tokens of the message).
 
 Both ``..._weights`` helpers return the pair (background, class) without their common denominator.
@@ -35,9 +35,9 @@ MOST_NODES = 64
 def collapsed_switch_weights(  # type: ignore[no-untyped-def]
     switch, corpus_background, corpus_class, message_background, message_class, switch_prior
 ):
-    """Return (background, class) weights of one token's switch, its probability integrated out.
+    """Return (background, class) weights of a token's switch, with its probability integrated out.
 
-    ``count + prior`` of the scope that ``switch`` names; the counts leave out the token itself.
+    ``count + prior`` of the scope that ``switch`` names; the counts exclude the token itself.
     A kernel that keeps only one scope's counts may pass zeros for the other. IN only; O(1).
     """
     background_weight = 0.0
@@ -55,10 +55,10 @@ def collapsed_switch_weights(  # type: ignore[no-untyped-def]
 def drawn_switch_weights(  # type: ignore[no-untyped-def]
     switch, class_probability, message_background, message_class, switch_prior
 ):
-    """Return (background, class) weights of one token's switch, given the corpus' probability.
+    """Return (background, class) weights of a token's switch, given the corpus-wide probability.
 
     As :func:`collapsed_switch_weights`, but the corpus-wide scope uses ``class_probability``
-    (float), which was drawn before the sweep; the scope of a message stays integrated out.
+    (float), which was drawn before the sweep; a message's own probability stays integrated out.
     """
     background_weight = 0.0
     class_weight = 1.0
@@ -73,7 +73,7 @@ def drawn_switch_weights(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def log_switch(background_count, class_count, switch_prior):  # type: ignore[no-untyped-def]
-    """Return the log Beta-binomial probability of one scope's switches (of a given sequence).
+    """Return the log Beta-binomial probability of a scope's switches (as a sequence).
 
     ``log B(background + prior_0, class + prior_1) - log B(prior_0, prior_1)``. IN only; O(1).
     """
@@ -106,12 +106,12 @@ def class_probability_nodes(
     class_probability: float,
     n_tokens: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return probabilities of ``x = 1`` and their log weights, over which it can be summed out.
+    """Return probabilities of ``x = 1`` and their log weights, for summing it out.
 
-    One node where the corpus has one probability or none is needed. For a message's own it is
+    A single node if the corpus has one probability or needs none. For a message's own, it is
     Gauss-Jacobi quadrature of the Beta prior: the probability of ``n_tokens`` words is a
     polynomial of that degree, so the sum is exact up to 2 * MOST_NODES - 1 words and very
-    near beyond.
+    close beyond.
     """
     if switch != SWITCH_MESSAGE:
         probability = class_probability if switch == SWITCH_CORPUS else 1.0

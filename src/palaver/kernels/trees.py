@@ -1,4 +1,4 @@
-"""Loops over reply forests, shared by reading and by the thread models."""
+"""Loops over reply forests, shared by the readers and the thread models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def break_cycles(parents):  # type: ignore[no-untyped-def]
         while message >= 0 and status[message] == unseen:
             status[message] = on_path
             message = parents[message]
-        if message >= 0 and status[message] == on_path:  # this walk closed a new cycle
+        if message >= 0 and status[message] == on_path:  # this path closed a new cycle
             earliest = message
             member = parents[message]
             while member != message:
@@ -55,7 +55,7 @@ def break_cycles(parents):  # type: ignore[no-untyped-def]
 def parents_first(parents):  # type: ignore[no-untyped-def]
     """Order messages so that parents precede replies, keeping the given order otherwise.
 
-    A message that stands before its parent moves to right behind it in the new order.
+    A message that precedes its parent moves to directly behind it in the new order.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def depths(parents):  # type: ignore[no-untyped-def]
 def link_children(  # type: ignore[no-untyped-def]
     parents, first_message, n_messages, first_child, next_sibling
 ):
-    """Set the links of one conversation, as positions in it; -1 ends a list, lists ascend.
+    """Set the links of a conversation as positions in it; -1 ends a list, and lists ascend.
 
     parents: (all messages,) IN; first_child: (n_messages + 1,) OUT, its last entry lists the
     roots; next_sibling: (n_messages,) OUT. O(n_messages).

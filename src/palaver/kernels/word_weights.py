@@ -1,6 +1,6 @@
-"""Word distributions of classes: drawn from their Dirichlet posteriors, or their means.
+"""Word distributions of classes: draws from their Dirichlet posteriors, or posterior means.
 
-Draws are made of Gamma variables in logs, one stream a word, so that threads may share the words.
+Draws use logs of Gamma variables, with one stream per word, so that threads can share the words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 
 from palaver.kernels.random import open_stream, uniform
 
-#: Small enough that threads end their last slices together.
+#: Small enough that threads finish at about the same time.
 _WORDS_A_SLICE = 2048
 _LOWEST_LOG_WEIGHT = -460.0  # 1e-200
 
@@ -26,8 +26,8 @@ FloatArray = npt.NDArray[np.float64]
 def log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     """Return the logarithm of a draw from Gamma(shape, 1). state: IN-OUT.
 
-    Below one by Ahrens & Dieter's GS (1974), in logs because a small shape's draws underflow
-    (of Gamma(0.01) every thirtieth is below 1e-150); from one on by Marsaglia & Tsang (2000).
+    Shapes below one use Ahrens & Dieter's GS (1974), in logs because small draws underflow
+    (every thirtieth of Gamma(0.01) is below 1e-150); others use Marsaglia & Tsang (2000).
     """
     if shape < 1.0:
         bound = 1.0 + shape / math.e
@@ -36,7 +36,7 @@ def log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
             if p <= 1.0:
                 log_draw = math.log(p) / shape
                 threshold = 1.0 - uniform(state)
-                # exp(-x) > 0.95 for x < exp(-3): mostly no exponential is needed
+                # exp(-x) > 0.95 for x < exp(-3): usually no exponential is needed
                 if threshold <= 0.95 and log_draw < -3.0:
                     return log_draw
                 if threshold <= math.exp(-math.exp(log_draw)):
@@ -86,7 +86,7 @@ def _draw_log_gammas(  # type: ignore[no-untyped-def]
 
 
 def word_slices(n_words: int) -> list[slice]:
-    """Cut the words into slices of a fixed size, for threads."""
+    """Split the words into slices of a fixed size, for threads."""
     return [slice(start, start + _WORDS_A_SLICE) for start in range(0, n_words, _WORDS_A_SLICE)]
 
 
@@ -106,16 +106,16 @@ def draw_word_weights(
     concentration : float
     generator : numpy Generator
     run : callable
-        ``map`` or the ``map`` of a thread pool: the kernels release the interpreter's lock, words
-        are cut into slices of a fixed size, so the result is the same.
+        ``map`` or the ``map`` of a thread pool. Kernels release the interpreter lock, and words
+        are split into slices of a fixed size, so the result is the same.
 
     Returns
     -------
     array of float64, shape (n_words, n_columns)
-        Columns sum to one. No weight is zero: weights below 1e-200 of the largest of their slice,
-        which are drawn when the concentration is small, are put there, and those of slices without
-        tokens at least at 1e-300. Only words that never occur can notice: their classes are then
-        drawn from the message's alone.
+        Columns sum to one. No weight is zero: weights below 1e-200 of the largest in their slice,
+        which occur if the concentration is small, are raised to that, and those of slices without
+        tokens to at least 1e-300. This affects only words that never occur, whose classes are then
+        drawn from those of the message alone.
     """
     key = generator.integers(2**64, size=2, dtype=np.uint64)
     weights = np.empty(counts.shape)
@@ -129,7 +129,7 @@ def draw_word_weights(
         np.exp(own, out=own)
         return maxima, own.sum(axis=0)
 
-    # Each slice by its own largest weights, so that threads meet once; then all by the largest.
+    # Scale each slice by its own maxima, so that threads synchronize once; then all by the largest.
     maxima, sums = (np.array(found) for found in zip(*run(draw, parts), strict=True))
     scales = np.exp(np.maximum(maxima - maxima.max(axis=0), _LOWEST_LOG_WEIGHT / 2))
     scales /= (scales * sums).sum(axis=0)

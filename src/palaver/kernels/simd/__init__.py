@@ -1,1 +1,1 @@
-"""Eight numbers at a time; README.md says what a maintainer must know."""
+"""Vector code for eight numbers at a time; see README.md before changing it."""

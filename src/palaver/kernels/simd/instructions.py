@@ -1,6 +1,6 @@
-"""Vectors of eight numbers in LLVM's own words: what kernels write their instructions with.
+"""Building blocks for vector instructions: vectors of eight numbers in LLVM.
 
-The mathematical library computes exponentials and digammas one by one, and LLVM vectorises neither
+The math library computes exponentials and digammas one by one, and LLVM vectorises neither
 them nor sums on its own. These functions write vector instructions into a builder, for
 :mod:`palaver.kernels.simd.lanes` (draws) and :mod:`palaver.kernels.simd.vectors` (rows).
 """
@@ -26,10 +26,10 @@ DOUBLE = ir.DoubleType()
 POINTER = DOUBLE.as_pointer()
 DOUBLES = ir.VectorType(DOUBLE, LANES)
 ZEROS = ir.Constant(DOUBLES, [0.0] * LANES)
-FUSED = ("contract",)  # a multiply-add in one instruction where the processor has it
+FUSED = ("contract",)  # multiply-add in one instruction if the processor has it
 
 EXPONENT_LIMIT = 708.0
-"""Arguments of exponentials are cut off at this size: nothing overflows, becomes 0 or denormal."""
+"""Limit for arguments of exponentials, so that nothing overflows, becomes 0 or denormal."""
 
 # exp(x) = 2**n * exp(r), |r| <= log(2) / 2; log(2) in two parts, the first with trailing zeros
 _LOG2_HIGH = 6.93147180369123816490e-01
@@ -43,7 +43,7 @@ _DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1
 
 
 def whole(number: int) -> Any:
-    """Return a whole number as LLVM has it."""
+    """Return a whole number as an LLVM constant."""
     return ir.Constant(INT64, number)
 
 
@@ -65,12 +65,12 @@ def pointer(builder: Any, data: Any, index: Any, vector_type: Any = DOUBLES) -> 
 
 
 def load(builder: Any, data: Any, index: Any) -> Any:
-    """Return the eight numbers from ``data[index]`` on."""
+    """Return the eight numbers that start at ``data[index]``."""
     return builder.load(pointer(builder, data, index), align=8)
 
 
 def store(builder: Any, vector: Any, data: Any, index: Any) -> None:
-    """Set the eight numbers from ``data[index]`` on."""
+    """Set the eight numbers that start at ``data[index]``."""
     builder.store(vector, pointer(builder, data, index), align=8)
 
 
@@ -88,7 +88,7 @@ def exponential(builder: Any, x: Any) -> Any:
     n = builder.fsub(rounded, constants(_ROUNDER))
     r = multiply_add(builder, n, constants(-_LOG2_HIGH), x)
     r = multiply_add(builder, n, constants(-_LOG2_LOW), r)
-    # pairs of terms, then pairs of pairs: half as long a wait as term by term
+    # pairs of terms, then pairs of pairs: half the latency of term by term
     terms = [constants(1.0 / math.factorial(i)) for i in range(_DEGREE + 1)]
     power = r
     while len(terms) > 1:
@@ -108,7 +108,7 @@ def exponential(builder: Any, x: Any) -> Any:
 
 def logarithm(builder: Any, x: Any) -> Any:
     """Return ``log`` of eight positive normal numbers, to 1e-15 of the larger of it and 1."""
-    # x = 2**n * m, m near 1: the bits of sqrt(1/2) are taken off before the exponent is read
+    # x = 2**n * m, m near 1: the bits of sqrt(1/2) are subtracted before reading the exponent
     low = ir.Constant(INT64S, [_SQRT_HALF_BITS] * LANES)
     bits = builder.sub(builder.bitcast(x, INT64S), low)
     n = builder.ashr(bits, ir.Constant(INT64S, [52] * LANES))

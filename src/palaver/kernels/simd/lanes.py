@@ -1,11 +1,11 @@
 """One categorical draw over many outcomes, eight at a time.
 
-A Gibbs sweep spends its time on: multiply two rows, sum, draw. LLVM does not vectorise that on
-its own (arrays may alias, sums may not be reordered), so :func:`choose_outcome` writes the vector
-instructions. It is an exact inverse-CDF draw: it only fixes an order of the outcomes that suits
-vectors. Outcome ``k`` sits in lane ``k % 8`` of block ``k // 8``; outcomes are ordered lane by
-lane. Two outcomes with weights of their own come last: the background, and the token's old
-outcome, whose counts are other than in memory because the token itself must be left out.
+A Gibbs sweep spends its time multiplying two rows, summing and drawing. LLVM does not vectorise
+that on its own (arrays may alias, sums must not be reordered), so :func:`choose_outcome` writes the
+vector instructions. It is an exact inverse-CDF draw that merely uses an order of the outcomes that
+suits vectors. Outcome ``k`` is in lane ``k % 8`` of block ``k // 8``; outcomes are ordered lane by
+lane. Two outcomes with separate weights come last: the background, and the token's old
+outcome, whose counts differ from those in memory because the token itself must be left out.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from palaver.kernels.simd.instructions import (
     whole,
 )
 
-#: Rows of tokens to come are fetched this many tokens ahead (3 to 8 measured the same).
+#: Rows are prefetched this many tokens ahead (3 to 8 are equally fast).
 TOKENS_AHEAD = 6
 
 
 class Draw:
-    """Writes the LLVM function behind :func:`choose_outcome` for one type of rows."""
+    """Writes the LLVM function of :func:`choose_outcome` for one type of rows."""
 
     name = "choose_outcome"
 
@@ -59,7 +59,7 @@ class Draw:
         return [row, DOUBLE, POINTER, INT64, POINTER, INT64, DOUBLE, DOUBLE, DOUBLE]
 
     def write(self) -> Any:
-        """Return the function, written now if this module has not got it yet."""
+        """Return the function; write it first if this module does not have it yet."""
         if not self.function.is_declaration:
             return self.function
         self.function.linkage = "internal"
@@ -89,7 +89,7 @@ class Draw:
         return builder.load(lane_sums)
 
     def _factor(self, first: Any) -> Any:
-        """Return what outcomes first .. first+7 of the row are multiplied by."""
+        """Return the factors of outcomes first .. first+7 of the row."""
         return load(self.builder, self._factors, first)
 
     def _add_block(self, first: Any, sums: Any) -> Any:
@@ -120,7 +120,7 @@ class Draw:
         with_background = builder.fadd(vector_total, repeated(builder, background_weight))
         total = builder.fadd(with_background, repeated(builder, old_weight))
         aim = builder.fmul(repeated(builder, uniform), total)
-        # count what lies below the aim instead of searching: no branch to mispredict
+        # count what lies below the target instead of searching: no branch to mispredict
         past_background = builder.fcmp_ordered("<=", self._first(with_background), self._first(aim))
         rank = cgutils.alloca_once_value(builder, builder.zext(past_background, INT64))
         with cgutils.for_range(builder, n_blocks) as loop:
@@ -141,7 +141,7 @@ def _choose_outcome(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Draw an outcome with weights ``(rows[start + k] + offset) * factors[k]``; return its rank.
 
-    The same as, with ``n = 8 * n_blocks``::
+    With ``n = 8 * n_blocks``, equivalent to::
 
         weights = (rows[start : start + n] + offset) * factors[:n]
         weights[skipped] = 0.0
@@ -149,13 +149,13 @@ def _choose_outcome(  # type: ignore[no-untyped-def]
         cumulative = np.cumsum([*lane_by_lane, background_weight, old_weight])
         return np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
 
-    up to rounding, which may (with odds of about 1e-16) name a neighbouring rank, even one of
-    weight zero: map the rank by :func:`outcome_order`, which is safe for every rank.
+    up to rounding, which may (with probability about 1e-16) give a neighbouring rank, even one of
+    weight zero: map the rank with :func:`outcome_order`, which is safe for every rank.
 
     Parameters
     ----------
     rows : array of int32 or float64, 1-d, contiguous. IN
-        Read from ``start`` to ``start + 8 * n_blocks``; what lies beyond the row must be finite
+        Read from ``start`` to ``start + 8 * n_blocks``; whatever lies beyond the row must be finite
         and is multiplied by the zeros of ``factors``.
     spare : array like rows, shape (>= 8 * n_blocks,). IN
         Read instead of the row where ``start + 8 * n_blocks > rows.size``: copy the row there.
@@ -197,7 +197,7 @@ choose_outcome: Any = intrinsic(_choose_outcome)
 
 
 def _prefetch_line(context, rows, index):  # type: ignore[no-untyped-def]
-    """Ask for the cache line of ``rows[index]``; a hint, harmless past the end of the array."""
+    """Prefetch the cache line of ``rows[index]``; a hint, harmless past the end of the array."""
     signature = types.void(rows, types.int64)
 
     def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -218,7 +218,7 @@ prefetch_line: Any = intrinsic(_prefetch_line)
 
 @njit(cache=True)
 def n_lane_blocks(n_outcomes):  # type: ignore[no-untyped-def]
-    """Return how many blocks of eight hold ``n_outcomes``."""
+    """Return the number of blocks of eight for ``n_outcomes``."""
     return (n_outcomes + LANES - 1) // LANES
 
 
@@ -235,10 +235,10 @@ def aligned(size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def outcome_order(n_outcomes, has_background):  # type: ignore[no-untyped-def]
-    """Return the table from a rank of :func:`choose_outcome` to a slot.
+    """Return a table that maps ranks of :func:`choose_outcome` to slots.
 
     Slots are ``0 .. n_outcomes-1`` for the outcomes and ``8 * n_blocks`` for the background; any
-    rank without an outcome, and the last one, gives ``8 * n_blocks + 1``: the old outcome.
+    rank without an outcome, and the last one, maps to ``8 * n_blocks + 1``, the old outcome.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Exponentials, digammas and sums of rows, eight at a time.
 
-A thread model's token needs a sum of exponentials over the classes, topics of documents need many
-digammas. The mathematical library does them one by one, and LLVM does not vectorise sums on its
+A token of a thread model needs a sum of exponentials over classes; topics of documents need many
+digammas. The math library computes them one by one, and LLVM does not vectorise sums on its
 own, so these functions write the vector instructions. All arrays are float64, contiguous, and
 padded with zeros to whole blocks of eight (:func:`palaver.kernels.simd.lanes.aligned` makes them);
-sums run over the lanes in a fixed order, so results do not depend on anything but the arguments.
+sums run over the lanes in a fixed order, so results depend only on the arguments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from palaver.kernels.simd.instructions import (
     whole,
 )
 
-_WIDTH = 4  # blocks of a row that are summed side by side
+_WIDTH = 4  # blocks of a row to sum in parallel
 
 
 @intrinsic
@@ -180,7 +180,7 @@ def moved_exponentials(  # type: ignore[no-untyped-def]
 def move_row(context, rows, added, removed, n_blocks, sums):  # type: ignore[no-untyped-def]
     """Add ``rows[added + j] - rows[removed + j]`` to ``sums[j]`` (IN-OUT). O(n_blocks).
 
-    Exactly nothing changes if both are the same row.
+    Nothing changes, exactly, if both are the same row.
     """
     signature = types.void(rows, types.int64, types.int64, types.int64, sums)
 
@@ -212,7 +212,7 @@ def weighted_rows(context, weights, rows, n_rows, n_blocks, out):  # type: ignor
         sums = [cgutils.alloca_once(builder, DOUBLES) for _ in range(_WIDTH)]
 
         def sum_columns(column, width):  # type: ignore[no-untyped-def]
-            """Set ``width`` blocks of columns: so many sums run side by side."""
+            """Set ``width`` blocks of columns, summing them in parallel."""
             for sum_ in sums[:width]:
                 builder.store(ZEROS, sum_)
             with blocks(builder, n_rows) as row:
