@@ -178,7 +178,7 @@ def test_topics_are_a_number_of_their_own(threads, tmp_path):
     options = ("--sweeps", 4, "--out")
     call("fit", "m4", threads, "--classes", 4, "--topics", 3, *options, tmp_path / "m4")
     model = pv.load(tmp_path / "m4")
-    assert (model.n_classes, model.topics) == (4, 3)
+    assert (model.n_classes, model.n_topics) == (4, 3)
     call("fit", "lda", threads, "--topics", 3, *options, tmp_path / "lda")
     assert pv.load(tmp_path / "lda").n_classes == 3
     both = fails("fit", "lda", threads, "--topics", 3, "--classes", 3, *options, tmp_path / "x")
