@@ -204,8 +204,8 @@ def _open_message(  # type: ignore[no-untyped-def]
 ):
     """Set switches, own weights and sums of a message; return (class units, own sum).
 
-    scored : (1,) IN-OUT, the message whose score is in ``spare`` (stride,), else -1. Replies come
-    after what they answer, whose classes stay: siblings have one score.
+    scored : (1,) IN-OUT, the message whose score is in ``spare`` (stride,), else -1. Siblings share
+    that score, as long as the message they answer keeps its classes.
     """
     n_classes, n_blocks, stride = layout.n_classes, layout.n_blocks, layout.stride
     for kind in range(3):
@@ -354,6 +354,8 @@ def sweep_shard(  # type: ignore[no-untyped-def]
                 b, first, last, unit_classes, links, layout, fixed_classes[b], words, own, sums,
                 scored, spare,
             )  # fmt: skip
+            if scored[0] == b:  # a parent that comes after its replies, while replies are rebuilt
+                scored[0] = -1
             n_groups = open_family(b, unit_classes, links, layout, family)
             if is_segmented:
                 topic_total = _sample_segments(
