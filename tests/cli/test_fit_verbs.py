@@ -176,7 +176,9 @@ def test_demo(tmp_path):
 
 def test_topics_are_a_number_of_their_own(threads, tmp_path):
     options = ("--sweeps", 4, "--out")
-    call("fit", "m4", threads, "--classes", 4, "--topics", 3, *options, tmp_path / "m4")
+    shown = call("fit", "m4", threads, "--classes", 4, "--topics", 3, *options, tmp_path / "m4")
+    assert f"palaver annotate {tmp_path / 'm4'} tagged.jsonl" in shown
+    assert "palaver tag " not in shown, "m4 is not a tagger, though its words have classes"
     model = pv.load(tmp_path / "m4")
     assert (model.n_classes, model.n_topics) == (4, 3)
     call("fit", "lda", threads, "--topics", 3, *options, tmp_path / "lda")

@@ -362,7 +362,7 @@ def _show_next(model: Model, folder: Path) -> None:
         command("classes", folder, "--words", 20),
         command("annotate", folder, "tagged.jsonl"),
     ]
-    if getattr(model, "unit", None) == "word":
+    if hasattr(model, "tag_words") and getattr(model, "unit", None) == "word":
         steps.append(command("tag", folder, file, "--out", "states.conll"))
     console.print(f"\nThe run is saved in {folder}. Next:", soft_wrap=True)
     for step in steps:
