@@ -124,6 +124,14 @@ def test_every_draw_is_from_the_conditional_of_the_joint(settings):
 
 
 @pytest.mark.parametrize("is_dirichlet", [False, True])
+def test_parents_may_come_after_their_replies(is_dirichlet):
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        case = random_case(generator, is_dirichlet=is_dirichlet, parents_last=True, n_tokens=18)
+        check_conditionals(case, seed)
+
+
+@pytest.mark.parametrize("is_dirichlet", [False, True])
 def test_long_runs_have_the_posterior(is_dirichlet):
     """Proposals and acceptance together: shares of states of two conversations of few tokens.
 

@@ -77,6 +77,7 @@ def random_case(
     segmented: bool = False,
     parallel: bool = False,
     several_parents: bool = False,
+    parents_last: bool = False,
     n_extra: int = 0,
     guided: bool = False,
     n_classes: int = 3,
@@ -92,6 +93,8 @@ def random_case(
             n = min(len(earlier), 1 + int(several_parents and rng.random() < 0.7))
             chosen = sorted(rng.choice(earlier, n, replace=False).tolist()) if earlier else []
             parents.append(chosen if rng.random() < 0.9 else [])
+    if parents_last:  # as while replies are rebuilt: siblings around the message they answer
+        parents = [[1], [], [1], [4], [], [4]]
     lengths = rng.multinomial(n_tokens, np.full(6, 1 / 6))
     forest = Forest(
         tokens=rng.integers(0, n_words, n_tokens).astype(np.int32),
