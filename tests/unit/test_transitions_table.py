@@ -12,7 +12,7 @@ from palaver.errors import NotFittedError, ParameterError
     ("kind", "rows"), [(pv.M4, ["0", "1", "start", "bias"]), (pv.BlockHMM, ["0", "1", "start"])]
 )
 def test_every_transition_has_an_interval(kind, rows):
-    params = {"weights": "sample"} if kind is pv.M4 else {}
+    params = {"weight_step": "metropolis"} if kind is pv.M4 else {}
     model = kind(n_classes=2, n_sweeps=60, n_samples=25, **params).fit(pv.sample(40))
     table = model.transitions_table(level=0.8)
     assert table.columns == ["source", "target", "value", "low", "high"]

@@ -119,7 +119,7 @@ def test_words_given_with_a_corpus_are_what_the_model_reads(corpus):
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("m4", {}), ("m4", {"topics": 2}), ("lda", {}), ("block-hmm", {}),
+        ("m4", {}), ("m4", {"n_topics": 2}), ("lda", {}), ("block-hmm", {}),
         ("infinite-hmm", {}), ("infinite-hmm", {"unit": "message"}),
     ],
 )  # fmt: skip
