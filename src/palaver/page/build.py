@@ -1,4 +1,4 @@
-"""Building the page: findings into sections, sections into one file."""
+"""Building the page: findings become sections, sections become one file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from palaver.threads import ThreadRebuilder
 
 _HERE = Path(__file__).parent
-#: In the order in which they are joined.
+#: Joined in this order.
 _SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "reader.js", "main.js")
 _STYLES = ("page.css", "rebuilt.css")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
@@ -206,6 +206,7 @@ def render(
         settings=make_settings(findings, command, fit_command),
         noun=wording.noun,
         taught=findings.summary.names is not None,
+        guided="class_names" in findings.summary.facts,
         data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
                             | {"rebuilt": rebuilt is not None})),
         chunks=[Markup(chunk) for chunk in chunks],
@@ -213,7 +214,7 @@ def render(
 
 
 def _gold(part: Corpus) -> pl.Series | None:
-    """Return the labels that people gave to messages, if there are some."""
+    """Return the labels that people gave to messages, if there are any."""
     sure = [column for column in choose_columns(part)[0] if column in LABELS]
     return part.table[sure[0]] if sure else None
 
@@ -231,25 +232,25 @@ def _environment() -> Environment:
         "number": lambda value: f"{value:,}",
         "counted": counted,
         "times": times,
-        "picture": Markup,  # for what palaver.draw made, which escapes by itself
+        "picture": Markup,  # from palaver.draw, which escapes
     }
     environment.globals |= {"letters": letters, "colour": colour_class}
     return environment
 
 
 def percent(share: float) -> str:
-    """Say a share: whole percents, but never nothing for something."""
+    """Write a share in whole percents; what is not nothing never becomes 0%."""
     return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def counted(value: int, noun: str) -> str:
-    """Say how many: ``1 message``, ``2,000 replies``."""
+    """Write a number with its noun: ``1 message``, ``2,000 replies``."""
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{value:,} {noun if value == 1 else plural}"
 
 
 def times(effect: float) -> str:
-    """Say how many times as likely: ``3.9``, or ``1/5.0`` where it is less."""
+    """Write how many times as likely: ``3.9``, or ``1/5.0`` where it is less."""
     if effect < 1:
         return f"1/{times(1 / max(effect, 1e-9))}"
     return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"

@@ -1,10 +1,10 @@
 """The threads that the page carries for its reader: which ones, and how they are packed.
 
-**Which ones.** All, if they fit. Else a sample of whole conversations: first those that the
-cards quote, then the others in an order drawn once from a fixed stream of random numbers,
-until the next would go beyond :data:`MAX_MESSAGES` messages or :data:`MAX_CHARACTERS`
-characters. If not even the first fits, it is cut to its first messages. The same corpus gives
-the same sample; the page says how much is shown.
+**Which ones.** All, if they fit. Otherwise a sample of whole conversations: first those that the
+cards quote, then others in an order drawn from a fixed random stream, until the next one would
+exceed :data:`MAX_MESSAGES` messages or :data:`MAX_CHARACTERS` characters. If not even the first
+one fits, it is cut to its first messages. The same corpus gives the same sample; the page says
+how much is shown.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ def pack_threads(
         Of these messages, in order of rank; rows of messages without words are zero.
     marks : Marks
     rebuilt : array of int64, shape (n_messages,), optional
-        Other parents of the same messages, to be shown beside the given ones.
+        Other parents of the same messages, to be shown next to the given ones.
     anonymized : bool
-        Subjects, which may name people, are not shown.
+        Whether to leave out subjects, which may name people.
     gold : polars.Series, optional
-        Labels that people gave to these messages, to be shown beside the speakers.
+        Labels that people gave to these messages, to be shown next to the speakers.
 
     Returns
     -------
@@ -137,9 +137,9 @@ def pack_threads(
 
 
 def titles_of(first: pl.DataFrame, anonymized: bool = False) -> list[str]:
-    """Say what conversations are called, given their first messages.
+    """Return titles of conversations, given their first messages.
 
-    By their subjects, channel and time, or ids: threads of chat exports are
+    Subjects, channel and time, or ids: threads of chat exports are called
     ``channel/timestamp``, which nobody can read.
     """
     times = first["time"].dt.strftime("%Y-%m-%d %H:%M")
@@ -163,7 +163,7 @@ def _title(own: str, subject: str | None, channel: str | None, time: str | None)
 
 
 class _Rows:
-    """Messages that wait to be written as one chunk."""
+    """Messages waiting to be written as one chunk."""
 
     def __init__(self, columns: dict[str, Sequence[Any]]) -> None:
         self._columns = columns
@@ -180,7 +180,7 @@ class _Rows:
         self.size += sum(len(self._columns["t"][row]) for row in rows)
 
     def flush(self) -> str:
-        """Write what waits."""
+        """Return the waiting messages as JSON."""
         chunk = {key: [values[row] for row in self._rows] for key, values in self._columns.items()}
         for key in chunk.keys() & {"p", "q"}:
             pairs = zip(chunk[key], self._starts, strict=True)
@@ -196,7 +196,7 @@ def _columns(
     texts = [visible(text) for text in table["text"]]
     long = table["text"].str.len_chars().to_numpy() > MAX_TEXT
     for row in np.flatnonzero(long).tolist():
-        texts[row] += f" … [{len(table['text'][row]) - MAX_TEXT:,} more characters are not shown]"
+        texts[row] += f" … [{len(table['text'][row]) - MAX_TEXT:,} more characters not shown]"
     return {
         "t": texts,
         "r": marks.runs,

@@ -23,19 +23,19 @@ _NOTABLE = 1.3  # times the share in all messages, to be said
 
 #: Columns that are labels, however many values they have; they come first.
 LABELS = ("act", "label", "tag")
-#: Columns that say how the data were divided: nothing is to be found out by them.
+#: Columns that say how the data were divided, which tell nothing about the talk.
 _DIVISIONS = ("split", "fold", "subset", "partition")
 
 
 def label_columns(findings: Findings) -> list[str]:
-    """Return the columns whose values are labels, those that are sure to be first."""
+    """Return the columns whose values are labels, the certain ones first."""
     return choose_columns(findings.corpus)[0]
 
 
 def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
-    """Choose the columns of labels, and say why others are left out.
+    """Choose the columns of labels, and say why the others are left out.
 
-    Labels are :data:`LABELS`, and columns of texts with few values. Lists count by their values.
+    Labels are :data:`LABELS`, and text columns with few values. Lists count by their values.
 
     Returns
     -------
@@ -51,28 +51,29 @@ def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
         if values.dtype == pl.List(pl.String):
             values = values.list.unique().list.sort()
         elif values.dtype not in (pl.String, pl.Boolean):
-            left_out[column] = "has no texts" if values.count() else "is empty"
+            kind = "numbers" if values.dtype.is_numeric() else "values that are not labels"
+            left_out[column] = kind if values.count() else "empty"
             continue
         n_values = values.explode().drop_nulls().n_unique()
         most = _MOST_VALUES if column in LABELS else _MOST_LABELS
         like = next((name for name, other in chosen.items() if values.equals(other)), None)
         if column.lower() in _DIVISIONS:
-            left_out[column] = "says how the data were divided"
+            left_out[column] = "a division of the data"
         elif n_values < 2:
-            left_out[column] = "has one value only" if n_values else "is empty"
+            left_out[column] = "only one value" if n_values else "empty"
         elif n_values > most:
-            left_out[column] = f"has {n_values:,} values"
+            left_out[column] = f"{n_values:,} different values"
         elif like is not None:
-            left_out[column] = f"says the same as {like}"
+            left_out[column] = f"same as {like}"
         elif len(chosen) == _MOST_COLUMNS:
-            left_out[column] = f"would be one more than {_MOST_COLUMNS}"
+            left_out[column] = f"more than {_MOST_COLUMNS} columns"
         else:
             chosen[column] = values
     return list(chosen), left_out
 
 
 def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
-    """Return tables by speaker and labels, and curves over time, where there are such data."""
+    """Return tables by speaker and label, and curves over time, where the data have them."""
     columns = label_columns(findings)
     if findings.corpus.table["speaker"].n_unique() > 1:
         columns = ["speaker", *columns]
@@ -122,7 +123,7 @@ def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | Non
 
 
 def _standout(part: pl.DataFrame, rest: bool) -> dict[str, Any] | None:
-    """Return the class in which a group is most clearly above all messages."""
+    """Return the class in which a group is most clearly above average."""
     above = part.filter(
         (pl.col("low") > pl.col("overall")) & (pl.col("share") > _NOTABLE * pl.col("overall"))
     )
@@ -134,11 +135,11 @@ def _standout(part: pl.DataFrame, rest: bool) -> dict[str, Any] | None:
 
 def _spelled(group: str, by: str) -> str:
     own = speaker_name(group) if by == "speaker" else group
-    return {OTHERS: "all others", NO_GROUP: "none"}.get(group, name(own, 40))
+    return {OTHERS: "all others", NO_GROUP: "(none)"}.get(group, name(own, 40))
 
 
 def period(findings: Findings) -> str | None:
-    """Return the finest period of which there are not too many nor too empty ones."""
+    """Return the finest period with neither too many nor too empty ones."""
     times = findings.corpus.table["time"].filter(pl.Series(findings.speaking)).drop_nulls()
     for one in ("day", "week", "month", "year"):
         n_periods = times.dt.to_string(PERIODS[one]).n_unique() if len(times) else 0
@@ -148,7 +149,7 @@ def period(findings: Findings) -> str | None:
 
 
 def _time(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
-    """Return one small curve a class, with intervals as bands."""
+    """Return one small curve per class, with intervals as bands."""
     by = period(findings)
     if by is None:
         return None

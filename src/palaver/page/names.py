@@ -1,4 +1,4 @@
-"""What classes are called: by their telling words until somebody names them."""
+"""What classes are called: a typical sentence or words until somebody names them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Names = Mapping[Any, str]
 
 
 def run_id(summary: ModelSummary) -> str:
-    """Return a short name of a fitted model, by which a file of names knows its run."""
+    """Return a short id of a fitted model, by which a file of names knows its run."""
     facts = {key: summary.facts.get(key) for key in ("seed", "sweeps", "fingerprint")}
     identity = [summary.name, len(summary.class_shares), facts]
     text = json.dumps(identity, sort_keys=True, default=str)
@@ -29,7 +29,7 @@ def run_id(summary: ModelSummary) -> str:
 
 
 def automatic_name(words: Sequence[str], sentences: Sequence[str]) -> str:
-    """Name a class by its most typical sentence, or by three telling words."""
+    """Name a class by its most typical sentence, or by three characteristic words."""
     if sentences:
         return f"“{name(sentences[0])}”"
     told = [name(word, 20) for word in spoken(words)[:3]]
@@ -49,7 +49,7 @@ def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict
     Raises
     ------
     InputError
-        The file is not one of names, is of another run, or names a class that is not there.
+        The file does not hold names, belongs to another run, or names a class that does not exist.
     """
     if source is None:
         return {}
@@ -60,8 +60,8 @@ def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict
         run = content.get("run")
         if run is not None and run != run_id(summary):
             raise InputError(
-                f"{where}: these names were given to the classes of another run; name them on "
-                'this run\'s page, or remove the line "run" to use them all the same'
+                f"{where}: these names belong to another run; name the classes on this run's page, "
+                'or remove the line "run" to use them anyway'
             )
         content = inner
     return {_number(key, where, summary): _name(value, where) for key, value in content.items()}
@@ -98,5 +98,5 @@ def _number(key: int | str, where: str, summary: ModelSummary) -> int:
 
 def _name(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}: the name {value!r} is not a text")
+        raise InputError(f"{where}: a name must be a non-empty text, got {value!r}")
     return name(value, MAX_NAME)

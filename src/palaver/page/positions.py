@@ -1,4 +1,4 @@
-"""What is done where in a thread."""
+"""What people do at which position of a thread."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _SINGLE, _TENTHS = 8, 10
 
 @dataclass(frozen=True)
 class Positions:
-    """Mean class shares of messages by their place in a conversation.
+    """Mean class shares of messages by their position in a conversation.
 
     Attributes
     ----------
     labels : list of str
-    shares : array of float64, shape (n_places, n_classes)
-    counts : array of int64, shape (n_places,)
-        Messages at each place.
+    shares : array of float64, shape (n_positions, n_classes)
+    counts : array of int64, shape (n_positions,)
+        Messages at each position.
     axis : str
-        What the labels are.
+        What the labels stand for.
     """
 
     labels: list[str]
@@ -38,9 +38,9 @@ def by_position(
     speaking: NDArray[np.bool_],
     unit: str = "thread",
 ) -> Positions:
-    """Average the shares of messages that have words by place.
+    """Average the shares of messages that have words by position.
 
-    Places are the first, second, ... eighth message and all later ones; in corpora of long
+    Positions are the first, second, ... eighth message and all later ones; in corpora of long
     conversations (half of the messages are beyond the fortieth), tenths of the conversation.
     ``unit`` is what a conversation is called.
     """
@@ -49,13 +49,13 @@ def by_position(
     if len(order) and np.median(order) > 40:
         place = order * _TENTHS // np.maximum(np.repeat(lengths, lengths), 1)
         labels = [f"{i * 10}–{i * 10 + 10}%" for i in range(_TENTHS)]
-        axis = "part of the conversation"
+        axis = f"part of the {unit}"
     else:
         place = np.minimum(order, _SINGLE)
         last = int(place.max(initial=0))
         labels = [_ordinal(i + 1) for i in range(min(last + 1, _SINGLE))]
         labels += ["later"] if last == _SINGLE else []
-        axis = f"message of the {unit}"
+        axis = f"position in the {unit}"
     counts = np.bincount(place[speaking], minlength=len(labels))
     sums = np.zeros((len(labels), shares.shape[1]))
     np.add.at(sums, place[speaking], shares[speaking])

@@ -1,4 +1,4 @@
-"""How good is it: do chains agree, what do labels say, what was dropped while reading."""
+"""How good the model is: do chains agree, what do labels say, what was left out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST_ROWS = 60  # of a model's own tables
 _MOST_LABEL_ROWS = 30
 
 
-#: Tables of taggers that have a section of their own; errors are texts, which may name people.
-TAGGERS_OWN = ("confusion", "errors", "state_words")
+#: Tables that have a section of their own.
+_ELSEWHERE = ("topics", "confusion", "errors", "state_words")
 
 
 def make_quality(findings: Findings) -> dict[str, Any]:
-    """Return the parts of the section that there are data for."""
+    """Return the parts of the section for which there are data."""
     gold = [_gold(findings, column) for column in label_columns(findings)]
     return {
         "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
@@ -34,20 +34,20 @@ def make_quality(findings: Findings) -> dict[str, Any]:
             filter(None, gold), key=lambda table: (not table["is_label"], -table["v_measure"])
         ),
         "tables": [
-            _further(title, table)
+            _further(title, table, findings.hidden)
             for title, table in findings.summary.tables.items()
-            if title not in TAGGERS_OWN
+            if title not in _ELSEWHERE
         ],
         "dropped": _dropped(findings),
     }
 
 
 def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
-    """Return how a column of labels and the classes of messages go together.
+    """Return how well a column of labels and the classes of messages match.
 
     A message with several labels counts once for each. The V-measure is of the messages'
-    main classes; cells are mean shares, so rows sum to one. Rows go by size; beyond
-    :data:`_MOST_LABEL_ROWS`, rare labels share the last.
+    main classes; cells are mean shares, so rows sum to one. The largest labels come first;
+    beyond :data:`_MOST_LABEL_ROWS`, rare labels share the last row.
     """
     values = findings.corpus.table[column]
     values = values.cast(pl.String) if values.dtype == pl.Boolean else values
@@ -82,25 +82,25 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _further(title: str, table: pl.DataFrame) -> dict[str, Any]:
-    """Return a table that this kind of model has beyond the common, its first rows."""
+def _further(title: str, table: pl.DataFrame, hidden: frozenset[str]) -> dict[str, Any]:
+    """Return the first rows of a table that only this kind of model has, without hidden words."""
     rows = table.head(_MOST_ROWS).rows()
     return {
         "title": name(title.replace("_", " ")),
         "columns": [name(column.replace("_", " ")) for column in table.columns],
-        "rows": [[_cell(value) for value in row] for row in rows],
+        "rows": [[_cell(value, hidden) for value in row] for row in rows],
         "n_rows": table.height,
     }
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, hidden: frozenset[str]) -> str:
+    """Return a value as text; words in lists or between blanks are hidden one by one."""
     if value is None:
         return "–"
     if isinstance(value, float):
         return f"{value:.3g}"
-    if isinstance(value, list):
-        return name(", ".join(map(str, value)), 120)
-    return name(str(value), 120)
+    parts, glue = (value, ", ") if isinstance(value, list) else (str(value).split(" "), " ")
+    return name(glue.join(str(part) for part in parts if str(part) not in hidden), 120) or "–"
 
 
 def shade(share: float) -> int:
@@ -109,7 +109,7 @@ def shade(share: float) -> int:
 
 
 def _trace(findings: Findings) -> dict[str, Any] | None:
-    """Return the chains' traces and in words whether they agree."""
+    """Return the traces of the chains and the numbers that say whether they agree."""
     summary = findings.summary
     if "log_joint" not in summary.trace.columns:
         return None
@@ -129,7 +129,7 @@ def _trace(findings: Findings) -> dict[str, Any] | None:
 
 
 def _late(gain: float | None) -> float | None:
-    """Return what was gained late, if that is too much."""
+    """Return how much was gained late, if that is too much."""
     return gain if gain is not None and gain > STILL_CLIMBING else None
 
 
@@ -138,7 +138,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _dropped(findings: Findings) -> dict[str, Any]:
-    """Return what of the texts the model has not seen, and what reading repaired."""
+    """Return what the model did not read of the texts, and the notes from reading the file."""
     notes = findings.corpus.notes
     encoded = findings.encoded
     n_words = encoded.n_tokens + encoded.n_dropped

@@ -38,14 +38,14 @@ class Act:
     letter, colour : str
     name : str
     named : bool
-        Whether somebody gave the name.
+        Whether somebody named it.
     share : float
     is_empty : bool
         Whether no message is mainly of it, and all have less than half a message of it.
     words : list of (str, int)
-        Telling words and how telling they are, 1 to 4.
+        Characteristic words and how characteristic they are, 1 to 4.
     told : list of str
-        The telling words that can be said, without marks and signs.
+        Those that can be said: without punctuation.
     sentences : list of str
         Short and typical ones.
     before, after : list of (int, float)
@@ -136,7 +136,7 @@ def _said(positions: Positions, rank: int) -> str:
 
 
 def _sizes(findings: Findings, words: list[list[str]]) -> list[list[int]]:
-    """Return how telling words are within their class, from 4 (most) to 1."""
+    """Return how characteristic words are of their class, from 4 (most) to 1."""
     table = findings.summary.words
     sizes = []
     for number, own in zip(findings.order.tolist(), words, strict=True):
@@ -159,7 +159,7 @@ def _is_typical(effects: NDArray[np.float64], shares: NDArray[np.float64]) -> ND
 
 
 def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
-    """Return one telling message and where the reader finds it."""
+    """Return one characteristic message and where the reader finds it."""
     corpus, shown = findings.corpus, findings.shown
     conversation = int(np.searchsorted(corpus.conversation_offsets, row, side="right")) - 1
     place = row - int(corpus.conversation_offsets[conversation])
@@ -177,17 +177,17 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
 
 
 def make_topics(findings: Findings) -> list[dict[str, Any]]:
-    """Return the topics that a model has alongside its classes, the largest first, from 1."""
+    """Return the topics that a model has alongside its classes, the largest first."""
     table = findings.summary.tables.get("topics")
     if table is None:
         return []
     return [
         {
-            "number": number,
+            "number": int(row["topic"]),
             "share": float(row["share"]),
             "words": name(" ".join(_told(row["words"], findings.hidden)), _TOPIC_LENGTH),
         }
-        for number, row in enumerate(table.to_dicts(), 1)
+        for row in table.to_dicts()
     ]
 
 
@@ -208,10 +208,10 @@ def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     weights = None if findings.flow.observed else _weights(findings, n_nodes)
     edges = graph.find_edges(shares, following, effects, weights, replies)
     first = graph.first_step(edges, n_nodes)
-    telling = [" ".join(act.told[:5]) for act in acts]
+    words = [" ".join(act.told[:5]) for act in acts]
     names = [act.name for act in acts]
     pictures = [
-        graph.act_graph(shares, following, effects, names, telling, edges, tall=tall,
+        graph.act_graph(shares, following, effects, names, words, edges, tall=tall,
                         least=graph.STEPS[first])
         for tall in (False, True)
     ]  # fmt: skip
@@ -243,18 +243,19 @@ def _weights(findings: Findings, n_nodes: int) -> NDArray[np.float64] | None:
 
 
 def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) -> dict[str, Any]:
-    """Choose what the first lines say: the largest classes, how threads start, what follows.
+    """Choose what the first lines say: the largest classes, how threads open, what follows.
 
-    Where nothing follows anything more than usual, what replies do whatever they answer.
+    Where nothing follows anything more than usual, they say what replies mostly are.
     """
     edges = graph_data["edges"]
     threads = [e for e in edges if e.source >= 0 and e.source != e.target and e.effect > 1]
     weight = {id(e): _part(e, acts) * e.probability * np.log2(e.effect) for e in threads}
-    starters = sorted(acts, key=lambda act: -act.start * act.share)
+    first = findings.flow.following[-1]
+    starters = sorted(acts, key=lambda act: -first[act.rank])
     largest = sorted(acts, key=lambda act: -act.share)  # in other texts A need not be
     return {
         "largest": [act for act in largest[:3] if act.share > 0] or acts[:1],
-        "starts": [act for act in starters[:2] if act.opens],
+        "starts": [(act.rank, float(first[act.rank])) for act in starters[:2] if act.opens],
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
         "replies": [] if threads else _usual_replies(findings),
     }
@@ -275,7 +276,7 @@ def _part(edge: graph.Edge, acts: list[Act]) -> float:
 
 
 def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]]:
-    """Return a stacked bar for each place in a thread."""
+    """Return a stacked bar for each position in a thread."""
     names = [act.name for act in acts]
     return [
         {"label": label, "count": int(count), "bar": stacked_bar(row, names)}
@@ -287,6 +288,6 @@ def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]
 
 
 def positions_of(findings: Findings) -> Positions:
-    """Return shares by place in the thread."""
+    """Return shares by position in the thread."""
     unit = wording_of(findings.summary, findings.flow.steps).unit
     return by_position(findings.corpus, findings.shares, findings.speaking, unit)

@@ -1,4 +1,4 @@
-"""Sentences that stand for a class: short ones, made of its most telling words."""
+"""Sentences that stand for a class: short ones, made of its most characteristic words."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from palaver.page.marks import Marks
 
 _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
-_PURE = 0.8  # of the words that bear a class
+_PURE = 0.8  # of the words that have a class
 _LENGTH = 0.6  # power of the number of words that scores are divided by
 _CANDIDATES = 400
 _UNFIT = re.compile(r"[@<>&]|https?:|www\.")  # somebody addressed, links, torn markup
-#: What people type into a computer, or it prints: code, paths, names of files, tables.
+#: Computer input and output: code, paths, names of files, tables.
 _CODE = re.compile(
     r"[=\[\]{}\\|~^_`$#%*]|[^\W\d][(:+]\S|\w/\w+/|(?<!\w)/\w|[^\W\d]\.\w{2,}|[^\W\d],\w|\d\s+\d|[;()]\s*$|\w;\w|\w{3,}\.\w"
 )
 _MARKS = ".,!?…:;()\"'“”‘’-–"
-_OPEN = frozenset(",;:-–(")  # what goes on after them has been cut off
+_OPEN = frozenset(",;:-–(")  # a sentence that ends with one has been cut off
 _SHORTEST = frozenset("aeiouyàáéèìòóùúêôвиокасуя")  # words of one letter in some languages
 _ENDS = frozenset(".!?…。！？؟।")
 _BEFORE = re.compile(r"^[^\w+¿¡]+")  # bullets, quotes, pictures
@@ -38,15 +38,15 @@ def typical_sentences(
     """Return short sentences for each class, the most typical first.
 
     A sentence ends at ``.!?…``, at the end of a line or of a message. It counts for a class
-    if it has three to eight words, at least half of them bear a class, and four fifths of
-    these the same. It is the more typical the more of what tells the class it has: the sum
-    over its different words of ``p(w|k) log2(p(w|k) / p(w))``, each times the part of the word
-    that belongs to this class rather than to others, over the number of words and numbers to
-    the power 0.6: between the sum, which the longest would win, and the mean, which
-    "Thanks!" would. Sentences with links or that address somebody (``@``) are left out, those
-    that share most words with a better one, and those that are not in the text as it is
-    ``shown``. What is whole comes before lines that go on or break off, and program code,
-    printed tables, stuttering and rows of names last, for a class that has nothing else.
+    if it has three to eight words, at least half of them have a class, and four fifths of
+    those have this one. Sentences are ranked by the sum over their different words of
+    ``p(w|k) log2(p(w|k) / p(w))``, each times the share of the word's occurrences that belong
+    to this class, divided by the number of words and numbers to the power 0.6: a compromise
+    between the sum, which favours the longest sentence, and the mean, which favours "Thanks!".
+    Left out are sentences that contain links or address somebody (``@``), that share most of
+    their words with a better one, or that are not in the text as it is ``shown``. Whole
+    sentences come before lines that are broken off; program code, printed tables, stuttering
+    and rows of names come last, for a class that has nothing else.
     """
     found: list[list[_Candidate]] = [[] for _ in range(n_classes)]
     if marks.words:
@@ -66,13 +66,13 @@ class _Candidate:
 
 
 def _prose_first(candidate: _Candidate) -> tuple[bool, bool, float, str]:
-    """Order candidates: what people say before code and tables, whole before torn, by score."""
+    """Order candidates: prose before code and tables, whole before broken off, then by score."""
     sentence = candidate.sentence
     return is_code(sentence), not candidate.is_whole, -candidate.score, sentence
 
 
 def is_code(sentence: str) -> bool:
-    """Whether a sentence looks typed into a computer, printed by it, torn or stuttered."""
+    """Whether a sentence looks like computer input or output, or is torn or stuttered."""
     words = [word for word in (part.strip(_MARKS) for part in sentence.split()) if word]
     plain = [word.casefold() for word in words]
     letters = sum(map(str.isalpha, sentence))
@@ -112,14 +112,14 @@ def _candidates(
     n_words = np.bincount(numbers, weights=spoken)
     counted = np.array([any(map(str.isalnum, word)) for word in types])[codes]
     length = np.bincount(numbers, weights=counted) ** _LENGTH  # numbers say little of a class
-    bearing = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
-    telling = _telling(codes, marks.ranks, len(types), n_classes)
-    right_size = (n_words >= _FEWEST) & (n_words <= _MOST) & (2 * bearing >= n_words)
+    classed = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
+    weights = _characteristic(codes, marks.ranks, len(types), n_classes)
+    right_size = (n_words >= _FEWEST) & (n_words <= _MOST) & (2 * classed >= n_words)
     for rank in range(n_classes):
         own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
-        chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * bearing))
-        score = np.bincount(numbers, weights=spoken * is_new * telling[codes, rank])[chosen]
-        score *= own[chosen] / bearing[chosen] / length[chosen]
+        chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * classed))
+        score = np.bincount(numbers, weights=spoken * is_new * weights[codes, rank])[chosen]
+        score *= own[chosen] / classed[chosen] / length[chosen]
         for i in np.argsort(-score, kind="stable")[:_CANDIDATES]:
             first, last = int(firsts[chosen[i]]), int(lasts[chosen[i]])
             sentence = _cut(texts, marks, first, last)
@@ -132,7 +132,7 @@ def _candidates(
 
 
 def _first_in_sentence(numbers: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of each token whether its word has not been in its sentence before."""
+    """Return whether each token is the first of its word in its sentence."""
     order = np.lexsort((codes, numbers))  # stable: equal words stay in their order
     again = (np.diff(numbers[order]) == 0) & (np.diff(codes[order]) == 0)
     is_new = np.ones(len(codes), bool)
@@ -140,16 +140,16 @@ def _first_in_sentence(numbers: NDArray[np.int64], codes: NDArray[np.int64]) -> 
     return is_new
 
 
-def _telling(
+def _characteristic(
     codes: NDArray[np.int64], ranks: NDArray[np.int16], n_types: int, n_classes: int
 ) -> NDArray[np.float64]:
-    """Return how telling each word is of each class, (n_types, n_classes), not below zero.
+    """Return how characteristic each word is of each class, (n_types, n_classes), at least 0.
 
-    A word that others have as well, as asking has its thanks, tells so much less.
+    A word that other classes use as well, such as thanks when asking, counts less.
     """
     counts = np.zeros((n_types, n_classes))
-    borne = (ranks >= 0) & (ranks < n_classes)
-    np.add.at(counts, (codes[borne], ranks[borne]), 1)
+    classed = (ranks >= 0) & (ranks < n_classes)
+    np.add.at(counts, (codes[classed], ranks[classed]), 1)
     within = counts / np.maximum(counts.sum(axis=0), 1)
     overall = np.bincount(codes, minlength=n_types)[:, None] / len(codes)
     ratio = np.maximum(within / overall, 1e-12)
@@ -158,7 +158,7 @@ def _telling(
 
 
 def _cut(texts: Sequence[str], marks: Marks, first: int, last: int) -> str | None:
-    """Return a sentence as it was written, None if it is not fit to be shown."""
+    """Return a sentence as it was written, or None if it is unfit to be shown."""
     text = texts[int(marks.messages[first])]
     start, end = int(marks.starts[first]), int(marks.starts[last]) + len(marks.words[last])
     written = " ".join(text[start:end].split())

@@ -19,7 +19,7 @@ def make_settings(
     facts = {
         "model": summary.name,
         **{key: value for key, value in summary.facts.items() if key != "fingerprint"},
-        "texts from": "anonymized" if findings.anonymized else name(Path(corpus.source).name),
+        "source": "anonymized" if findings.anonymized else name(Path(corpus.source).name),
         "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
     }
     return {

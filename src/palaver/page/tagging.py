@@ -1,4 +1,4 @@
-"""A trained tagger on the page: what it confuses, its surest errors, words of its states."""
+"""A trained tagger on the page: what it confuses, confident mistakes, words of its states."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _ERRORS, _WORDS, _EXCERPT = 12, 8, 200
 
 
 def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
-    """Return the parts of the section, or None for a model that is no tagger.
+    """Return the parts of the section, or None for a model that is not a tagger.
 
-    Examples of errors are texts that were kept with the model: an anonymized page leaves them
-    out.
+    Mistakes are texts that were stored with the model: an anonymized page leaves them out.
     """
     tables, tags = findings.summary.tables, findings.summary.names
     if tags is None:
@@ -34,7 +33,7 @@ def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
 
 
 def _confusion(table: pl.DataFrame | None, ranks: dict[str, int]) -> dict[str, Any] | None:
-    """Return the confusion matrix in per cent of each label, the largest tag first."""
+    """Return the confusion matrix in percent of each label, the largest tag first."""
     if table is None or not table.height:
         return None
     counts = {(row["label"], row["tag"]): row["messages"] for row in table.to_dicts()}
@@ -54,7 +53,7 @@ def _confusion(table: pl.DataFrame | None, ranks: dict[str, int]) -> dict[str, A
 
 
 def _errors(table: pl.DataFrame, ranks: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the surest mistakes."""
+    """Return the most confident mistakes."""
     return [
         {
             "text": excerpt(row["text"] or "", _EXCERPT),
@@ -69,7 +68,7 @@ def _errors(table: pl.DataFrame, ranks: dict[str, int]) -> list[dict[str, Any]]:
 def _states(
     table: pl.DataFrame | None, ranks: dict[str, int], hidden: frozenset[str]
 ) -> list[dict[str, Any]]:
-    """Return the telling words of each state, where a tag has several."""
+    """Return the characteristic words of each state, where a tag has several."""
     if table is None or not (table["state"] > 0).any():
         return []
     found: dict[tuple[int, int], dict[str, Any]] = {}

@@ -1,7 +1,7 @@
-"""Texts of strangers, made safe to look at and to embed.
+"""Untrusted texts, made safe to show and to embed.
 
-Templates and scripts escape; what is left to do here are characters that change how a line
-is read (bidirectional overrides, control characters), lengths, and JSON inside of HTML.
+Templates and scripts escape; what remains are characters that change how a line is read
+(bidirectional overrides, control characters), lengths, and JSON within HTML.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 MAX_TEXT, MAX_NAME, MAX_WORD = 20_000, 80, 40
 
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-#: One character for one, so that places in a text stay the same.
+#: One character for one, so that positions in a text stay the same.
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
 _VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(128, 160), 9254)}
 _VISIBLE |= {ord(character): 0x2426 for character in _BIDI}
@@ -24,7 +24,7 @@ _IN_HTML = str.maketrans(
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
-    """Return a text with marks for what would not be seen, cut to a limit."""
+    """Return a text with visible marks for invisible characters, cut to a limit."""
     shown = text[:limit].translate(_VISIBLE)
     return shown.encode("utf-8", "replace").decode() if not shown.isascii() else shown
 
@@ -41,12 +41,12 @@ def name(text: str, limit: int = MAX_NAME) -> str:
 
 
 def speaker_name(text: str) -> str:
-    """Return the name of a speaker; one or two capitals would be taken for a class."""
+    """Return the name of a speaker; one or two capitals would look like a class."""
     own = name(text)
     return f"speaker {own}" if len(own) <= 2 and own.isalpha() and own.isupper() else own
 
 
 def to_json(value: Any) -> str:
-    """Return JSON that can stand inside of a script element, whatever strings it holds."""
+    """Return JSON that is safe inside a script element, whatever strings it holds."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.translate(_IN_HTML)

@@ -1,4 +1,4 @@
-"""Walks of a few documents over the topics, for models that have them."""
+"""A few documents as walks over topics, for models that have them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _WALKS = 6  # documents that are shown
 _EXCERPT = 280
-_SMALLEST = 0.02  # positions with a smaller share of the document are left out
+_SMALLEST = 0.02  # steps with a smaller share of the document are left out
 
 
 @runtime_checkable
@@ -39,7 +39,7 @@ class Walk:
     Attributes
     ----------
     row : int
-        A message of the document, that which is shown.
+        The message of the document that is shown.
     ranks : list of int
     weights : list of float
     """
@@ -52,7 +52,7 @@ class Walk:
 def find_walks(
     model: Model, corpus: Corpus, encoded: Encoded, order: NDArray[np.int64], rows: list[int]
 ) -> list[Walk]:
-    """Return the walks of the documents of some messages, those with several topics first."""
+    """Return the walks of some messages' documents, preferably those with several topics."""
     if not isinstance(model, FindsPaths) or not rows:
         return []
     unit = model.get_params()["unit"]

@@ -16,16 +16,20 @@ class Wording:
     title : str
     noun : str
         For a class; its plural ends in s.
-    whole : str
-        What begins and goes on: a thread, a document, a sentence.
-    matter : str
-        Of which the largest classes are most.
-    likeness : str
-        How a class without a name is said to be its typical sentence or words.
-    answer : str
-        What comes after.
+    most : str
+        What the largest classes are, before a colon.
+    share : str
+        What a class is a share of.
     typical : str
         What classes without names are called by.
+    task : str
+        What to write as the name of a class.
+    question : str
+        In the empty field for a name.
+    whole : str
+        What begins and has a course: a thread, a document, a sentence.
+    answer : str
+        What comes after.
     unit : str
         What the reader shows one at a time.
     step : str
@@ -34,28 +38,52 @@ class Wording:
 
     title: str
     noun: str
-    whole: str
-    matter: str
-    likeness: str
-    answer: str
+    most: str
+    share: str
     typical: str
+    task: str
+    question: str
+    whole: str = "thread"
+    answer: str = "the reply"
     unit: str = "thread"
     step: str = "reply"
 
 
-_SENTENCE = "a short sentence that is typical of it"
-_ACTS = Wording("What people do here", "act", "thread", "what people do", "sounds like",
-                "the reply", _SENTENCE)  # fmt: skip
-_TOPICS = Wording("What people talk about here", "topic", "thread", "the talk", "sounds like",
-                  "the reply", _SENTENCE)  # fmt: skip
-_WALKS = Wording("What people talk about here", "topic", "document", "the talk", "sounds like",
-                 "the next step", _SENTENCE)  # fmt: skip
-_KINDS = Wording("Which words are alike here", "kind", "sentence", "the text", "is words like",
-                 "the next word", "words that are typical of it")  # fmt: skip
+_CALLED = "a typical sentence or by characteristic words"
+_ACTS = Wording(
+    title="What people do here",
+    noun="act",
+    most="What people do most",
+    share="of what people do here",
+    typical=_CALLED,
+    task="what people do there",
+    question="what do people do here?",
+)
+_TOPICS = Wording(
+    title="What people talk about here",
+    noun="topic",
+    most="What people talk about most",
+    share="of what people talk about here",
+    typical=_CALLED,
+    task="what they are about",
+    question="what is this about?",
+)
+_WALKS = replace(_TOPICS, whole="document", answer="the next step")
+_KINDS = Wording(
+    title="Which words are used alike here",
+    noun="kind",
+    most="The largest kinds of words",
+    share="of the words here",
+    typical=_CALLED,
+    task="what the words have in common",
+    question="what do these words have in common?",
+    whole="sentence",
+    answer="the next word",
+)
 
 
 def wording_of(summary: ModelSummary, steps: str | None = None) -> Wording:
-    """Say topics where nothing is learned about what answers what, acts elsewhere.
+    """Return the words for a model: acts where it learns what answers what, else topics.
 
     ``steps`` are those of the page, the model's by default: in talk nobody replies.
     """

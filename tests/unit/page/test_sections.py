@@ -284,7 +284,7 @@ def test_names_come_from_mappings_and_files_and_mistakes_are_explained(model, tm
         read_names(path, record)
     for content, message in [("[1]", "must be an object"), ("{", "is not JSON"),
                              ('{"9": "x"}', "there is no class '9'"),
-                             ('{"0": ""}', "is not a text")]:  # fmt: skip
+                             ('{"0": ""}', "must be a non-empty text")]:  # fmt: skip
         path.write_text(content)
         with pytest.raises(InputError, match=message):
             read_names(path, record)
@@ -349,10 +349,9 @@ def test_tagger_has_a_page_with_its_labels_and_its_own_tables(corpus, tmp_path):
     labels = corpus.table["act"].unique()
     assert page.count('<article class="card') == len(labels)
     assert all(f'dir="auto">{label}</h3>' in page for label in labels)
-    assert "Parts of sentences" in page
-    assert "not those that the model learned from" not in page
-    assert "without being told" not in page
-    assert "Labels were not used" not in page
+    assert 'id="hidden-states"' in page
+    for part in ("other-texts", "found-by", "labels-unused"):
+        assert f'id="{part}"' not in page
 
 
 def test_groups_are_those_of_the_corpus_with_intervals(corpus, model):
@@ -503,9 +502,9 @@ def test_walks_of_telling_documents(corpus, unit):
 def test_the_page_of_walks_speaks_of_documents(corpus, tmp_path):
     model = pv.MarkovM3(3, start_sweeps=3, n_sweeps=3).fit(corpus)
     page = pv.report(model, corpus, tmp_path / "page.html").read_text("utf-8")
-    assert "Walks of documents" in page
-    assert "a document that has come to the first" in page
-    assert "replies to the first" not in page
+    assert 'id="walks"' in page
+    assert "documents move on from A to B" in page
+    assert "in replies to A" not in page
     assert '"whole":"document"' in page.replace(": ", ":")
 
 
@@ -583,3 +582,64 @@ def test_names_of_a_column_are_crossed_by_no_arrow():
     assert len(edges) > 9
     assert min(places) >= 0
     assert max(places) < min(labels)
+
+
+def test_tables_of_an_anonymized_page_hide_names_too(tmp_path):
+    """Topics are shown in two places; both leave out words that no text has any more."""
+    table = pv.sample(40).table.with_columns(
+        text=pl.lit("@wanderer42 knows it. Best wishes. ") + pl.col("text")
+    )
+    corpus = pv.Corpus.from_polars(table)
+    model = small_model(corpus, n_sweeps=10, n_chains=1, topics=2)
+    assert "wanderer42" in model.vocabulary_.words
+    topics = model.tables()["topics"].with_columns(words=pl.lit("wishes wanderer42"))
+    model.tables = lambda: {"topics": topics, "pairs": pl.DataFrame({"of": [["wanderer42", "a"]]})}
+    plain = pv.report(model, corpus, tmp_path / "plain.html").read_text()
+    hidden = pv.report(model, corpus, tmp_path / "hidden.html", anonymize=True).read_text()
+    assert plain.count("wishes wanderer42") >= 2
+    assert "wanderer42, a" in plain
+    assert "wanderer42" not in hidden
+    assert "wishes" in hidden
+
+
+@pytest.mark.parametrize(
+    ("n_silent", "said"),
+    [
+        (0, "Every message has a known word."),
+        (1, "1 message has no known word and is not"),
+        (2, "2 messages have no known word and are not"),
+    ],
+)
+def test_messages_without_known_words_are_counted_in_words(n_silent, said, tmp_path):
+    texts = ["thanks a lot", "it works now", "is it broken?"] * 5 + [""] * n_silent
+    corpus = pv.Corpus.from_polars(pl.DataFrame({"text": texts}))
+    model = pv.LDA(n_classes=2, n_sweeps=4, random_state=0).fit(corpus)
+    assert said in pv.report(model, corpus, tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("names", [{}, {"A": "asks for help"}])
+def test_the_headline_reads_the_same_with_and_without_names(corpus, model, names, tmp_path):
+    page = pv.report(model, corpus, tmp_path / "page.html", names=names).read_text()
+    headline = re.search(r'<p class="headline">(.*?)</p>', page, re.S)[1]
+    text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", headline)).split())
+    first = names.get("A", "“.+?”")
+    assert re.fullmatch(
+        rf"What people do most here: A {first} \(\d+%\), B .+ \(\d+%\), and C .+ \(\d+%\)\.", text
+    ), text
+
+
+def test_a_page_of_one_day_has_one_date(tmp_path):
+    table = pl.DataFrame({"text": ["it works now", "thanks a lot"] * 5, "time": [1707902606] * 10})
+    corpus = pv.Corpus.from_polars(table)
+    model = pv.LDA(n_classes=2, n_sweeps=4, random_state=0).fit(corpus)
+    page = pv.report(model, corpus, tmp_path / "page.html").read_text()
+    kicker = re.search(r'<p class="kicker">(.*?)</p>', page)[1]
+    assert kicker.endswith("· 2024-02-14")
+
+
+def test_guided_classes_are_not_said_to_be_found_without_help(corpus, tmp_path):
+    seeds = {"thanks": ["thanks", "thank"], "asks": ["anyone", "help"]}
+    model = pv.M4(n_classes=4, n_sweeps=4, seed_words=seeds, random_state=0).fit(corpus)
+    page = pv.report(model, corpus, tmp_path / "page.html").read_text()
+    assert "guided by the words or labels it was given" in page
+    assert 'id="labels-unused"' not in page

@@ -75,7 +75,7 @@ def test_what_follows_needs_no_replies(corpus, model, found, tmp_path):
     text = re.sub(r"<style.*?</style>", "", page, flags=re.S)
     assert not re.findall(r"\b(?:threads?|repl(?:y|ies))\b", re.sub(r"<[^>]*>", " ", text), re.I)
     assert "Read the conversations" in text
-    assert "Every message is tinted" in text
+    assert "Each message is tinted by its main act" in text
     assert "common to all" not in text
 
 
@@ -95,9 +95,9 @@ def test_labels_of_any_number_are_judged_and_divisions_are_not(corpus, found):
     chosen, left_out = choose_columns(corpus)
     assert chosen == ["act"]
     assert left_out == {
-        "split": "says how the data were divided",
-        "raw_act": "has 60 values",
-        "turn": "has no texts",
+        "split": "a division of the data",
+        "raw_act": "60 different values",
+        "turn": "numbers",
     }
     table = make_quality(found)["gold"][0]
     gold = corpus.table["act"].to_numpy()[found.speaking]
@@ -110,8 +110,8 @@ def test_labels_of_any_number_are_judged_and_divisions_are_not(corpus, found):
 
 def test_labels_and_reasons_are_on_the_page(corpus, model, tmp_path):
     page = pv.report(model, corpus, tmp_path / "talk.html").read_text()
-    assert "Against the column “<bdi>act</bdi>”" in page
-    assert "“<bdi>split</bdi>” says how the data were divided" in page
+    assert "Compared with the column “<bdi>act</bdi>”" in page
+    assert "“<bdi>split</bdi>” (a division of the data)" in page
     assert '"speakers":["speaker A","speaker B"]' in page
     assert '"gold":{"column":"act","labels":["act ' in page
 

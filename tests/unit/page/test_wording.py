@@ -23,7 +23,10 @@ def test_words_follow_what_transitions_are():
 
 def test_a_page_about_words_does_not_speak_of_people(tmp_path):
     corpus = pv.sample(5)
-    for unit, title in (("word", "Which words are alike here"), ("message", "What people do here")):
+    for unit, title in (
+        ("word", "Which words are used alike here"),
+        ("message", "What people do here"),
+    ):
         model = pv.InfiniteHMM(unit=unit, n_sweeps=4, first_states=3, random_state=0).fit(corpus)
         path = pv.report(model, corpus, tmp_path / f"{unit}.html")
         text = path.read_text("utf-8")

@@ -25,7 +25,7 @@ function make(tag, attributes, ...children) {
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const DIGIT = new Map(Array.from(DIGITS, (digit, i) => [digit, i]));
 
-// Read whole numbers that marks.py packed: five bits a character, 32 and above go on.
+// Read whole numbers that marks.py packed: five bits per character, 32 and above continue.
 function unpack(text) {
   const numbers = [];
   let number = 0;
@@ -47,7 +47,7 @@ function percent(share) {
   return share > 0 && share < 0.005 ? "under 1%" : Math.round(100 * share) + "%";
 }
 
-// Say of what scrolls sideways whether there is more at the right.
+// Mark what scrolls sideways by whether there is more on the right.
 function startScrolling() {
   for (const box of all(".scroll")) {
     const look = () => {
@@ -75,6 +75,6 @@ function shareBar(pairs) {
     bar.append(piece);
     said.push(act.letter + " " + pairs[i + 1] + "%");
   }
-  bar.setAttribute("aria-label", said.join(", ") || "no words of any class");
+  bar.setAttribute("aria-label", said.join(", ") || "no words with a class");
   return bar;
 }

@@ -1,6 +1,6 @@
-// The act graph: a slider for the weakest arrow, and everything in words.
+// The act graph: a slider for the weakest arrow, and explanations in words.
 
-const wholes = data.wording.whole[0].toUpperCase() + data.wording.whole.slice(1) + "s";
+const wholes = data.wording.whole + "s";
 const answer = data.wording.answer;
 
 function steps(number) {
@@ -8,23 +8,23 @@ function steps(number) {
   return number === 1 ? step : step === "reply" ? "replies" : step + "s";
 }
 
-// Numbers come rounded and spelled, so that they are the same wherever they are said.
+// Numbers come rounded and formatted, so that they are the same everywhere.
 function timesAs(times) {
   return (times.startsWith("1/") ? "only " + times : times + " times") + " as";
 }
 
 function edgeInWords(from, to, effect, times, share, usual, weight, replies) {
   const target = acts[to].name;
-  const own = weight == null ? "" : "; the model's weight is " + (weight > 0 ? "+" : "") + weight.toFixed(2);
-  if (from < 0) return wholes + " start with " + target + " " + timesAs(times) + " often as it occurs on the whole: " + share + " of the start instead of " + usual + own + ".";
+  const own = weight == null ? "" : "; weight in the model: " + (weight > 0 ? "+" : "") + weight.toFixed(2);
+  if (from < 0) return "At the start of " + wholes + ", " + target + " is " + timesAs(times) + " likely as overall: " + share + " instead of " + usual + own + ".";
   const self = from === to ? target + " again" : target;
-  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " of " + answer + " instead of " + usual + (replies == null ? "" : ", by " + replies.toLocaleString("en") + " " + steps(replies)) + own + ".";
+  return "After " + acts[from].name + ", " + self + " is " + timesAs(times) + " likely as usual: " + share + " instead of " + usual + " of " + answer + (replies == null ? "" : ", based on " + replies.toLocaleString("en") + " " + steps(replies)) + own + ".";
 }
 
 function nodeInWords(rank) {
   const act = acts[rank];
-  const lines = [act.letter + ", " + act.name + ": " + act.share + " of what is done here."];
-  if (act.start) lines.push(wholes + " start with it " + timesAs(act.start) + " often as it occurs on the whole.");
+  const lines = [act.letter + ", " + act.name + ": " + act.share + " " + data.wording.share + "."];
+  if (act.start) lines.push("At the start of " + wholes + " it is " + timesAs(act.start) + " likely as overall.");
   const strong = data.edges.filter((edge) => edge[2] >= 1.2).sort((a, b) => b[2] - a[2]);
   const list = (edges, end) => edges.slice(0, 3).map((edge) => acts[edge[end]].name + " (" + edge[3] + " times, " + edge[4] + " instead of " + edge[5] + ")").join(", ");
   const next = strong.filter((edge) => edge[0] === rank);

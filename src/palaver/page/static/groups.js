@@ -15,7 +15,8 @@ function whisker([share, low, high], overall, top) {
   const dot = make("span", { class: "dot" });
   dot.style.left = at(share);
   line.append(dot);
-  const text = percent(share) + (low == null ? "" : " (" + percent(low) + "–" + percent(high) + ")");
+  const known = low != null && percent(low) !== percent(high);
+  const text = percent(share) + (known ? " (" + percent(low) + "–" + percent(high) + ")" : "");
   return make("span", { class: "one" }, line, make("small", {}, text));
 }
 

@@ -43,10 +43,6 @@ function showLabel(place, name) {
   else if (rest) spans[0].textContent = name.slice(0, size - 1) + "…";
 }
 
-function showVerb() {
-  $("#verb").textContent = acts[0].named ? "is" : data.wording.likeness;
-}
-
 function showName(rank) {
   const act = acts[rank];
   for (const place of all('[data-name="' + rank + '"]')) place.textContent = act.name;
@@ -54,11 +50,10 @@ function showName(rank) {
     showLabel(place, act.name);
     place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + act.share);
   }
-  showVerb();
   const only = $('#only option[value="' + rank + '"]');
-  if (only) only.textContent = act.letter + " " + act.name;
+  if (only) only.textContent = "40% or more " + act.letter + " " + act.name;
   const one = $('#one option[value="' + rank + '"]');
-  if (one) one.textContent = act.letter + " " + act.name + ", with intervals";
+  if (one) one.textContent = act.letter + " " + act.name + ", with 95% intervals";
 }
 
 function rename(rank, text) {
@@ -73,8 +68,8 @@ function keepNames() {
   remember({ names: Object.keys(names).length ? JSON.stringify(names) : null });
   const count = Object.keys(names).length;
   $("#names-said").textContent = count
-    ? count + (count === 1 ? " name is" : " names are") + " in this page's address: copy it to keep or share them, or export them for palaver report --names."
-    : "Names you give stay in this page's address: copy it to keep or share them.";
+    ? count + (count === 1 ? " name is" : " names are") + " stored in this page's address; copy the address to keep or share them, or export them for palaver report --names."
+    : "Names you type are stored in this page's address; copy the address to keep or share them.";
 }
 
 function exportNames() {

@@ -1,9 +1,9 @@
-// The reader: threads are unpacked only when they are looked at.
+// The reader: threads are unpacked only when they are opened.
 
 const PAGE = 60; // threads or hits added to the list at a time
 const SCREEN = 150; // messages of a thread added at a time
 const STAIRS = 8; // replies in a row that are still indented step by step
-const MUCH = 40; // percent of a class that count as much
+const MUCH = 40; // percent of a class for its filter to show a message
 
 const chunks = new Map();
 const threads = data.threads.of;
@@ -31,7 +31,7 @@ function day(seconds) {
   return seconds == null ? "" : new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 
-// Where a needle stands in a text, as [start, end]; letter case does not count.
+// Where a needle is found in a text, as [start, end]; case is ignored.
 function places(text, needle) {
   const found = [];
   if (!needle) return found;
@@ -43,7 +43,7 @@ function places(text, needle) {
   return found;
 }
 
-// Put a piece of a text into an element, with what was searched for marked.
+// Put a piece of a text into an element, with hits of the search marked.
 function put(parent, text, start, end, found) {
   let at = start;
   for (const [from, to] of found) {
@@ -56,7 +56,7 @@ function put(parent, text, start, end, found) {
   parent.append(text.slice(at, end));
 }
 
-// The text with its coloured stretches, and with what was searched for on top.
+// The text with its coloured stretches, and with hits of the search on top.
 function tinted(text, runs, needle) {
   const line = make("p", { dir: "auto" });
   const numbers = unpack(runs);
@@ -79,7 +79,7 @@ function tinted(text, runs, needle) {
   return line;
 }
 
-// Messages in the order of reading: replies right below what they answer.
+// Messages in reading order: replies right below what they answer.
 function treeOrder(thread, parentOf = (i) => message(thread, i).parent) {
   const n = threads[thread][2];
   const children = new Map();
@@ -98,7 +98,7 @@ function treeOrder(thread, parentOf = (i) => message(thread, i).parent) {
   return order;
 }
 
-// Talk in which everybody answers the one before is a line, and no staircase.
+// Talk in which everybody answers the one before is a line, not a staircase.
 function flattened(order, parentOf) {
   const isLine = order.length > STAIRS && order.every(([i], n) => parentOf(i) === (n ? order[n - 1][0] : -1));
   return isLine ? order.map(([i]) => [i, 0]) : order;
@@ -106,7 +106,7 @@ function flattened(order, parentOf) {
 
 function showMessage(thread, place, depth, needle) {
   const m = message(thread, place);
-  const head = make("header", {}, make("b", {}, make("bdi", {}, m.speaker == null ? "somebody" : m.speaker)));
+  const head = make("header", {}, make("b", {}, make("bdi", {}, m.speaker == null ? "(unknown)" : m.speaker)));
   if (m.time != null) head.append(make("time", { datetime: new Date(m.time * 1000).toISOString() }, day(m.time)));
   if (m.gold != null) head.append(make("span", { class: "gold", title: "label: " + data.threads.gold.column }, make("bdi", {}, m.gold)));
   head.append(shareBar(unpack(m.bar)));
@@ -115,7 +115,7 @@ function showMessage(thread, place, depth, needle) {
   return view;
 }
 
-// What a thread is about: the topics of its words, the most frequent first.
+// What a thread is about: the topics of its words, most frequent first.
 function matter(thread, order) {
   const counts = new Map();
   for (const [place] of order) {
@@ -127,10 +127,10 @@ function matter(thread, order) {
   const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 3);
   const words = (topic) => topic.number + " " + topic.words.split(" ").slice(0, 5).join(" ");
   const list = most.map(([number]) => words(data.topics[number - acts.length])).join(" · ");
-  return make("p", { class: "note matter" }, list ? "Topics here: " + list : "No topics here.");
+  return make("p", { class: "note matter" }, list ? "Topics: " + list : "No topics.");
 }
 
-// Threads without a title go by their id; talk is not said to be threads.
+// Threads without a title go by their id; talk is not called threads.
 function titleOf(thread) {
   const unit = data.wording.unit[0].toUpperCase() + data.wording.unit.slice(1);
   return data.threads.titles[thread].replace(/^Thread /, unit + " ");
@@ -144,7 +144,7 @@ function openThread(thread, place, needle) {
   room.replaceChildren(make("h3", {}, title));
   room.setAttribute("aria-label", title);
   if (order.length > 1 && order[order.length - 1][1] === 0 && message(thread, order[1][0]).parent === order[0][0]) {
-    room.append(make("p", { class: "note" }, "Each message answers the one before."));
+    room.append(make("p", { class: "note" }, "Each message answers the one before it."));
   }
   if (data.topics && data.topics.length) room.append(matter(thread, order));
   if (data.rebuilt) room.append(...comparison(thread));
@@ -159,7 +159,7 @@ function openThread(thread, place, needle) {
   room.append(more);
   more.addEventListener("click", () => fill(done + SCREEN));
   fill(Math.max(SCREEN, order.findIndex(([i]) => i === place) + 20));
-  if (shown < total) room.append(make("p", { class: "note" }, "This page carries the first " + shown + " messages of it."));
+  if (shown < total) room.append(make("p", { class: "note" }, "This page carries only the first " + shown + " of these messages."));
   for (const button of all("#threads button")) button.setAttribute("aria-current", String(Number(button.dataset.thread) === thread));
   remember({ thread: thread, message: place == null ? null : place });
   const target = place == null ? room : document.getElementById("m" + thread + "-" + place);
@@ -196,7 +196,7 @@ function listItem(thread, place, needle) {
   return make("li", {}, button);
 }
 
-// All [thread, message] that match; without a question, the first message of each thread.
+// All [thread, message] that match; without a search, the first message of each thread.
 function find(needle, only) {
   if (!needle && only === "") return threads.map((_, thread) => [thread, 0]);
   const rank = only === "" ? -1 : Number(only);
@@ -223,7 +223,7 @@ function showList() {
   const list = $("#threads");
   const more = $("#more-threads");
   const asked = needle || only !== "";
-  $("#found").textContent = hits.length.toLocaleString("en") + (asked ? (hits.length === 1 ? " message" : " messages") : " " + data.wording.unit + (hits.length === 1 ? "" : "s"));
+  $("#found").textContent = asked && !hits.length ? "No messages match." : hits.length.toLocaleString("en") + (asked ? (hits.length === 1 ? " message" : " messages") : " " + data.wording.unit + (hits.length === 1 ? "" : "s"));
   list.replaceChildren();
   const grow = () => {
     const start = list.children.length;

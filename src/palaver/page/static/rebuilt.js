@@ -1,4 +1,4 @@
-// Given and rebuilt replies side by side; only on pages that carry both.
+// Given and rebuilt replies side by side; only on pages that have both.
 
 function rebuiltParent(thread, place) {
   const [number, first] = threads[thread];
@@ -23,7 +23,7 @@ function tree(thread, parentOf, differs, title) {
     const said = parent < 0 ? "starts" : "answers " + (parent + 1);
     const line = make("li", { class: differs.has(i) ? "differs" : "", "data-message": i },
       make("small", {}, i + 1 + (differs.has(i) ? " ≠ " + said : "") + " "),
-      make("b", {}, make("bdi", {}, m.speaker == null ? "somebody" : m.speaker)), " ",
+      make("b", {}, make("bdi", {}, m.speaker == null ? "(unknown)" : m.speaker)), " ",
       make("span", { dir: "auto" }, m.text.slice(0, 90)));
     line.style.setProperty("--depth", Math.min(depth, 8));
     list.append(line);
@@ -35,7 +35,7 @@ function tree(thread, parentOf, differs, title) {
 function comparison(thread) {
   const differs = differing(thread);
   const n = threads[thread][2];
-  const words = differs.length ? differs.length + " of " + n + " rebuilt otherwise" : "all rebuilt as given";
+  const words = differs.length ? differs.length + " of " + n + " differ" : "all the same";
   const button = make("button", { type: "button", class: "compare", "aria-expanded": "false" }, "Given and rebuilt replies: " + words);
   const view = make("div", { class: "side-by-side", hidden: true });
   button.addEventListener("click", () => {
