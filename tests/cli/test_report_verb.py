@@ -93,7 +93,7 @@ def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
 
 
 def test_other_texts_held_out_texts_and_titles(run, tmp_path):
-    other = pv.sample(12, seed=5).write(tmp_path / "other.jsonl")
+    other = pv.sample(12, random_state=5).write(tmp_path / "other.jsonl")
     out = tmp_path / "other.html"
     call("report", run, other, "--out", out)
     assert 'data-texts="page"' in out.read_text()

@@ -1,4 +1,4 @@
-"""People are taken out of a corpus, and numbers that are not of people stay."""
+"""A corpus is anonymized, and numbers that do not identify people stay."""
 
 import polars as pl
 import pytest
@@ -16,7 +16,7 @@ def corpus(texts, speakers=None, **columns):
 
 
 def cleaned(text):
-    """The text as a message in a corpus in which SPEAKERS are known."""
+    """Return the text as a message of a corpus in which SPEAKERS are known."""
     table = corpus([*("x" for _ in SPEAKERS), text]).table
     return anonymize(table)["text"][-1]
 
@@ -233,7 +233,7 @@ def test_names_of_files_and_titles_do_not_survive(tmp_path):
     assert corpus.format == "whatsapp"
     assert corpus.table["conversation"].unique().to_list() == ["Familie"]
     assert corpus.anonymized().table["conversation"].to_list() == ["c1", "c1"]
-    path = tmp_path / "x.jsonl"  # a title also where the file does not say what it was
+    path = tmp_path / "x.jsonl"  # a title even if the file does not say what it was
     path.write_text('{"conversation": "Chat with Annie", "speaker": "Ann Miller", "text": "x"}\n')
     assert pv.read(path).anonymized().table["conversation"].to_list() == ["c1"]
 

@@ -1,4 +1,4 @@
-"""Files and folders appear whole or not at all, and what was there survives a failure."""
+"""Files and folders appear complete or not at all, and a failure leaves the old ones intact."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The rankings to compare with."""
+"""Baseline rankings."""
 
 import networkx
 import numpy as np
@@ -16,7 +16,7 @@ def graph(n=40, seed=0):
 
 def test_pagerank_equals_networkx():
     W = graph()
-    W[7] = 0  # nothing leaves it
+    W[7] = 0  # no edge leaves it
     prior = np.random.default_rng(1).random(40)
     ours = pv.rank(W, method="pagerank", prior=prior)
     weights = dict(enumerate(prior / prior.sum()))

@@ -1,4 +1,4 @@
-"""The one policy against dirt: exact counts and places for everything that tidying can find."""
+"""The cleaning policy: exact counts and places for everything that tidying can find."""
 
 import datetime as dt
 import json
@@ -24,7 +24,7 @@ def message(conversation="c", id=None, reply_to=None, text="x", **others):
 
 
 def tidied(*messages, places=True, **options):
-    """Tidy messages that stood on lines 1, 2, 3..."""
+    """Tidy messages from lines 1, 2, 3..."""
     raw = pl.DataFrame(messages, infer_schema_length=None)
     if places:
         raw = raw.with_columns(pl.int_range(1, pl.len() + 1).alias("place"))

@@ -1,4 +1,4 @@
-"""Numbers, further parents and limits of sentences in encoded corpora."""
+"""Numbers, further parents and sentence boundaries in encoded corpora."""
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ def corpus(**columns):
 def test_other_parents_are_earlier_messages_of_the_conversation():
     others = pl.Series([["b"], [], ["a", "b", "zz", "a"], ["b"]], dtype=pl.List(pl.String))
     data = encode(corpus(other_parents=others), min_count=1)
-    # of c: a; not b, which is its parent already, nor what is not there; of the first none is
+    # c has a, but not b, which is already its parent, nor what is missing; for the first, none is
     # earlier, and y has no b
     assert data.other_parents.tolist() == [[2, 0]]
     assert encode(corpus(), min_count=1).other_parents.shape == (0, 2)
@@ -55,4 +55,4 @@ def test_sentences():
 def test_sentences_of_known_words_only():
     few = Vocabulary(["help", "thanks"], np.array([1, 1]))
     data = encode(corpus(), few, sentences=True)
-    assert data.sentence_offsets.tolist() == [0, 1, 2]  # sentences without a known word are none
+    assert data.sentence_offsets.tolist() == [0, 1, 2]  # sentences without a known word are dropped

@@ -335,7 +335,7 @@ def test_paths(model, counts):
     assert path.columns == ["document", "position", "topic", "weight", "words"]
     assert path["document"].n_unique() == np.count_nonzero(counts.sum(axis=1))
     weights = path.group_by("document", maintain_order=True).agg(pl.col("weight").sum())
-    assert weights["weight"].max() < 1  # some is left for positions that have no words
+    assert weights["weight"].max() < 1  # some weight is left for positions without words
     assert weights["weight"].min() > 0.9
     assert 1 < path["position"].max() <= model.truncation
     first = path.filter(pl.col("position") == 1)
@@ -377,7 +377,7 @@ def test_graphs_are_read_by_others(tmp_path):
     [
         np.array([[0.0, 3, 0], [0, 0, 0], [1, 0, 0]]),  # an empty document, an unused word
         np.array([[1.0, 0, 0]]),  # one document of one word
-        np.array([[0.5, 0.25, 0], [0, 1.5, 2.5]]),  # no whole counts
+        np.array([[0.5, 0.25, 0], [0, 1.5, 2.5]]),  # fractional counts
         np.array([[1e6, 1.0, 0], [0, 1e6, 1e5]]),  # large ones
     ],
 )

@@ -17,7 +17,7 @@ COLUMNS = ["class", "rank", "message", "id", "conversation", "share", "text"]
 
 
 class Fixed:
-    """A model that is no model: its shares are given."""
+    """A fake model with given shares."""
 
     def __init__(self, shares):
         self.shares = np.array(shares, float)
@@ -73,7 +73,7 @@ def test_characteristic_different_readable():
     assert set(table["message"].to_list()) == {0, 4, 5}
     assert table["class"].to_list() == [0, 0, 0]
     more = pv.exemplars(Fixed(np.column_stack((shares, np.zeros(8)))), corpus, k=8)
-    assert more["message"].to_list()[-1] == 3  # too short to be read before the others
+    assert more["message"].to_list()[-1] == 3  # too short to come before the others
     assert set(more["message"]) == {0, 3, 4, 5}
 
 
@@ -138,7 +138,7 @@ def test_readability():
     assert np.all(np.diff(values[:4]) > 0)
     assert np.all(np.diff(values[5:]) < 0)
     short = readability(pl.Series(["ok", "yes", "no", "fine then", "word " * 100]))
-    np.testing.assert_allclose(short[:3], 1)  # where all are short none is too short
+    np.testing.assert_allclose(short[:3], 1)  # if all are short, none is too short
 
 
 def test_tfidf_and_cosines_by_hand():

@@ -1,4 +1,4 @@
-"""Stored models and corpora that someone has tampered with: refused, or as good as they look."""
+"""Stored models and corpora that were tampered with are rejected, or as good as they look."""
 
 import copy
 import json
@@ -24,7 +24,7 @@ def stored(tmp_path_factory):
 
 
 def use(folder):
-    """Load a model and ask it a little; a refusal is a legal answer."""
+    """Load a model and use it a little; an error of ours is a legal outcome."""
     try:
         model = pv.load(folder)
         model.top_words(3)

@@ -1,4 +1,4 @@
-"""What notebooks show: compact, escaped, and with a clear word where an extra is missing."""
+"""What notebooks show: compact, escaped, and with a clear message if an extra is missing."""
 
 import sys
 import types
@@ -87,7 +87,7 @@ def test_charts_without_altair_say_what_to_install(model, monkeypatch):
 
 
 class Display:
-    """Stands for IPython's display and its handle."""
+    """Stands in for IPython's display and its handle."""
 
     def __init__(self):
         self.drawn = []

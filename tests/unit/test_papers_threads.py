@@ -1,4 +1,4 @@
-"""The page of rebuilt threads says what the shelf says, and corpora stand in order for it."""
+"""The page on rebuilt threads reports what the shelf holds, and corpora are in order for it."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_messages_are_put_in_order_with_their_parents():
     )
     corpus = in_order(pv.Corpus.from_polars(table))
     assert corpus.table["id"].to_list() == ["a", "c", "b"]
-    assert corpus.parents.tolist() == [-1, 2, 0]  # the parent of c stands later
+    assert corpus.parents.tolist() == [-1, 2, 0]  # the parent of c comes later
 
 
 def test_every_so_many_conversations():

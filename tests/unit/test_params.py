@@ -1,4 +1,4 @@
-"""Declared limits and their one form of message."""
+"""Declared limits and their error messages."""
 
 import pytest
 

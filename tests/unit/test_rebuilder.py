@@ -28,9 +28,9 @@ TOPICS = {
 
 
 def made(shape, n_conversations=30, length=9, seed=0, named=0.0):
-    """Return conversations in which everybody answers the first or the previous message.
+    """Return conversations in which everybody replies to the first or the previous message.
 
-    A reply repeats words of what it answers; speakers are unknown where nobody is named.
+    A reply repeats words of its parent; speakers are unknown if nobody is named.
     """
     dice = np.random.default_rng(seed)
     rows = []
@@ -229,7 +229,7 @@ def test_the_tilt_is_inferred_from_content(star, chain):
     for corpus in (star, chain):
         (pairs,) = pairs_of(gather_evidence(corpus, order_of(corpus, "time")), 100, True)
         tilts.append(infer_tilt(pairs, scores_of(pairs, defaults.weights)))
-    assert tilts == [4.0, 0.25]  # all answer the first, all answer the one before: at its limits
+    assert tilts == [4.0, 0.25]  # all reply to the first, all reply to the previous: at its limits
     shares = [np.exp(tilted(defaults, tilt)) for tilt in tilts]
     newcomer = 2
     assert shares[0][newcomer, 1] > shares[0][newcomer, 0]
@@ -239,7 +239,7 @@ def test_the_tilt_is_inferred_from_content(star, chain):
 
 
 def test_given_replies_are_kept_and_the_others_found(chain):
-    # every second reply is not known, the others go to the first message, whatever the words say
+    # every other reply is unknown; the rest go to the first message, whatever the words say
     rows = np.arange(len(chain))
     hidden = (rows % 9) % 2 == 0
     some = relinked(chain, rows, np.where(hidden, -1, rows - rows % 9))
@@ -266,7 +266,7 @@ def test_clocks_that_differ_make_no_cycles():
                 "conversation": ["c"] * 3,
                 "id": ["a", "b", "c"],
                 "reply_to": ["b", None, None],
-                "time": [0, 60, 120],  # a answers b, which was sent later
+                "time": [0, 60, 120],  # a replies to b, which was sent later
                 "text": ["soup with leek", "soup with leek and salt", "soup with leek"],
             }
         )
@@ -275,7 +275,7 @@ def test_clocks_that_differ_make_no_cycles():
     assert dict(kept.table.select("id", "reply_to").rows())["a"] == "b"
     assert sorted(kept.table["id"]) == ["a", "b", "c"]
     assert (kept.parents < np.arange(3)).all()
-    channel = interleaved(corpus)  # by the clock, so that a answers nothing there
+    channel = interleaved(corpus)  # by the clock, so a replies to nothing there
     assert channel.table["id"].to_list() == ["c|a", "c|b", "c|c"]
     assert channel.parents.tolist() == [-1, -1, -1]
     assert channel.table["reply_to"].null_count() == 3
@@ -295,7 +295,7 @@ def test_leanings_are_those_of_the_other_messages():
     draws = np.random.default_rng(0)
     n, n_words = 40, 8
     parents = np.array([-1 if i % 5 == 0 else i - 1 for i in range(n)])
-    speakers = draws.integers(-1, 2, n)  # of some messages nobody knows who wrote them
+    speakers = draws.integers(-1, 2, n)  # some messages have unknown speakers
     has = draws.random((n, n_words)) < np.array([0.05, *[0.4] * (n_words - 1)])
     bag_messages, bag_words = np.nonzero(has)
     people = SimpleNamespace(speakers=speakers)

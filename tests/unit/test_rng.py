@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import palaver as pv
 from palaver import rng
 from palaver.errors import ParameterError
 from palaver.kernels.random import open_stream, uniform, uniforms
@@ -88,3 +89,20 @@ def test_seeds():
     assert rng.resolve_seed(5) == rng.resolve_seed(np.int64(5)) == 5
     assert rng.resolve_seed(np.random.default_rng(1)) == rng.resolve_seed(np.random.default_rng(1))
     assert rng.resolve_seed(None) != rng.resolve_seed(None)
+
+
+def test_public_functions_take_a_random_state_as_constructors_do():
+    corpus = pv.sample(20)
+    drawn = int(np.random.default_rng(3).integers(2**32))
+    for state in (np.random.default_rng(3), drawn):
+        train, test = corpus.split(random_state=state)
+        known = corpus.split(random_state=drawn)
+        assert (train.fingerprint, test.fingerprint) == tuple(part.fingerprint for part in known)
+    assert corpus.split(random_state=None)[1].n_conversations == 5
+    sums = np.random.default_rng(0).random((9, 2))
+    value = pv.evaluate.bootstrap(sums, random_state=np.random.default_rng(3))
+    assert value == pv.evaluate.bootstrap(sums, random_state=drawn)
+    for call in (corpus.split, pv.sample, lambda random_state: pv.evaluate.bootstrap(
+        sums, random_state=random_state)):  # fmt: skip
+        with pytest.raises(ParameterError, match="random_state must not be negative"):
+            call(random_state=-1)

@@ -1,4 +1,4 @@
-"""Any corpus comes back as it was written; any bytes are read or refused, never a crash."""
+"""Any corpus survives a round trip; any bytes are read or rejected, without a crash."""
 
 import datetime as dt
 import tempfile
@@ -142,7 +142,7 @@ PIECES = st.sampled_from(
         b"A|hello|sd\n",
         b"PAR1",
         b"PK\x03\x04",
-        b"\x28\xb5\x2f\xfd",  # zstd, gzip and zlib, which polars unpacks unasked
+        b"\x28\xb5\x2f\xfd",  # zstd, gzip and zlib, which polars unpacks without being asked
         b"\x1f\x8b\x08\x00",
         b"x\x9c",
         b"x\x01",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import palaver as pv
 from palaver.encode.sentences import split_sentences
 
-# A bar stands where a sentence ends.
+# A bar marks the end of a sentence.
 CASES = [
     "Dr. Wu paid $3.50, e.g. for tea.| See www.x.org/a.b!| Ok?",
     "J. R. Smith of the U.S. Army met him.| He left at 5 p.m.| Then he slept.",

@@ -1,4 +1,4 @@
-"""The stemmer against NLTK's, whose stems published ROUGE figures rest on."""
+"""The stemmer against NLTK's, on which published ROUGE figures are based."""
 
 import re
 

@@ -42,7 +42,7 @@ def test_position_prior():
     np.testing.assert_allclose(scores["position"].to_list(), [1, 2, 3])
     prior = np.array([1, 2, 3]) ** -0.25
     np.testing.assert_allclose(scores["score"][0], prior[0] / prior.sum())
-    # each document begins anew
+    # each document starts over
     both = pv.summarize([apart, "Kappa lambda mu. Nu xi omicron."], sentences=2, weight=0)
     assert both.table["position"].to_list() == [1, 1]
 

@@ -85,7 +85,7 @@ def test_scores_are_those_of_the_definition():
 def test_hidden_units_learn_what_two_features_mean_together():
     pairs = draw_pairs(3000, 4)
     pairs.features[:, :2] = np.sign(pairs.features[:, :2])
-    together = pairs.features[:, 0] * pairs.features[:, 1]  # no single weight can say it
+    together = pairs.features[:, 0] * pairs.features[:, 1]  # no single weight can express this
     score = 4.0 * together + 0.5 * pairs.features[:, 2]
     right = np.zeros(len(score), bool)
     for begin, end in zip(pairs.offsets, pairs.offsets[1:], strict=False):

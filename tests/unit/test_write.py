@@ -1,4 +1,4 @@
-"""What is written is what is read again, in every format, or a clear refusal."""
+"""Every format reads back what was written, or gives a clear error."""
 
 import datetime as dt
 import gzip

@@ -107,7 +107,7 @@ class Worker:
         return Swept(names, sent, packed_bytes(sent), seconds)
 
     def _add(self, chain: int, number: int, exact: Arrays) -> None:
-        """Add to the sums of a chain, which start afresh with every broadcast."""
+        """Add to the sums of a chain, which restart with every broadcast."""
         kept = self._sums.get(chain)
         if kept is not None and kept[0] == number:
             self._sums[chain] = number, self._engine.merge(kept[1], exact)

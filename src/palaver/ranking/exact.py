@@ -94,7 +94,7 @@ class Visits:
         self._invert(ranked)
 
     def _invert(self, ranked: list[int]) -> None:
-        """Invert ``I - D P`` afresh."""
+        """Invert ``I - D P`` again."""
         n = len(self._transitions)
         system = -self._transitions
         system[ranked] *= self._escape

@@ -18,13 +18,13 @@ from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplica
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
 
-#: Messages of a class among which examples are looked for.
+#: Number of messages per class to choose examples from.
 N_CANDIDATES = 300
-#: Words within which a message is neither too short nor too long to be read as an example.
+#: Shortest and longest messages, in words, that make good examples.
 SHORT, LONG = 6, 60
-#: Characteristic words of a class that speak for it.
+#: Number of characteristic words per class that count as evidence for it.
 N_WORDS = 50
-_FAINT = 0.02  # what a text without any of them has
+_FAINT = 0.02  # evidence of a text without any of them
 _WORD = r"[\p{L}\p{N}]+"
 
 
@@ -40,8 +40,8 @@ def exemplars(
 
     GRASSHOPPER ranks the messages with the largest shares of a class: edges are tf-idf
     cosines, the prior is the share, damped for messages below 6 or above 60 words (or the
-    median length of the corpus, where that lies beyond) and for those with few characteristic
-    words of the class. Of near-duplicates one is kept.
+    median length of the corpus, if that lies outside) and for those with few characteristic
+    words of the class. Of near-duplicates, one is kept.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def exemplars(
     k : int
         Examples per class; fewer for a class with fewer messages.
     shares : array of float64, shape (n_messages, n_classes), optional
-        What ``model.message_shares(corpus)`` returned, if at hand.
+        The result of ``model.message_shares(corpus)``, if already known.
     weight : float
-        Weight of the graph against the shares, as in :func:`grasshopper`.
+        Weight of the graph relative to the shares, as in :func:`grasshopper`.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def exemplars(
     check("exemplars", {"k": whole(1)}, {"k": k})
     if not isinstance(corpus, Corpus):
         raise ParameterError(
-            f"exemplars: takes a Corpus, whose texts are shown, got {type(corpus).__name__}"
+            f"exemplars: pass a Corpus, whose texts are shown, got {type(corpus).__name__}"
         )
     if shares is None:
         shares = model.message_shares(corpus)
@@ -102,7 +102,7 @@ def choose_examples(
     k, weight
         As in :func:`exemplars`.
     split : polars.Series of list of str, optional
-        The words of the texts, if at hand; else candidates are split.
+        The words of the texts, if already known; otherwise candidates are split.
     """
     number = max(N_CANDIDATES, 3 * k)
     preference = shares * readability(texts)[:, None]
@@ -122,7 +122,7 @@ def choose_examples(
 
 
 def readability(texts: pl.Series) -> NDArray[np.float64]:
-    """Return how well each text serves as an example by its length alone, 0 to 1."""
+    """Return how suitable each text is as an example, by its length alone, 0 to 1."""
     lengths = texts.str.count_matches(_WORD).fill_null(0).to_numpy().astype(np.float64)
     typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
     low, high = min(SHORT, typical), max(LONG, typical)
@@ -131,10 +131,10 @@ def readability(texts: pl.Series) -> NDArray[np.float64]:
 
 
 def evidence(lists: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[np.float64]:
-    """Return how much of each text speaks for each class, (n_texts, n_classes), above zero.
+    """Return how much of each text is evidence for each class, (n_texts, n_classes), positive.
 
     The root of the share of its words that are characteristic of the class. A model's share alone
-    may rest on a word or two, or on the message that is answered.
+    may rest on a word or two, or on the message replied to.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _together(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _largest(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.int64]:
-    """Return the rows of the largest preferences, ascending; among equals the first."""
+    """Return the rows of the largest preferences, ascending; of equals, the first."""
     if len(preference) > n_candidates:
         limit = np.partition(preference, -n_candidates)[-n_candidates]
         above = np.flatnonzero(preference > limit)
@@ -173,7 +173,7 @@ def _largest(preference: NDArray[np.float64], n_candidates: int) -> NDArray[np.i
 def _choose(
     vectors: Any, preference: NDArray[np.float64], k: int, weight: float
 ) -> NDArray[np.int64]:
-    """Return the places of k candidates, the best first."""
+    """Return the positions of k candidates, the best first."""
     distinct = without_near_duplicates(vectors, preference)
     graph = cosine_graph(vectors[distinct])
     return distinct[grasshopper(graph, preference[distinct], weight, top=k).order]

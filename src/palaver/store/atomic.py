@@ -39,7 +39,7 @@ def replace_file(path: str | Path) -> Iterator[Path]:
         The file cannot be written; whatever was there is untouched.
     """
     target = _real(path)
-    with explained(path), _discarding(_beside(target)) as temporary:
+    with explained(path), _discarding(_sibling(target)) as temporary:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         if target.is_file():
@@ -62,7 +62,7 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
         The folder cannot be written; whatever was there is untouched.
     """
     target = _real(path)
-    with explained(path), _discarding(_beside(target)) as temporary:
+    with explained(path), _discarding(_sibling(target)) as temporary:
         temporary.mkdir(parents=True)
         yield temporary
         for file in temporary.rglob("*"):
@@ -103,7 +103,7 @@ def _real(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _beside(path: Path) -> Path:
+def _sibling(path: Path) -> Path:
     """Name a temporary file next to ``path``: a rename is atomic only within one disk."""
     return path.with_name(f".palaver-{secrets.token_hex(8)}.tmp")
 
@@ -122,7 +122,7 @@ def _swap(new: Path, old: Path) -> None:
     if not old.exists():
         _rename(new, old)
         return
-    aside = _beside(old)
+    aside = _sibling(old)
     _rename(old, aside)
     try:
         _rename(new, old)

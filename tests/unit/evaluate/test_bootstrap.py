@@ -63,7 +63,7 @@ def test_pairing_sees_small_steady_differences():
     result = evaluate.paired_bootstrap(first, second)
     assert result.p_value < 0.01
     alone = evaluate.bootstrap(first)
-    assert alone.low < result.second < alone.high  # unpaired, nobody could tell
+    assert alone.low < result.second < alone.high  # unpaired, the difference would not show
     same = evaluate.paired_bootstrap(second, second)
     assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
 

@@ -1,4 +1,4 @@
-"""Clustering measures against scikit-learn, igraph and values worked by hand."""
+"""Clustering measures against scikit-learn, igraph and values worked out by hand."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Measures of rebuilt threads on examples that are worked out by hand."""
+"""Measures of rebuilt threads on examples worked out by hand."""
 
 import math
 

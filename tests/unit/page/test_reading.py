@@ -63,7 +63,7 @@ def test_an_anonymized_page_also_splits_what_it_shows(corpus, counts, tmp_path):
 
 
 def test_only_the_sample_of_test_texts_is_encoded_too(corpus, counts, tmp_path):
-    model, test = fitted("lda", corpus), pv.sample(30, seed=3)
+    model, test = fitted("lda", corpus), pv.sample(30, random_state=3)
     for calls in counts.values():
         calls.clear()
     pv.report(model, corpus, tmp_path / "page.html", test=test)
@@ -125,7 +125,7 @@ def test_words_given_with_a_corpus_are_what_the_model_reads(corpus):
 )  # fmt: skip
 def test_one_pass_says_what_two_said(name, params, corpus):
     model = fitted(name, corpus, **params)
-    other = pv.sample(20, seed=4)
+    other = pv.sample(20, random_state=4)
     reading = read(model, other)
     encoded = encode(other, model.vocabulary_, sentences=model.needs_sentences)
     np.testing.assert_array_equal(reading.shares, model.transform(encoded))

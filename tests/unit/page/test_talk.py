@@ -21,7 +21,7 @@ from palaver.page.text import speaker_name
 
 def talk(n=12):
     """Conversations of A and B in which nobody is said to reply, with many acts and holes."""
-    table = pl.concat([pv.sample(n).table, pv.sample(2 * n, seed=1).table.select(
+    table = pl.concat([pv.sample(n).table, pv.sample(2 * n, random_state=1).table.select(
         pl.exclude("conversation", "id"), conversation="c" + pl.col("conversation"),
         id="c" + pl.col("id"))], how="diagonal")  # fmt: skip
     row = pl.int_range(pl.len())

@@ -1,4 +1,4 @@
-"""ConvoKit corpora, today's and legacy ones, folders and zips."""
+"""ConvoKit corpora, current and legacy, as folders and zips."""
 
 from __future__ import annotations
 

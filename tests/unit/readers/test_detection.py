@@ -1,4 +1,4 @@
-"""Every fixture is known for what it is without ``format=``, and look-alikes are told apart."""
+"""Every fixture is recognized without ``format=``, and look-alikes are distinguished."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-#: Files that a folder is known by, so that the folder is the source and not its files.
+#: Files that identify a folder, so that the folder is the source rather than its files.
 OF_FOLDERS = {"utterances.jsonl", "utterances.json", "channels.json", "users.json"}
-#: Files that are read along with another one.
+#: Files that are read along with another file.
 COMPANIONS = ("vocab.", "labels.", "bad_", "broken_", "README")
 
 

@@ -1,4 +1,4 @@
-"""DiscordChatExporter JSON: replies, notices, forwards, folders, and files cut short."""
+"""DiscordChatExporter JSON: replies, notices, forwards, folders, and truncated files."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_links_make_threads() -> None:
         (0, 6, 4, [], "kite", "wren: 31.04"),
         (0, 7, 5, [0], "old", "rook: wb. and grub?"),
         (0, 9, 7, [6], "wren", "kite, old: sorry, no idea"),
-        (10, 10, None, [], "[_]`", "try pavucontrol > output"),  # answers a line of the system
+        (10, 10, None, [], "[_]`", "try pavucontrol > output"),  # replies to a line of the system
     ]
     assert corpus.table.select(
         "conversation", "id", "reply_to", "other_parents", "speaker", "text"

@@ -1,4 +1,4 @@
-"""JSON lines: the dirt of real files, and one result whichever way a line was read."""
+"""JSON lines: the problems of real files, and the same result however a line was read."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ GOOD = (
 
 @pytest.fixture
 def raw(tmp_path):
-    """Read bytes by the reader alone."""
+    """Read bytes with the reader alone."""
 
     def read(data, name="x.jsonl"):
         path = tmp_path / name
@@ -116,7 +116,7 @@ def test_a_file_without_any_good_line_is_refused(raw):
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_compressed_lines_are_not_unpacked_unasked(raw, pack):
-    """Else a few bytes could unpack to any size."""
+    """Otherwise a few bytes could unpack to any size."""
     with pytest.raises(FormatError, match="none of its lines"):
         raw(pack(GOOD))
 
@@ -159,7 +159,7 @@ def test_damaged_compression_is_refused(tmp_path):
 )
 @pytest.mark.parametrize("spoilt", [False, True])
 def test_types_of_values_do_not_depend_on_the_way_of_reading(raw, literals, expected, spoilt):
-    """A bad line makes the others be read by Python."""
+    """A bad line causes the others to be read by Python."""
     lines = [f'{{"a": {literal}}}' for literal in literals] + ["nonsense"] * spoilt
     table, _ = raw("\n".join(lines).encode() + b"\n")
     assert values(table) == expected

@@ -1,4 +1,4 @@
-"""Mail: threads, quotes, charsets that lie, mbox, Maildir and single mails."""
+"""Mail: threads, quotes, wrongly declared charsets, mbox, Maildir and single mails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slack exports: threads, names, notices, and archives that mean harm."""
+"""Slack exports: threads, names, notices, and hostile archives."""
 
 from __future__ import annotations
 

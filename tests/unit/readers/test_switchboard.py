@@ -47,7 +47,7 @@ def test_bars_join_continuations_to_the_same_speaker_only() -> None:
     corpus = pv.read(BARS)
     assert corpus.format == "switchboard"
     assert corpus.table.select("id", "speaker", "text", "act", "raw_act").rows()[1:5] == [
-        ("sw9902.2", "B", "Well,", None, "+"),  # B has said nothing yet that it could continue
+        ("sw9902.2", "B", "Well,", None, "+"),  # B has said nothing yet that this could continue
         ("sw9902.3", "B", "it is bright, and it opens late.", "sv", "sv"),
         ("sw9902.4", "A", "Uh-huh.", "b", "b"),
         ("sw9902.6", "B", "I go there on Sundays.", "sd", "sd"),

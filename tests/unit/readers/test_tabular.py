@@ -1,4 +1,4 @@
-"""CSV, TSV and Parquet: the dirt that spreadsheets and scripts leave."""
+"""CSV, TSV and Parquet: the problems that spreadsheets and scripts leave."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ GOOD = (
 
 @pytest.fixture
 def raw(tmp_path):
-    """Read text by the reader alone: rows without their places, and the notes."""
+    """Read text with the reader alone; return rows without their places, and the notes."""
 
     def read(data, name="x.csv"):
         path = tmp_path / name
@@ -233,11 +233,13 @@ def test_hopeless_quotes_take_linear_time(raw):
     table, notes = raw("id,text\n" + '1,"""a\n' * 30_000)
     assert table.height == 30_000
     assert notes.counts == {"stray_quote": 30_000}
-    assert time.perf_counter() - start < 30  # reading each rest of the file would take hours
+    assert (
+        time.perf_counter() - start < 30
+    )  # rereading the rest of the file for each row would take hours
 
 
 def test_text_that_happens_to_be_compressed_data_is_not_unpacked(raw):
-    """Else a few bytes could unpack to any size."""
+    """Otherwise a few bytes could unpack to any size."""
     packed = b"x\x01+\xd2\xa9\x02\x00\x02+\x01\x19"
     assert zlib.decompress(packed) == b"r,z"
     assert raw(b"text,id\n" + packed)[0]["text"].to_list() == [packed.decode()]

@@ -25,7 +25,7 @@ def test_segments_of_one_speaker_become_turns() -> None:
     assert corpus.format == "whisperx"
     assert _rows(corpus) == [
         ("1", "SPEAKER_00", 30, 4.0, "Good morning, everyone. Shall we begin?"),
-        ("2", "SPEAKER_01", 4200, 5.1, "Yes."),  # the speaker stands at the word only
+        ("2", "SPEAKER_01", 4200, 5.1, "Yes."),  # only the word has a speaker
         ("3", "SPEAKER_01", 7000, 9.0, "The build is green again."),  # after a pause
         ("4", None, 9100, 9.4, "(door)"),
         ("5", None, 9500, 9.9, "(steps)"),

@@ -1,4 +1,4 @@
-"""Models side by side: every number equals what the model itself says."""
+"""Comparing models: every number equals what the model itself reports."""
 
 import numpy as np
 import polars as pl
@@ -68,7 +68,7 @@ def test_the_best_row_and_what_is_beyond_noise(comparison):
         assert judged[f"{measure}_p"].null_count() == 0
     one, four = models["perplexity"][0], models["perplexity"][1]
     assert four < one
-    assert models["perplexity_p"][0] < 0.05  # planted classes are no noise
+    assert models["perplexity_p"][0] < 0.05  # planted classes are not noise
     assert models["vi"][1] < comparison.table.filter(model="random", classes=4)["vi"][0]
 
 

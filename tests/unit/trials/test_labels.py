@@ -1,4 +1,4 @@
-"""A model against labels: levels, several labels a message, what is left out."""
+"""A model against labels: levels, several labels per message, what is left out."""
 
 import numpy as np
 import polars as pl

@@ -45,27 +45,27 @@ _DAYS = 365
 _HOURS = (*range(24), *range(8, 23), *range(17, 22))  # people ask by day, most of all after work
 
 
-def sample(n_threads: int = 400, seed: int = 0) -> Corpus:
+def sample(n_threads: int = 400, random_state: rng.RandomState = 0) -> Corpus:
     """Make the built-in synthetic help forum, a corpus with known acts.
 
     Parameters
     ----------
     n_threads : int
         Number of conversations; 400 have about 2,000 messages.
-    seed : int
-        The same seed gives the same forum.
+    random_state : int, numpy.random.Generator or None
+        The same whole number gives the same forum.
 
     Returns
     -------
     Corpus
         Synthetic threads with the labels of :func:`generate_table`.
     """
-    table = generate_table(n_threads, seed)
+    table = generate_table(n_threads, rng.resolve_seed(random_state))
     return Corpus.from_polars(table, source="built-in sample (synthetic help forum)")
 
 
 def generate_table(n_threads: int = 400, seed: int = 0) -> pl.DataFrame:
-    """Write the synthetic help forum as a table with one row for each message.
+    """Write the synthetic help forum as a table with one row per message.
 
     Parameters
     ----------
