@@ -60,13 +60,10 @@ def enumerated(forest, model, reference):
 
 def m4_estimate(forest, model, n_particles, run):
     result = np.empty(forest.n_conversations)
-    offsets, listed, base_index, designs = m4_reference.links(forest)
-    filter_log_likelihoods(
-        False, False, forest.tokens, offsets, listed, forest.conversation_offsets, 0, base_index,
-        designs, np.zeros(1, np.int64), forest.message_offsets, model.word_weights, model.weights,
-        np.zeros(0), model.switch == SWITCH_MESSAGE, model.kinds_prior, model.kinds, n_particles,
-        key(7, "test", 0, run), result,
-    )  # fmt: skip
+    variant, parameters = m4_reference.arguments(model)
+    threads = m4_reference.threads_of(forest)._replace(first_conversation=0)
+    draws = key(7, "test", 0, run)
+    filter_log_likelihoods(variant, threads, parameters, n_particles, draws, result)
     return result
 
 

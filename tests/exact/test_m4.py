@@ -22,7 +22,6 @@ from support.m4_reference import (
     count,
     enumerated_conditional,
     histogram,
-    links,
     log_joint,
     log_transition,
     normalise,
@@ -31,6 +30,7 @@ from support.m4_reference import (
     random_model,
     run_sweep,
     sweep_arguments,
+    threads_of,
     twin_sweep,
 )
 
@@ -321,7 +321,7 @@ def test_message_transitions(n_classes):
         model = random_model(rng, n_classes, 3, SWITCH_CORPUS, False, scale=4.0)
         classes = random_classes(rng, forest, model)
         found = np.full((forest.n_messages, n_classes), np.nan)
-        message_shares(forest.message_offsets, *links(forest), classes, model.weights, found)
+        message_shares(threads_of(forest), classes, model.weights, found)
         expected = [
             np.exp(log_transition(forest, classes, b, model.weights))
             for b in range(forest.n_messages)

@@ -11,12 +11,14 @@ import pytest
 from scipy.special import logsumexp
 from support.m4_extended_reference import (
     Case,
+    arguments,
     counts_of,
     log_joint,
     log_units,
     random_case,
     run_sweep,
     shares_of,
+    threads_of,
 )
 
 from palaver.models.m4.kernels.heldout import filter_log_likelihoods
@@ -168,21 +170,12 @@ def test_rising_factorials():
 # ---------------------------------------------------------------- weights
 
 
-def links_of(case: Case):
-    designs, index = np.unique(case.features, axis=0, return_inverse=True)
-    offsets = np.cumsum([0, *map(len, case.parents)], dtype=np.int64)
-    listed = np.array([a for p in case.parents for a in p], np.int32)
-    return offsets, listed, index.astype(np.int32), designs
-
-
 def units_of(case: Case):
     return case.classes if case.segments is None else case.segment_classes
 
 
 def statistics_of(case: Case, weights):
-    return weight_statistics(
-        case.is_dirichlet, case.unit_offsets, *links_of(case), units_of(case), weights
-    )
+    return weight_statistics(case.is_dirichlet, threads_of(case), units_of(case), weights)
 
 
 @pytest.mark.parametrize("is_dirichlet", [False, True])
@@ -252,15 +245,12 @@ def test_the_particle_filter_is_unbiased(is_dirichlet, segmented, n_topics):
                     continue
             logs.append(log_joint(case))
     exact = logsumexp(logs)
-    forest, result = case.forest, np.empty(2)
-    runs = []
+    (variant, parameters), threads = arguments(case), threads_of(case)
+    result, runs = np.empty(2), []
     for run in range(300):
         filter_log_likelihoods(
-            segmented, is_dirichlet, forest.tokens, *links_of(case)[:2],
-            forest.conversation_offsets, 0, *links_of(case)[2:], case.segment_offsets,
-            case.unit_offsets, case.word_weights, case.weights, case.alpha, False,
-            case.switch_prior, case.switch_probabilities, 20, np.array([run, 3], np.uint64), result,
-        )  # fmt: skip
+            variant, threads, parameters, 20, np.array([run, 3], np.uint64), result
+        )
         runs.append(math.exp(result.sum() - exact))
     error = np.std(runs) / math.sqrt(len(runs))
     assert 0 < error < 0.05
@@ -270,6 +260,6 @@ def test_the_particle_filter_is_unbiased(is_dirichlet, segmented, n_topics):
 def test_expected_shares():
     case = random_case(np.random.default_rng(4), several_parents=True, n_extra=2)
     shares = np.empty((6, case.n_classes))
-    message_shares(case.unit_offsets, *links_of(case), units_of(case), case.weights, shares)
+    message_shares(threads_of(case), units_of(case), case.weights, shares)
     expected = [shares_of(case, b) for b in range(6)]
     np.testing.assert_allclose(shares, expected, atol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp
 from support.forests import Forest, make_forest, random_forest
-from support.m4_reference import links
+from support.m4_reference import threads_of
 
 from palaver.models.m4 import weight_steps
 from palaver.models.m4.kernels.weight_statistics import weight_statistics
@@ -31,9 +31,7 @@ def corpus(seed, n_classes, n_messages=12):
 
 def statistics_of(forest: Forest, classes, weights):
     """Objective, gradient and curvature of softmax transitions, by the kernel."""
-    objective, gradient, curvature = weight_statistics(
-        False, forest.message_offsets, *links(forest), classes, weights
-    )
+    objective, gradient, curvature = weight_statistics(False, threads_of(forest), classes, weights)
     return objective, gradient, curvature[:, :, 0]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from palaver.models.m4.kernels.arguments import Parameters, State, Threads, Variant
 from palaver.models.m4.kernels.sweep import sweep_shard
 from support.forests import Forest
 
@@ -226,24 +227,39 @@ def counts_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
     return counts, counts.sum(axis=0, dtype=np.int64)
 
 
+def threads_of(case: Case) -> Threads:
+    """The case's conversations as the kernels have them."""
+    forest = case.forest
+    designs, base_index = np.unique(case.features, axis=0, return_inverse=True)
+    return Threads(
+        forest.tokens, forest.message_offsets, forest.conversation_offsets,
+        forest.first_conversation, np.cumsum([0, *map(len, case.parents)], dtype=np.int64),
+        np.array([a for p in case.parents for a in p], np.int32), base_index.astype(np.int32),
+        designs, case.fixed, case.segment_offsets, case.unit_offsets,
+    )  # fmt: skip
+
+
+def arguments(case: Case) -> tuple[Variant, Parameters]:
+    """The case's model as the kernels have it."""
+    collapsed = case.word_weights is None
+    words = np.empty((0, 0)) if case.word_weights is None else case.word_weights
+    return (
+        Variant(collapsed, case.segments is not None, case.is_dirichlet, case.is_message_switch),
+        Parameters(
+            case.weights, case.omega, words, case.alpha, case.switch_prior,
+            case.switch_probabilities,
+        ),
+    )  # fmt: skip
+
+
 def run_sweep(case, key, recorded=NO_RECORD, recorded_segments=NO_RECORD):
     """One compiled sweep, which changes the case's state; returns counts and their totals."""
-    forest = case.forest
     counts, totals = counts_of(case)
     if case.word_weights is not None:
         counts[:] = 0
-    designs, base_index = np.unique(case.features, axis=0, return_inverse=True)
-    offsets = np.cumsum([0, *map(len, case.parents)], dtype=np.int64)
-    listed = np.array([a for p in case.parents for a in p], np.int32)
-    sweep_shard(
-        case.word_weights is None, case.segments is not None, case.is_dirichlet, forest.tokens,
-        forest.message_offsets, offsets, listed, forest.conversation_offsets,
-        forest.first_conversation, base_index.astype(np.int32), designs, case.fixed,
-        case.segment_offsets, case.unit_offsets, case.classes, case.segment_classes, counts, totals,
-        np.empty((0, 0)) if case.word_weights is None else case.word_weights, case.weights,
-        case.omega, case.alpha, case.is_message_switch, case.switch_prior,
-        case.switch_probabilities, key, recorded, recorded_segments,
-    )  # fmt: skip
+    variant, parameters = arguments(case)
+    state = State(case.classes, case.segment_classes, counts, totals)
+    sweep_shard(variant, threads_of(case), parameters, state, key, recorded, recorded_segments)
     return counts, totals
 
 

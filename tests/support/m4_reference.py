@@ -15,6 +15,7 @@ import numpy as np
 
 from palaver.kernels.random import uniforms
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4.kernels.arguments import Parameters, State, Threads, Variant
 from palaver.models.m4.kernels.sweep import sweep_shard
 from support.forests import Forest
 
@@ -89,28 +90,34 @@ def count(forest: Forest, classes: np.ndarray, n_classes: int) -> tuple[np.ndarr
     return word_class_counts, word_class_counts.sum(axis=0, dtype=np.int64)
 
 
-def links(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Parents by offsets, and the features of replies and starts."""
+def threads_of(forest: Forest) -> Threads:
+    """The forest as the kernels have it: features are start and bias, tokens bear classes."""
     has_parent = forest.parents >= 0
     offsets = np.concatenate(([0], np.cumsum(has_parent))).astype(np.int64)
-    designs = np.array([[0.0, 1.0], [1.0, 1.0]])
-    return offsets, forest.parents[has_parent], (~has_parent).astype(np.int32), designs
+    return Threads(
+        forest.tokens, forest.message_offsets, forest.conversation_offsets,
+        forest.first_conversation, offsets, forest.parents[has_parent],
+        (~has_parent).astype(np.int32), np.array([[0.0, 1.0], [1.0, 1.0]]),
+        np.full(forest.n_messages, -1, np.int16), np.zeros(1, np.int64), forest.message_offsets,
+    )  # fmt: skip
+
+
+def arguments(model: Model) -> tuple[Variant, Parameters]:
+    """The model as the kernels have it."""
+    words = np.zeros((0, 0)) if model.word_weights is None else model.word_weights
+    return (
+        Variant(model.word_weights is None, False, False, model.switch == SWITCH_MESSAGE),
+        Parameters(model.weights, model.omega, words, np.zeros(0), model.kinds_prior, model.kinds),
+    )
 
 
 def sweep_arguments(
     forest: Forest, classes: np.ndarray, model: Model, words: np.ndarray, totals: np.ndarray
-) -> tuple:
+) -> tuple[Variant, Threads, Parameters, State]:
     """What the compiled sweep is given, without a key and what it is to record."""
-    offsets, listed, base_index, designs = links(forest)
-    nothing = np.zeros((0, 0))
-    return (
-        model.word_weights is None, False, False, forest.tokens, forest.message_offsets, offsets,
-        listed, forest.conversation_offsets, forest.first_conversation, base_index, designs,
-        np.full(forest.n_messages, -1, np.int16), np.zeros(1, np.int64), forest.message_offsets,
-        classes, np.zeros(0, np.int16), words, totals,
-        nothing if model.word_weights is None else model.word_weights, model.weights, model.omega,
-        np.zeros(0), model.switch == SWITCH_MESSAGE, model.kinds_prior, model.kinds,
-    )  # fmt: skip
+    variant, parameters = arguments(model)
+    state = State(classes, np.zeros(0, np.int16), words, totals)
+    return variant, threads_of(forest), parameters, state
 
 
 def run_sweep(
@@ -125,8 +132,8 @@ def run_sweep(
     words, totals = count(forest, classes, model.n_classes)
     if model.word_weights is not None:
         words[:] = 0
-    arguments = sweep_arguments(forest, classes, model, words, totals)
-    sweep_shard(*arguments, key, nothing if recorded is None else recorded, nothing)
+    given = sweep_arguments(forest, classes, model, words, totals)
+    sweep_shard(*given, key, nothing if recorded is None else recorded, nothing)
     return words, words.sum(axis=0, dtype=np.int64) if model.word_weights is not None else totals
 
 

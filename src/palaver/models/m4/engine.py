@@ -1,8 +1,10 @@
-"""M4 beyond the paper as the loop sees it; equations in ``docs/models/m4.md``.
+"""M4 as the loop sees it.
 
-Topics of conversations beside the classes, segments that share a class, Dirichlet transitions,
-further features, several parents, messages of known class: one engine, one sweep
-(:mod:`palaver.models.m4.kernels.sweep`). What a message is conditioned on is attached to its shard.
+Paul (2012), section 3: classes are sampled and transition weights optimised in turn, with the
+background of section 5.3. What goes beyond the paper (``docs/models/m4.md`` has the equations) is
+in the same sweep (:mod:`palaver.models.m4.kernels.sweep`): topics of conversations alongside the
+classes, segments that share a class, Dirichlet transitions, further features, several parents,
+messages of known class. What a message is conditioned on is attached to its shard.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from palaver.kernels import dirichlet
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
+from palaver.models.m4.kernels.arguments import Parameters, State, Threads, Variant
 from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.models.m4.kernels.pairs import NO_PAIRS, Pairs
 from palaver.models.m4.kernels.parents import MOST_CANDIDATES, draw_parents_m4
@@ -30,6 +33,8 @@ from palaver.models.words.engine import NO_RECORD, NOT_COUNTED, TokenEngine, mer
 from palaver.parallel import Arrays, Globals
 
 _HISTOGRAMS = ("topic_histograms", "topic_lengths")
+#: In place of what only one of the samplers is given.
+_NO_TOTALS, _NO_WORDS, _NO_KINDS = np.empty(0, np.int64), np.empty((0, 0)), np.zeros(3)
 #: Sum of a message's Dirichlet weights, and of a conversation's, where a chain starts.
 _FIRST_SUM = 5.0
 
@@ -50,7 +55,7 @@ class M4Shard(Shard):
     fixed_classes : array of int16, shape (n_messages,)
         Known classes; -1 where they are to be found.
     segment_offsets : array of int64, shape (n_segments + 1,)
-        Tokens of each segment; one entry where tokens bear classes themselves.
+        Tokens of each segment; one entry where tokens have classes of their own.
     unit_offsets : array of int64, shape (n_messages + 1,)
         Segments of each message, or its tokens.
     """
@@ -62,6 +67,15 @@ class M4Shard(Shard):
     fixed_classes: NDArray[np.int16]
     segment_offsets: NDArray[np.int64]
     unit_offsets: NDArray[np.int64]
+
+    @property
+    def threads(self) -> Threads:
+        """What kernels are given of it."""
+        return Threads(
+            self.tokens, self.message_offsets, self.conversation_offsets, self.first_conversation,
+            self.parent_offsets, self.parent_list, self.base_index, self.designs,
+            self.fixed_classes, self.segment_offsets, self.unit_offsets,
+        )  # fmt: skip
 
     def linked(self) -> M4Shard:
         """Return the shard with what depends on its parents, where these have changed.
@@ -78,12 +92,12 @@ class M4Shard(Shard):
         )
 
     def pairs(self, weights: NDArray[np.float64]) -> Pairs:
-        """Return what messages and their parents are told by beside classes."""
+        """Return what messages and their parents are told by in addition to classes."""
         return NO_PAIRS
 
 
 class M4Engine(TokenEngine):
-    """The M4. Outcomes of tokens are classes, the background, topics."""
+    """M4. Outcomes of tokens are classes, the background, topics."""
 
     exact = (*TokenEngine.exact, *_HISTOGRAMS)
 
@@ -100,6 +114,9 @@ class M4Engine(TokenEngine):
         self.n_topics = n_topics
         self.is_segmented, self.n_features = is_segmented, n_features
         self.is_message_switch = self.switch_flag == SWITCH_MESSAGE
+        self.variant = Variant(
+            self.collapsed, is_segmented, self.is_dirichlet, self.is_message_switch
+        )
         has_outcome = [self.switch_flag != SWITCH_OFF, True, n_topics > 0]
         self.kinds_prior = self.switch_prior[[0, 1, 1]] * has_outcome
 
@@ -135,7 +152,7 @@ class M4Engine(TokenEngine):
         return state
 
     def _units(self, state: Arrays) -> NDArray[np.int16]:
-        """Return what bears a message's classes."""
+        """Return the classes of a message's units."""
         return state["segment_classes" if self.is_segmented else "classes"]
 
     def sweep(self, shared: Globals, shard: Any, state: Arrays, key: NDArray[np.uint64]) -> Arrays:
@@ -146,9 +163,8 @@ class M4Engine(TokenEngine):
         elif not self.collapsed:
             count_classes(shard.tokens, state["classes"], counts)
         objective, gradient, curvature = weight_statistics(
-            self.is_dirichlet, shard.unit_offsets, shard.parent_offsets, shard.parent_list,
-            shard.base_index, shard.designs, self._units(state), self.learner.weights_of(shared),
-        )  # fmt: skip
+            self.is_dirichlet, shard.threads, self._units(state), self.learner.weights_of(shared)
+        )
         return {
             "word_class_counts": counts,
             "objective": np.array(objective),
@@ -166,18 +182,20 @@ class M4Engine(TokenEngine):
         counts: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        arrays = shared.arrays
+        totals = state["class_totals"] if self.collapsed else _NO_TOTALS
         sweep_shard(
-            self.collapsed, self.is_segmented, self.is_dirichlet, shard.tokens,
-            shard.message_offsets, shard.parent_offsets, shard.parent_list,
-            shard.conversation_offsets, shard.first_conversation, shard.base_index, shard.designs,
-            shard.fixed_classes, shard.segment_offsets, shard.unit_offsets, state["classes"],
-            state["segment_classes"], counts,
-            state["class_totals"] if self.collapsed else np.empty(0, np.int64),
-            np.empty((0, 0)) if self.collapsed else arrays["word_weights"], arrays["weights"],
-            float(arrays["omega"]), arrays["alpha"], self.is_message_switch, self.kinds_prior,
-            np.zeros(3) if self.collapsed else arrays["switch_probabilities"], key,
-            NO_RECORD, NO_RECORD,
+            self.variant, shard.threads, self._parameters(shared),
+            State(state["classes"], state["segment_classes"], counts, totals), key, NO_RECORD,
+            NO_RECORD,
+        )  # fmt: skip
+
+    def _parameters(self, shared: Globals) -> Parameters:
+        """Return what kernels are given of the globals."""
+        arrays = shared.arrays
+        return Parameters(
+            arrays["weights"], float(arrays["omega"]),
+            _NO_WORDS if self.collapsed else arrays["word_weights"], arrays["alpha"],
+            self.kinds_prior, _NO_KINDS if self.collapsed else arrays["switch_probabilities"],
         )  # fmt: skip
 
     def _kinds(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -286,10 +304,7 @@ class M4Engine(TokenEngine):
     def expected_shares(self, shared: Globals, shard: Any, state: Arrays) -> NDArray[np.float64]:
         """Return what each message's classes are expected to be given its parents'."""
         shares = np.empty((shard.n_messages, self.n_classes))
-        message_shares(
-            shard.unit_offsets, shard.parent_offsets, shard.parent_list, shard.base_index,
-            shard.designs, self._units(state), shared.arrays["weights"], shares,
-        )  # fmt: skip
+        message_shares(shard.threads, self._units(state), shared.arrays["weights"], shares)
         return shares
 
     def add_paper_scores(
@@ -346,14 +361,8 @@ class M4Engine(TokenEngine):
         self, shared: Globals, shard: Any, key: NDArray[np.uint64], n_particles: int
     ) -> NDArray[np.float64]:
         """Estimate them by a particle filter, parents before replies, word by word."""
-        arrays = shared.arrays
         result = np.empty(len(shard.conversation_offsets) - 1)
         filter_log_likelihoods(
-            self.is_segmented, self.is_dirichlet, shard.tokens, shard.parent_offsets,
-            shard.parent_list, shard.conversation_offsets, shard.first_conversation,
-            shard.base_index, shard.designs, shard.segment_offsets, shard.unit_offsets,
-            arrays["word_weights"], arrays["weights"], arrays["alpha"],
-            self.is_message_switch, self.kinds_prior, arrays["switch_probabilities"],
-            n_particles, key, result,
-        )  # fmt: skip
+            self.variant, shard.threads, self._parameters(shared), n_particles, key, result
+        )
         return result

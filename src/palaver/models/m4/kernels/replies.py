@@ -1,20 +1,22 @@
-"""What the M4 shares: features of a message, and how likely its replies' classes are.
+"""How likely the classes of a message and of its replies are: the first and last factor of (2).
 
-The *units* of a message bear classes: its tokens (those of background or topics bear none), or
-its segments. Its histogram ``h`` counts them, ``n`` is how many there are. The scores of a message
-are linear in its features::
+(2) is the conditional of Paul (2012), section 3.1. The *units* of a message have classes: its
+tokens (those of background or topics have none), or its segments. Its histogram ``h`` counts them,
+``n`` is how many there are; divided by ``n`` it sums to one, as in section 5.4 of the paper. The
+scores of a message, the exponents of section 2.2, are linear in its features::
 
-    s_b = bases[base_index[b]] + mean over its parents a of  h_a . rows / max(n_a, 1)       (1)
+    s_b = bases[base_index[b]] + mean over its parents a of  h_a . rows / max(n_a, 1)
 
-``rows`` are the weights from classes; a base is what start, bias and further features add. Given
-the scores, the units' classes of a message are drawn, one of two transitions,
+``rows`` are the weights from classes; a base is what start, bias and further features add. The
+paper has one parent at most, and no further features. Given the scores, the units' classes of a
+message are drawn, by one of two transitions,
 
-    softmax      independently from  pi = softmax(s)                                        (2)
-    dirichlet    from  pi ~ Dirichlet(exp(s)), which is integrated out                      (3)
+    softmax      independently from  pi = softmax(s), as in the paper
+    dirichlet    from  pi ~ Dirichlet(exp(s)), which is integrated out
 
 so the factor of a reply with counts ``m`` and ``M = sum(m)`` is ``sum_j m_j s_j - M log sum_j
 exp(s_j)`` or, with rising factorials, ``sum_j log a_j^(m_j) - log A^(M)``, ``a = exp(s)``,
-``A = sum(a)``. Replies of the same base and no other parent are a *group*: they share (1).
+``A = sum(a)``. Replies of the same base and no other parent are a *group*: they share their scores.
 
 Rows of arrays are padded with zeros to blocks of eight (:mod:`palaver.kernels.simd.vectors`).
 """
@@ -106,6 +108,16 @@ def link_replies(parent_offsets, parent_list):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def make_links(threads):  # type: ignore[no-untyped-def]
+    """Return the :class:`Links` of threads. O(n_messages)."""
+    children = link_replies(threads.parent_offsets, threads.parent_list)
+    return Links(
+        threads.unit_offsets, threads.parent_offsets, threads.parent_list, *children,
+        threads.base_index,
+    )  # fmt: skip
+
+
+@njit(cache=True)
 def lay_out(weights, designs, is_dirichlet):  # type: ignore[no-untyped-def]
     """Return the :class:`Layout` of weights (K + F, K) and distinct features (n_bases, F)."""
     n_classes = weights.shape[1]
@@ -174,7 +186,7 @@ def set_message_score(message, unit_classes, links, layout, score):  # type: ign
 def add_parent_scores(  # type: ignore[no-untyped-def]
     message, without, unit_classes, links, layout, spare, scores
 ):
-    """Add what the parents of a message but ``without`` add to (1) to ``scores`` (stride,)."""
+    """Add what the parents of a message but ``without`` add to its ``scores`` (stride,)."""
     first, last = links.parent_offsets[message], links.parent_offsets[message + 1]
     for i in range(first, last):
         parent = links.parent_list[i]

@@ -1,6 +1,8 @@
 """What M4 expects of a message given its parents' classes, and how likely its words then are.
 
-This is the score of Paul (2012), section 5.5.1: the classes of the parents are sampled ones.
+The class distribution is that of Paul (2012), section 2.2, step 3(a), with histograms that sum to
+one (section 5.4); the score of the words is that of section 5.5.1, given sampled classes of the
+parents.
 """
 
 from __future__ import annotations
@@ -12,21 +14,20 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def message_shares(  # type: ignore[no-untyped-def]
-    unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes, weights, shares
-):
+def message_shares(threads, unit_classes, weights, shares):  # type: ignore[no-untyped-def]
     """Set row ``b`` of ``shares`` (n_messages, K) OUT to the class distribution of message ``b``.
 
-    That is ``softmax(s)``, also the mean of Dirichlet(exp(s)). The rest is IN, as in
-    :func:`palaver.models.m4.kernels.sweep.sweep_shard`. O(K) for each unit of each parent.
+    That is ``softmax(s)``, also the mean of Dirichlet(exp(s)). threads : Threads, unit_classes :
+    (n_units,), weights : (K + F, K) IN. O(K) for each unit of each parent.
     """
+    unit_offsets, parent_list = threads.unit_offsets, threads.parent_list
     n_classes = weights.shape[1]
-    bases = designs @ weights[n_classes:]
+    bases = threads.designs @ weights[n_classes:]
     histogram = np.empty(n_classes)
     for b in range(shares.shape[0]):
         scores = shares[b]
-        scores[:] = bases[base_index[b]]
-        first, last = parent_offsets[b], parent_offsets[b + 1]
+        scores[:] = bases[threads.base_index[b]]
+        first, last = threads.parent_offsets[b], threads.parent_offsets[b + 1]
         for p in range(first, last):
             histogram[:] = 0.0
             n_units = 0

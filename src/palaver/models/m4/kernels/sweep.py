@@ -1,21 +1,26 @@
-"""M4 grown up: one sweep for topics, segments, Dirichlet transitions, features, several parents.
+"""M4's sweep: every outcome of a shard is resampled given all others.
 
-An outcome of a token is a class (0 .. K-1), the background (K), or a topic of its conversation
-(K + 1 .. K + T). Word counts have a column for each. From counts without the token::
+Paul (2012), equation (2), gives the conditional of a token's class as a product: how likely the
+class is given the message's parent, how likely the word is given the class, and how likely the
+replies' classes are. Here a token has further outcomes: a class (0 .. K-1), the background (K,
+section 5.3 of the paper), or a topic of its conversation (K + 1 .. K + T). Word counts have a
+column for each. From counts without the token, the product without the replies is::
 
-    class k     switch_class      * own_k      * word factor of k                           (1)
+    class k     switch_class      * own_k      * word factor of k                           (a)
     background  switch_background              * word factor of the background
     topic t     switch_topic      * (n_dt + alpha_t) / (n_d. + sum(alpha)) * word factor of t
 
-``own_k`` is ``pi_k``, or ``(n_bk + a_k) / (n_b. + A)`` with Dirichlet transitions
-(:mod:`palaver.models.m4.kernels.replies`, equations 2 and 3); a message whose class is known has it
-for that class only. The word factor is ``(n_w + omega) / (n. + W omega)`` or ``word_weights``. The
-switch has a Dirichlet prior (background, class, topic), a zero where there is no such outcome.
+``own_k`` is ``pi_k``, as in equation (2), or ``(n_bk + a_k) / (n_b. + A)`` with Dirichlet
+transitions (:mod:`palaver.models.m4.kernels.replies`); a message whose class is known has it for
+that class only. The word factor is ``(n_w + omega) / (n. + W omega)``, as in equation (2), or
+``word_weights``. The switch has a Dirichlet prior (background, class, topic), a zero where there
+is no such outcome.
 
-A token is proposed from (1). If replies have class-bearing units, the proposal is accepted with
-the ratio of their probabilities after and before (Metropolis-Hastings): the conditional is (1)
-times that probability. With segments, the class of a segment is drawn in the same way given which
-of its tokens bear a class, then the tokens' outcomes are drawn given the class of their segment.
+A token is proposed from (a). If replies have units with a class, the proposal is accepted with the
+ratio of their probabilities after and before (Metropolis-Hastings): equation (2) is (a) times that
+probability. So a token costs O(K), where all factors of equation (2) cost O(K^2). With segments,
+the class of a segment is drawn in the same way given which of its tokens have a class, then the
+tokens' outcomes are drawn given the class of their segment.
 """
 
 from __future__ import annotations
@@ -41,13 +46,12 @@ from palaver.models.m4.kernels.outcomes import (
     take_out,
 )
 from palaver.models.m4.kernels.replies import (
-    Links,
     add_parent_scores,
     add_row,
     family_log,
     lay_out,
-    link_replies,
     make_family,
+    make_links,
     open_family,
     set_message_score,
 )
@@ -55,10 +59,10 @@ from palaver.models.m4.kernels.replies import (
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _sample_tokens(  # type: ignore[no-untyped-def]
-    first, last, n_groups, own_sum, n_units, sums, layout, family, words, topic_total, state,
+    first, last, n_groups, own_sum, n_units, sums, layout, family, words, topic_total, stream,
     recorded,
 ):  # fmt: skip
-    """Resample the tokens of a message that bear classes themselves.
+    """Resample the tokens of a message where each has a class of its own.
 
     The masses of classes are ``pi``, or ``n_b + a`` with Dirichlet transitions; own_sum : ``A``,
     or one; n_units : class-bearing tokens; sums : ``h . rows`` IN-OUT.
@@ -78,7 +82,7 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
             own_total += n_others
         others_total = topic_total - (old > n_classes)
         fetch_ahead(i, words)
-        new = propose(i, old, own_old, own_total, others_total, words, state, recorded)
+        new = propose(i, old, own_old, own_total, others_total, words, stream, recorded)
         if n_groups > 0:
             old_row = min(old, n_classes)
             if i < recorded.shape[0]:
@@ -91,7 +95,7 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
             if new_row != old_row:
                 n_after = n_others + (new < n_classes)
                 after = family_log(n_groups, new_row, old_row, n_after, sums, layout, family)
-                if uniform(state) < math.exp(min(after - current, 0.0)):
+                if uniform(stream) < math.exp(min(after - current, 0.0)):
                     current = after
                     move_row(
                         layout.rows, new_row * layout.stride, old_row * layout.stride,
@@ -141,7 +145,7 @@ def _segment_weights(first, last, own, words, seen, logs):  # type: ignore[no-un
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _sample_segments(  # type: ignore[no-untyped-def]
     message, segment_offsets, segment_classes, links, n_groups, own, n_units, sums, layout,
-    family, words, topic_total, seen, logs, state, recorded, recorded_segments,
+    family, words, topic_total, seen, logs, stream, recorded, recorded_segments,
 ):  # fmt: skip
     """Resample the classes of a message's segments, then the outcomes of its tokens.
 
@@ -168,10 +172,10 @@ def _sample_segments(  # type: ignore[no-untyped-def]
                     recorded_segments[s, 1, k] = family_log(
                         n_groups, k, old, n_units, sums, layout, family
                     )
-        new = draw_by_logs(logs, n_classes, uniform(state))
+        new = draw_by_logs(logs, n_classes, uniform(stream))
         if n_groups > 0 and new != old:
             after = family_log(n_groups, new, old, n_units, sums, layout, family)
-            if uniform(state) < math.exp(min(after - current, 0.0)):
+            if uniform(stream) < math.exp(min(after - current, 0.0)):
                 current = after
                 move_row(
                     layout.rows, new * layout.stride, old * layout.stride, layout.n_blocks, sums
@@ -190,7 +194,7 @@ def _sample_segments(  # type: ignore[no-untyped-def]
         for i in range(first, last):
             outcome = np.int64(words.classes[i])
             topic_total -= outcome > n_classes
-            drawn = propose(i, outcome, 1.0, 1.0, topic_total, words, state, recorded)
+            drawn = propose(i, outcome, 1.0, 1.0, topic_total, words, stream, recorded)
             if drawn != outcome:
                 take_out(i, words)
                 put_in(i, drawn, words)
@@ -249,14 +253,67 @@ def _open_message(  # type: ignore[no-untyped-def]
     return n_units, total
 
 
+@njit(cache=True)
+def _lay_out_words(variant, threads, parameters, state, n_class_blocks):  # type: ignore[no-untyped-def]
+    """Return the :class:`Words` of a sweep, nothing of a message or conversation in them yet."""
+    n_classes, n_topics = parameters.weights.shape[1], parameters.alpha.shape[0]
+    n_columns = n_classes + 1 + n_topics
+    n_blocks = n_class_blocks + n_lane_blocks(n_topics)
+    size = LANES * n_blocks
+    denominators, inverses = np.ones(size + 1), aligned(size + 1)
+    switches = parameters.switch_probabilities.copy()
+    if variant.is_collapsed:
+        switches[:] = 0.0
+        words_omega = state.word_class_counts.shape[0] * parameters.omega
+        for column in range(n_columns):
+            slot = slot_of(column, n_classes, n_class_blocks, n_blocks)
+            denominators[slot] = state.class_totals[column] + words_omega
+        for i in range(threads.tokens.shape[0]):  # totals may hold seeds, which are no tokens
+            switches[kind_of(state.classes[i], n_classes)] += 1.0
+    for slot in range(size + 1):
+        inverses[slot] = 1.0 / denominators[slot]
+    return Words(
+        variant.is_collapsed, variant.is_message_switch, n_classes, n_columns, n_class_blocks,
+        n_blocks, parameters.omega, threads.tokens, state.classes,
+        state.word_class_counts.reshape(-1), parameters.word_weights.reshape(-1),
+        np.zeros(size + 2 * LANES, np.int32), np.zeros(size + 2 * LANES), aligned(size + 1),
+        denominators, inverses, parameters.switch_prior, switches, np.zeros(3), aligned(size),
+        parts_order(n_classes, n_topics),
+    )  # fmt: skip
+
+
+@njit(cache=True, _nrt=False)
+def _open_topics(first, last, alpha, words):  # type: ignore[no-untyped-def]
+    """Set the masses of a conversation's topics, from its tokens; return their sum."""
+    if alpha.shape[0] == 0:
+        return 1.0  # anything: without topics nothing is divided by it
+    first_topic, total = LANES * words.n_class_blocks, 0.0
+    for t in range(alpha.shape[0]):
+        words.masses[first_topic + t] = alpha[t]
+        total += alpha[t]
+    for i in range(first, last):
+        if words.classes[i] > words.n_classes:
+            words.masses[first_topic + words.classes[i] - words.n_classes - 1] += 1.0
+            total += 1.0
+    return total
+
+
+@njit(cache=True)
+def _count_outcomes(is_collapsed, words, omega, counts, totals):  # type: ignore[no-untyped-def]
+    """Set the totals of a collapsed sweep; else count all outcomes, unless counts have no rows."""
+    if is_collapsed:
+        for column in range(words.n_columns):
+            slot = slot_of(column, words.n_classes, words.n_class_blocks, words.n_blocks)
+            totals[column] = np.int64(round(words.denominators[slot] - counts.shape[0] * omega))
+    elif counts.shape[0] > 0:
+        for i in range(words.tokens.shape[0]):
+            counts[words.tokens[i], words.classes[i]] += 1
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep_shard(  # type: ignore[no-untyped-def]
-    is_collapsed, is_segmented, is_dirichlet, tokens, message_offsets, parent_offsets, parent_list,
-    conversation_offsets, first_conversation, base_index, designs, fixed_classes, segment_offsets,
-    unit_offsets, classes, segment_classes, word_class_counts, class_totals, word_weights,
-    weights, omega, alpha, is_message_switch, switch_prior, switch_probabilities, key, recorded,
-    recorded_segments,
-):  # fmt: skip
+    variant, threads, parameters, state, key, recorded, recorded_segments
+):
     """Resample every outcome of a shard, and the classes of its segments if it has any.
 
     With ``is_collapsed`` word distributions are integrated out: one stream, counts change. Else
@@ -265,114 +322,61 @@ def sweep_shard(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    tokens : array of int32, shape (n_tokens,). IN
-    message_offsets : array of int64, shape (n_messages + 1,). IN
-    parent_offsets, parent_list : parents of each message, earlier ones of its conversation. IN
-    conversation_offsets : array of int64, shape (n_conversations + 1,). IN
-    first_conversation : int. IN
-    base_index : array of int32, shape (n_messages,). IN
-        Row of ``designs``, the distinct features beyond the parents' histograms.
-    designs : array of float64, shape (n_bases, F). IN
-    fixed_classes : array of int16, shape (n_messages,). IN
-        Class of all units of a message, -1 where it is free.
-    segment_offsets : array of int64, shape (n_segments + 1,). IN
-        Tokens of each segment; not used unless ``is_segmented``.
-    unit_offsets : array of int64, shape (n_messages + 1,). IN
-        Segments of each message, else ``message_offsets``.
-    classes : array of int16, shape (n_tokens,). IN-OUT
-    segment_classes : array of int16, shape (n_segments,). IN-OUT
-    word_class_counts : array of int32, shape (n_words, K + 1 + T). IN-OUT
-    class_totals : array of int64, shape (K + 1 + T,). IN-OUT, if collapsed
-    word_weights : array of float64, shape (n_words, K + 1 + T). IN, if not
-    weights : array of float64, shape (K + F, K). IN
-    omega : float; alpha : array of float64, shape (T,). IN
-    is_message_switch : bool; switch_prior, switch_probabilities : array of float64, (3,). IN
+    variant : Variant; threads : Threads; parameters : Parameters. IN
+    state : State. IN-OUT
     key : array of uint64, shape (2,). IN
     recorded : array of float64, shape (n_recorded, 2, K + 1 + T). OUT
         For tests: the weights that a token was proposed from, and the log probability of the
         replies for each outcome. Usually of no rows; so is ``recorded_segments``
         (n_recorded, 2, K), the same for segments with logs of both.
 
-    O(K + T) a token, and O(K + classes in the replies) where there are replies.
+    O(K + T) per token, and O(K + classes in the replies) where there are replies.
     """
-    n_classes, n_topics = weights.shape[1], alpha.shape[0]
-    n_columns = n_classes + 1 + n_topics
-    layout = lay_out(weights, designs, is_dirichlet)
-    n_class_blocks = layout.n_blocks
-    n_blocks = n_class_blocks + n_lane_blocks(n_topics)
-    size = LANES * n_blocks
-    child_offsets, child_list = link_replies(parent_offsets, parent_list)
-    links = Links(unit_offsets, parent_offsets, parent_list, child_offsets, child_list, base_index)
+    is_segmented = variant.is_segmented
+    layout = lay_out(parameters.weights, threads.designs, variant.is_dirichlet)
+    words = _lay_out_words(variant, threads, parameters, state, layout.n_blocks)
+    links = make_links(threads)
     family = make_family(links, layout.stride)
-    unit_classes = segment_classes if is_segmented else classes
-    masses = aligned(size + 1)
+    unit_classes = state.segment_classes if is_segmented else state.classes
     # segments: masses say which class the tokens of one have; else they are the message's
-    own = aligned(layout.stride) if is_segmented else masses[: layout.stride]
+    own = aligned(layout.stride) if is_segmented else words.masses[: layout.stride]
     sums, spare, logs = aligned(layout.stride), aligned(layout.stride), aligned(layout.stride)
-    seen = np.zeros(word_class_counts.shape[0] if is_collapsed else word_weights.shape[0], np.int32)
-    denominators = np.ones(size + 1)
-    switches = switch_probabilities.copy()
-    if is_collapsed:
-        switches[:] = 0.0
-        for column in range(n_columns):
-            slot = slot_of(column, n_classes, n_class_blocks, n_blocks)
-            denominators[slot] = class_totals[column] + word_class_counts.shape[0] * omega
-        for i in range(tokens.shape[0]):  # totals may hold seeds, which are no tokens
-            switches[kind_of(classes[i], n_classes)] += 1.0
-    inverses = aligned(size + 1)
-    for slot in range(size + 1):
-        inverses[slot] = 1.0 / denominators[slot]
-    words = Words(
-        is_collapsed, is_message_switch, n_classes, n_columns, n_class_blocks, n_blocks, omega,
-        tokens, classes, word_class_counts.reshape(-1), word_weights.reshape(-1),
-        np.zeros(size + 2 * LANES, np.int32), np.zeros(size + 2 * LANES), masses, denominators,
-        inverses, switch_prior, switches, np.zeros(3), aligned(size),
-        parts_order(n_classes, n_topics),
-    )  # fmt: skip
-    first_topic = LANES * n_class_blocks
+    n_words = max(state.word_class_counts.shape[0], parameters.word_weights.shape[0])
+    seen = np.zeros(n_words, np.int32)
     scored = np.full(1, -1, np.int64)
-    state = np.empty(4, np.uint64)
-    open_stream(key, 0, state)
-    for c in range(conversation_offsets.shape[0] - 1):
-        if not is_collapsed:
-            open_stream(key, first_conversation + c, state)
-        topic_total = 1.0  # anything: without topics nothing is divided by it
-        if n_topics > 0:
-            first, last = conversation_offsets[c], conversation_offsets[c + 1]
-            for t in range(n_topics):
-                masses[first_topic + t] = alpha[t]
-            topic_total = alpha.sum()
-            for i in range(message_offsets[first], message_offsets[last]):
-                if classes[i] > n_classes:
-                    masses[first_topic + classes[i] - n_classes - 1] += 1.0
-                    topic_total += 1.0
-        for b in range(conversation_offsets[c], conversation_offsets[c + 1]):
+    stream = np.empty(4, np.uint64)
+    open_stream(key, 0, stream)
+    message_offsets, unit_offsets = threads.message_offsets, threads.unit_offsets
+    for c in range(threads.conversation_offsets.shape[0] - 1):
+        first_message = threads.conversation_offsets[c]
+        last_message = threads.conversation_offsets[c + 1]
+        if not variant.is_collapsed:
+            open_stream(key, threads.first_conversation + c, stream)
+        topic_total = _open_topics(
+            message_offsets[first_message], message_offsets[last_message], parameters.alpha, words
+        )
+        for b in range(first_message, last_message):
             first, last = message_offsets[b], message_offsets[b + 1]
             if first == last and unit_offsets[b] == unit_offsets[b + 1]:
                 continue
             n_units, own_sum = _open_message(
-                b, first, last, unit_classes, links, layout, fixed_classes[b], words, own, sums,
-                scored, spare,
+                b, first, last, unit_classes, links, layout, threads.fixed_classes[b], words, own,
+                sums, scored, spare,
             )  # fmt: skip
             if scored[0] == b:  # a parent that comes after its replies, while replies are rebuilt
                 scored[0] = -1
             n_groups = open_family(b, unit_classes, links, layout, family)
             if is_segmented:
                 topic_total = _sample_segments(
-                    b, segment_offsets, segment_classes, links, n_groups, own, n_units, sums,
-                    layout, family, words, topic_total, seen, logs, state, recorded,
-                    recorded_segments,
+                    b, threads.segment_offsets, state.segment_classes, links, n_groups, own,
+                    n_units, sums, layout, family, words, topic_total, seen, logs, stream,
+                    recorded, recorded_segments,
                 )  # fmt: skip
             else:
                 topic_total = _sample_tokens(
                     first, last, n_groups, own_sum, n_units, sums, layout, family, words,
-                    topic_total, state, recorded,
+                    topic_total, stream, recorded,
                 )  # fmt: skip
-    if is_collapsed:
-        for column in range(n_columns):
-            slot = slot_of(column, n_classes, n_class_blocks, n_blocks)
-            total = denominators[slot] - word_class_counts.shape[0] * omega
-            class_totals[column] = np.int64(round(total))
-    elif word_class_counts.shape[0] > 0:
-        for i in range(tokens.shape[0]):
-            word_class_counts[tokens[i], classes[i]] += 1
+    _count_outcomes(
+        variant.is_collapsed, words, parameters.omega, state.word_class_counts, state.class_totals
+    )

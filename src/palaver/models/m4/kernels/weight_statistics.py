@@ -1,19 +1,23 @@
-"""Transition weights of the M4: their statistics, and the step for Dirichlet transitions.
+"""Objective, gradient and curvature of M4's transition weights.
 
 ``weights`` is float64 (K + F, K), rows are the source: each class, then start, bias and further
-features. With scores ``s = x . weights`` of a message (:mod:`palaver.models.m4.kernels.replies`,
-equation 1), ``a = exp(s)``, ``A = sum(a)``, class counts ``m`` and ``M = sum(m)``::
+features. With the scores ``s = x . weights`` of a message
+(:mod:`palaver.models.m4.kernels.replies`), ``a = exp(s)``, ``A = sum(a)``, class counts ``m`` and
+``M = sum(m)``::
 
-    softmax    objective  m . s - M log A          d/ds_j  m_j - M a_j / A                   (1)
+    softmax    objective  m . s - M log A
+               d/ds_j     m_j - M a_j / A
                curvature  sum M x x'
-    dirichlet  objective  sum_j log a_j^(m_j) - log A^(M)     (rising factorials)            (2)
+    dirichlet  objective  sum_j log a_j^(m_j) - log A^(M)     (rising factorials)
                d/ds_j     c_j - B a_j,   c_j = a_j (psi(a_j + m_j) - psi(a_j)),
                                          B   = psi(A + M) - psi(A)
                curvature  sum B a_j x x', one for each target class j
 
-The curvature of (2) is that of a bound. ``log a^(m)`` lies above its tangent in ``log a`` and
-``-log A^(M)`` above its tangent in ``A`` (Minka 2003), so (2) lies above a Poisson regression
-``sum_j c_j s_j - B exp(s_j)``, touches it at the weights at hand, and has its gradient there.
+The gradient is the sum of ``x`` times ``d/ds``; for softmax it is Paul (2012), equation (3),
+without the term of the prior. The Dirichlet lines are ours, and their curvature is that of a bound:
+``log a^(m)`` lies above its tangent in ``log a`` and ``-log A^(M)`` above its tangent in ``A``
+(Minka 2003), so the objective lies above a Poisson regression ``sum_j c_j s_j - B exp(s_j)``,
+touches it at the weights at hand, and has its gradient there.
 """
 
 from __future__ import annotations
@@ -119,16 +123,13 @@ def _add_outer(features, slopes, curves, gradient, curvature):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weight_statistics(  # type: ignore[no-untyped-def]
-    is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes,
-    weights,
-):  # fmt: skip
+def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ignore[no-untyped-def]
     """Return objective, gradient and curvature of a shard.
 
     Parameters
     ----------
-    is_dirichlet, unit_offsets, parent_offsets, parent_list, base_index, designs, unit_classes
-        As in :func:`palaver.models.m4.kernels.sweep.sweep_shard`. IN
+    is_dirichlet : bool; threads : Threads. IN
+    unit_classes : array of int16, shape (n_units,). IN
     weights : array of float64, shape (K + F, K). IN
 
     Returns
@@ -142,6 +143,8 @@ def weight_statistics(  # type: ignore[no-untyped-def]
     O(n_units), O(K) for each message and O(K^2) or O(K^3) for each message with replies.
     """
     n_features, n_classes = weights.shape
+    unit_offsets, base_index = threads.unit_offsets, threads.base_index
+    parent_offsets, parent_list = threads.parent_offsets, threads.parent_list
     n_messages = base_index.shape[0]
     gradient = np.zeros((n_features, n_classes))
     curvature = np.zeros((n_features, n_features, n_classes if is_dirichlet else 1))
@@ -172,7 +175,7 @@ def weight_statistics(  # type: ignore[no-untyped-def]
                 continue
             if n_parents > 1 or base_index[message] != open_base:
                 _add_outer(features, slopes, curves, gradient, curvature)
-                features[n_classes:] = designs[base_index[message]]
+                features[n_classes:] = threads.designs[base_index[message]]
                 if parent < 0:
                     features[:n_classes] = 0.0
                     for p in range(parent_offsets[message], parent_offsets[message + 1]):
