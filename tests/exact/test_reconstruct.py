@@ -61,7 +61,7 @@ def naive_logs(counts, weights, normalised=True):
     return scores - logsumexp(scores, axis=1, keepdims=True) * normalised
 
 
-def test_scores_of_parents_are_equation_one():
+def test_scores_of_parents_are_equation_five():
     generator = np.random.default_rng(1)
     weights = generator.normal(0, 2, (5, 3))
     classes = generator.integers(0, 4, 12).astype(np.int16)  # 3 is the background

@@ -1,4 +1,8 @@
-"""What M4 conditions messages on: features, parents, units, known classes."""
+"""What M4 conditions messages on: features, parents, units, known classes.
+
+In the paper (Paul 2012, sections 2.1 and 2.2) the features of a message are its parent's classes,
+start and bias, and each has one parent at most; footnote 5 leaves several parents open.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +139,7 @@ def attach(
     unit : {"word", "sentence", "message"}
         What has a class.
     all_parents : bool
-        Use ``data.other_parents`` also.
+        Use ``data.other_parents`` as well.
     """
     rows = slice(shard.first_message, shard.first_message + shard.n_messages)
     features = np.column_stack([

@@ -1,9 +1,10 @@
 """One categorical draw over two parts with scales of their own, eight outcomes at a time.
 
-The draw of :mod:`palaver.kernels.simd.lanes` for the M4, whose outcomes are classes and
-topics: each part has masses, by which the inverse totals of its words are multiplied, and the
-topics a scale that changes with every token. All of it happens in registers while the row is read;
-to write such factors into memory first costs half as much as the draw.
+The draw of :mod:`palaver.kernels.simd.lanes` for (a) of :mod:`palaver.models.m4.kernels.sweep`,
+Paul (2012), equation (2), without the replies. The outcomes are classes and topics: each part has
+masses, by which the inverse totals of its words are multiplied, and the topics a scale that changes
+with every token. All of it happens in registers while the row is read; to write such factors into
+memory first costs half as much as the draw.
 """
 
 from __future__ import annotations

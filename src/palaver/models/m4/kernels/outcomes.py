@@ -1,7 +1,8 @@
-"""Outcomes of the M4's tokens: how they are counted, and how one is proposed.
+"""Outcomes of M4's tokens: how they are counted, and how one is proposed.
 
-Equation (1) is that of :mod:`palaver.models.m4.kernels.sweep`. Everything here runs for every token
-and is compiled into its caller: handing over so many arrays would cost more than the draw.
+The proposal is (a) of :mod:`palaver.models.m4.kernels.sweep`: Paul (2012), equation (2), without
+the factor of the replies. Everything here runs for every token and is compiled into its caller:
+handing over so many arrays would cost more than the draw.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def fetch_ahead(i, words):  # type: ignore[no-untyped-def]
 def propose(  # type: ignore[no-untyped-def]
     i, old, own_old, own_total, topic_total, words, state, recorded
 ):
-    """Draw an outcome for a token from (1). O(K + T).
+    """Draw an outcome for a token from (a) of the sweep. O(K + T).
 
     The token is still counted everywhere, which is cheaper than to take it out of all counts: its
     old outcome gets a weight of its own. Weights are relative to ``switch_class / own_total``.

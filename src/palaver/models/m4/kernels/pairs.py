@@ -1,9 +1,10 @@
 """How likely a message is the parent of another where features depend on both.
 
-The scores of message ``b`` as a reply to ``a`` are what the classes of ``a`` give, what ``b`` has
-whoever its parent is, and what depends on both::
+Paul (2012), equation (5), with scores that have more than classes in them. The scores of message
+``b`` as a reply to ``a`` are what the classes of ``a`` give, what ``b`` has whoever its parent is,
+and what depends on both::
 
-    s(b, a) = h_a . rows / n_a + own_b + [same speaker] same_weights + gap(b, a) gap_weights   (1)
+    s(b, a) = h_a . rows / n_a + own_b + [same speaker] same_weights + gap(b, a) gap_weights
 
 where the start has its row of weights instead of a histogram, no speaker and no gap. A gap grows
 by its logarithm, up to one for a month; unknown times and messages that come later have none.
@@ -24,7 +25,7 @@ LONG_GAP = 30 * 86_400.0
 
 
 class Pairs(NamedTuple):
-    """What (1) needs beside classes; all IN.
+    """What the scores need in addition to classes; all IN.
 
     own: (n_messages, K); speakers: (n_messages,), -1 where unknown; times: (n_messages,) seconds;
     same_weights, gap_weights: (K,).
@@ -56,7 +57,7 @@ def pair_scores(  # type: ignore[no-untyped-def]
     counts : array of float64, shape (K,). IN
         Classes of the message.
     parts : array of float64, at least (K, n + 1). IN
-        What classes add to (1), by candidate, the start last.
+        What classes add to the scores, by candidate, the start last.
     pairs : Pairs; is_dirichlet : bool. IN
     n_candidates : int; candidates : array of int64; inverse : float, of the temperature. IN
     scores : array of float64, shape (>= n_candidates,). OUT

@@ -1,8 +1,9 @@
 """Who answers whom, where nobody says: parents drawn given M4's classes (Paul 2012, section 5.5.2).
 
-The parent of a message is drawn from all other messages of its conversation and the start::
+The parent of a message is drawn from all other messages of its conversation and the start, by the
+paper's equation (5)::
 
-    P(r_b = a | classes)  ∝  prod_j pi(a)[j]^(n_bj / temperature)                            (1)
+    P(r_b = a | classes)  ∝  prod_j pi(a)[j]^(n_bj / temperature)
 
 where ``pi(a)`` is the class distribution that message ``a`` gives its replies and ``n_bj`` are the
 tokens of message ``b`` by class; the block HMM's is in
@@ -64,7 +65,7 @@ def reply_logs(  # type: ignore[no-untyped-def]
     weights : array of float64, shape (K+2, K). IN
     counts : array of float64, at least (n, K). OUT
     logs : array of float64, at least (K, n + 1). OUT
-        Column ``a`` is ``log pi(a)`` of (1), column ``n`` that of the start.
+        Column ``a`` is ``log pi(a)``, column ``n`` that of the start.
     totals : array of float64, at least (n + 1,). OUT
         Logs of the sums of exponentials by which ``pi`` was divided.
 
@@ -88,7 +89,7 @@ def reply_logs(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def parent_scores(counts, logs, n_candidates, candidates, inverse, scores):  # type: ignore[no-untyped-def]
-    """Set the logs of (1), up to a constant, for the first ``n_candidates`` candidates.
+    """Set the logs of (5), up to a constant, for the first ``n_candidates`` candidates.
 
     counts : (K,) IN, of the message; logs : (K, n + 1) IN, of `reply_logs`;
     candidates : (n_candidates,) IN, columns of logs; inverse : float IN, of the temperature;
@@ -119,7 +120,7 @@ def reply_weights(logs, n, totals):  # type: ignore[no-untyped-def]
 def parent_rises(  # type: ignore[no-untyped-def]
     counts, weights, totals, n_candidates, candidates, inverse, scores
 ):
-    """As `parent_scores` with Dirichlet transitions: (1) has rising factorials.
+    """As `parent_scores` with Dirichlet transitions: (5) has rising factorials.
 
     counts : (K,) IN; weights : (K, n + 1), totals : (n + 1,) IN, of `reply_weights`;
     n_candidates, candidates, inverse : IN; scores : (n_candidates,) OUT.
@@ -142,7 +143,7 @@ def _fill_candidates(  # type: ignore[no-untyped-def]
 
     All earlier ones, ``sequence[:place]``, that are not below it; if these are more than
     ``most``, the present parent and ``most - 1`` draws among them: choosing from such a list
-    by (1) leaves (1) as it is, for the list would be as likely with parent and choice swapped.
+    by (5) leaves (5) as it is, for the list would be as likely with parent and choice swapped.
     Returns how many they are.
     """
     if place + 1 <= most:
@@ -169,7 +170,7 @@ def draw_parents_m4(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, classes, weights, temperature,
     is_ordered, ranks, most, key, parents, is_dirichlet, pairs,
 ):  # fmt: skip
-    """Draw the parent of every message from (1), one after the other.
+    """Draw the parent of every message from (5), one after the other.
 
     Parameters
     ----------
