@@ -18,7 +18,7 @@ from typing import Any
 
 import palaver as pv
 from benchmarks.models import FILE, N_CLASSES
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.fit.checkpoint import Checkpoints
 
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import palaver as pv
 from benchmarks.rounds import Rounds, seconds
-from palaver.encode import Utterances
+from palaver.encoding import Utterances
 
 N_MESSAGES, LENGTH, SIZE, N_STATES = 200_000, 170, 100, 42
 PEER_MESSAGES, ROUNDS = 8_000, 3

@@ -21,7 +21,7 @@ import psutil
 
 import palaver as pv
 from benchmarks.papers.hidden_backoff_data import meetings
-from palaver.encode import encode
+from palaver.encoding import encode
 
 
 def timed(work: Any) -> tuple[Any, float, float]:

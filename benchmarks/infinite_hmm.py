@@ -27,7 +27,7 @@ import numpy as np
 
 import palaver as pv
 from benchmarks.rounds import Rounds, seconds
-from palaver.encode import Encoded, encode_sentences
+from palaver.encoding import Encoded, encode_sentences
 from palaver.models.states.tags import Tags
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz", "wsj-sample/wsj-sample.txt.gz")

@@ -18,7 +18,7 @@ import numpy as np
 
 import palaver as pv
 from palaver import rng
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 
 DATA = Path("../shared/data")
 FILE = "r-help/r-help-2001-2002.jsonl.gz"

@@ -27,8 +27,8 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 import palaver as pv
-from palaver.encode import encode
-from palaver.encode.documents import Documents, documents_of
+from palaver.encoding import encode
+from palaver.encoding.documents import Documents, documents_of
 from palaver.models.documents.heldout import hold_out_words
 
 N_TOPICS, BATCH, DELAY, DECAY, SEED = 100, 500, 10.0, 0.75, 0

@@ -27,7 +27,7 @@ import numpy as np
 
 import palaver as pv
 from benchmarks.rounds import Rounds, seconds
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.models import Model
 from palaver.parallel import Executor
 
@@ -154,7 +154,7 @@ _CHILD = """
 import gc, json, sys, threading, time
 import psutil
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 kind = getattr(pv, sys.argv[2])
 params = dict(n_classes=25, n_sweeps=6, background=True, sampler=sys.argv[3])
 kind(**params).fit(encode(pv.sample(50)))              # imports and compilation are not measured

@@ -21,7 +21,7 @@ CORPORA = {"4forums": "4forums/4forums.jsonl.gz", "swda": "swda/swda-full.jsonl.
 _CHILD = """
 import json, resource, sys, time
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 encode(pv.sample(20))                                  # imports and compilation are not measured
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before, start = peak(), time.process_time()

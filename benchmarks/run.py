@@ -112,7 +112,7 @@ def lda(data: Path) -> Figures:
     """Compare whole rounds of LDA with tomotopy's."""
     import palaver as pv
     from benchmarks.models import FILE, against_tomotopy
-    from palaver.encode import encode
+    from palaver.encoding import encode
 
     encoded = encode(pv.read(data / FILE))
     found = {}
@@ -126,7 +126,7 @@ def m4(data: Path) -> Figures:
     """Compare whole rounds of M4 with tomotopy's LDA."""
     import palaver as pv
     from benchmarks.models import FILE, against_tomotopy
-    from palaver.encode import encode
+    from palaver.encoding import encode
 
     rows = against_tomotopy(encode(pv.read(data / FILE)), {"M4": ["collapsed"]})
     _, plain, background = (row["ratio to tomotopy LDA"] for row in rows)
@@ -137,7 +137,7 @@ def threads(data: Path) -> Figures:
     """Compare two threads with one, and two fits at once with two in sequence."""
     import palaver as pv
     from benchmarks.models import FILE, two_threads
-    from palaver.encode import encode
+    from palaver.encoding import encode
 
     rows = two_threads(encode(pv.read(data / FILE)))
     names = [row["what"].split()[0] for row in rows]
@@ -150,7 +150,7 @@ def threads(data: Path) -> Figures:
 def infinite_hmm(data: Path) -> Figures:
     """Measure whole sweeps, started from the given tags."""
     from benchmarks.infinite_hmm import newspaper, rate_rows, thread_row
-    from palaver.encode import encode_sentences
+    from palaver.encoding import encode_sentences
 
     sentences, tags = newspaper(data)
     encoded = encode_sentences(sentences)

@@ -32,9 +32,9 @@ import numpy as np
 import palaver as pv
 from benchmarks.models import FILE, chain_of
 from benchmarks.rounds import Rounds
-from palaver.encode import Encoded, encode
-from palaver.encode.shards import LARGEST
-from palaver.encode.tokens import Coded
+from palaver.encoding import Encoded, encode
+from palaver.encoding.shards import LARGEST
+from palaver.encoding.tokens import Coded
 from palaver.parallel import LocalExecutor
 from palaver.parallel.wire import array_bytes, received
 from palaver.parallel.worker import Worker

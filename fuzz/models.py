@@ -19,7 +19,7 @@ KERNELS = [  # compiled code is left alone
 ]
 
 with atheris.instrument_imports(
-    include=["palaver.store", "palaver.models", "palaver.encode"], exclude=KERNELS
+    include=["palaver.store", "palaver.models", "palaver.encoding"], exclude=KERNELS
 ):
     import palaver as pv
     from palaver.models.registry import MODELS, TAGGERS, model_class, tagger_class

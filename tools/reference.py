@@ -30,7 +30,7 @@ GROUPS = {
     "Examples, summaries, people": ["exemplars", "summarize", "people", "grasshopper", "rank"],
     "Who answers whom": ["ThreadRebuilder"],
     "Evaluating and choosing": ["choose", "compare", "evaluate"],
-    "Words and vectors": ["Encoded", "Vocabulary", "WordVectors", "utterance_vectors",
+    "Words and vectors": ["encode", "Encoded", "Vocabulary", "WordVectors", "utterance_vectors",
                           "BackoffModel"],
     "Clusters": ["RayExecutor"],
 }  # fmt: skip

@@ -25,8 +25,8 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.gaussian_hmm_page import HEADLINE, INFINITE, page
 from palaver import evaluate
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
-from palaver.encode.utterances import learn_pooling, word_vectors_of
+from palaver.encoding import Encoded, encode
+from palaver.encoding.utterances import learn_pooling, word_vectors_of
 from palaver.models.gaussian.acts import join_states
 
 __all__ = ["cells", "page"]

@@ -17,7 +17,7 @@ import palaver as pv
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.hidden_backoff_data import Convention, calls, meetings
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 
 SEED, VERSION = 0, 2
 CONVENTIONS: tuple[Convention, ...] = ("words", "marks")

@@ -18,7 +18,7 @@ from benchmarks.papers import Options, Size
 from benchmarks.papers import m4_judge as judge
 from benchmarks.papers.cells import Cell, Cells
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.models.registry import load
 
 SEED = 0

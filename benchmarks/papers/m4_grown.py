@@ -21,7 +21,7 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.m4 import SEED, Source, corpus_of
 from benchmarks.papers.m4_grown_replies import reply_cells
 from benchmarks.papers.m4_judge import gold_tokens
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.evaluate.clustering import v_measure, variation_of_information
 from palaver.evaluate.labels import labelled_tokens, message_labels
 

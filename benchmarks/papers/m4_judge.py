@@ -14,7 +14,7 @@ import polars as pl
 
 import palaver as pv
 from palaver.corpus.table import Corpus
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.evaluate.bootstrap import Statistic, bootstrap, of_tables, paired_bootstrap
 from palaver.evaluate.clustering import v_measure, variation_of_information
 from palaver.evaluate.labels import grouped_contingency, labelled_tokens, random_classes

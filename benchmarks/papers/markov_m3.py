@@ -22,8 +22,8 @@ import palaver as pv
 from benchmarks.papers import Options, Size
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.markov_m3_page import write_page
-from palaver.encode import encode
-from palaver.encode.documents import Documents, documents_of
+from palaver.encoding import encode
+from palaver.encoding.documents import Documents, documents_of
 from palaver.models.documents.engine import START_WEIGHT
 from palaver.models.documents.heldout import hold_out_words
 from palaver.parallel import Globals

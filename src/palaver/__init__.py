@@ -13,10 +13,11 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.corpus.sample import sample as sample
     from palaver.corpus.table import Corpus as Corpus
     from palaver.corpus.table import read as read
-    from palaver.encode import Encoded as Encoded
-    from palaver.encode import Vocabulary as Vocabulary
-    from palaver.encode import WordVectors as WordVectors
-    from palaver.encode import utterance_vectors as utterance_vectors
+    from palaver.encoding import Encoded as Encoded
+    from palaver.encoding import Vocabulary as Vocabulary
+    from palaver.encoding import WordVectors as WordVectors
+    from palaver.encoding import encode as encode
+    from palaver.encoding import utterance_vectors as utterance_vectors
     from palaver.language.backoff import BackoffModel as BackoffModel
     from palaver.models.block_hmm import BlockHMM as BlockHMM
     from palaver.models.documents.markov_m3 import MarkovM3 as MarkovM3

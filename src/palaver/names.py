@@ -46,13 +46,14 @@ NAMES = (
     Name("MaxEntTagger", "palaver.models.taggers.maxent", "tagger", "maxent"),
     Name("BackoffModel", "palaver.language.backoff"),
     Name("Corpus", "palaver.corpus.table"),
-    Name("Encoded", "palaver.encode"),
+    Name("Encoded", "palaver.encoding"),
     Name("RayExecutor", "palaver.parallel.ray"),
     Name("ThreadRebuilder", "palaver.threads.rebuilder"),
-    Name("Vocabulary", "palaver.encode"),
-    Name("WordVectors", "palaver.encode"),
+    Name("Vocabulary", "palaver.encoding"),
+    Name("WordVectors", "palaver.encoding"),
     Name("choose", "palaver.trials.choose"),
     Name("compare", "palaver.trials.compare"),
+    Name("encode", "palaver.encoding"),
     Name("evaluate", "palaver.evaluate"),  # the package itself
     Name("exemplars", "palaver.ranking.exemplars"),
     Name("grasshopper", "palaver.ranking.grasshopper"),
@@ -63,7 +64,7 @@ NAMES = (
     Name("report", "palaver.page"),
     Name("sample", "palaver.corpus.sample"),
     Name("summarize", "palaver.ranking.summarize"),
-    Name("utterance_vectors", "palaver.encode"),
+    Name("utterance_vectors", "palaver.encoding"),
 )  # fmt: skip
 
 

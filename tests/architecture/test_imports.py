@@ -18,7 +18,7 @@ LINES = [
     {"errors", "names", "params", "rng"},
     {"store", "kernels", "draw"},
     {"corpus", "parallel"},
-    {"encode", "language"},
+    {"encoding", "language"},
     {"fit", "evaluate"},
     {"models"},
     {"ranking", "threads", "trials"},

@@ -18,7 +18,7 @@ import palaver as pv
 from palaver.cli.classes import show
 from palaver.cli.options import n_threads
 from palaver.cli.output import console
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.models import MODELS, model_class
 
 

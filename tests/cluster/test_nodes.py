@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import palaver as pv
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.parallel import ray as executors
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
@@ -23,7 +23,7 @@ def cluster():
 
 
 def test_a_machine_leaves_the_cluster(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("palaver.encode.shards.SMALLEST", 2000)
+    monkeypatch.setattr("palaver.encoding.shards.SMALLEST", 2000)
     monkeypatch.setattr(executors, "PATIENCE", 5.0)
     encode(pv.sample(60)).write(tmp_path)
     data = Encoded.open(tmp_path)

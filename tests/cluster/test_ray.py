@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import palaver as pv
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.errors import ParameterError, StoreError, WorkersError
 from palaver.models import MODELS, model_class
 from palaver.models.documents.model import DocumentModel
@@ -44,8 +44,8 @@ def data(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    import palaver.encode.documents as documents
-    import palaver.encode.shards as shards
+    import palaver.encoding.documents as documents
+    import palaver.encoding.shards as shards
     import palaver.models.taggers.hidden_backoff as hidden_backoff
 
     monkeypatch.setattr(shards, "SMALLEST", 2000)
@@ -166,8 +166,8 @@ def test_workers_add_up_counts_in_a_tree(name, data, executor, monkeypatch):
     """Four times as many shards: only M4's gradients, in order, come back for each of them."""
     back = []
     for smallest in (2000, 500):
-        monkeypatch.setattr("palaver.encode.shards.SMALLEST", smallest)
-        monkeypatch.setattr("palaver.encode.shards.SMALLEST_SENTENCES", smallest)
+        monkeypatch.setattr("palaver.encoding.shards.SMALLEST", smallest)
+        monkeypatch.setattr("palaver.encoding.shards.SMALLEST_SENTENCES", smallest)
         make(name, n_sweeps=2).fit(data, executor=executor)
         assert executor.traffic.passed > 0
         back.append(executor.traffic.received)
@@ -268,7 +268,7 @@ def test_the_driver_is_killed_and_resumes(tmp_path):
 
 
 def test_what_is_mapped_from_files_is_not_sent(data):
-    from palaver.encode import cut
+    from palaver.encoding import cut
 
     shard = cut(data)[1]
     sent = portable(shard)
@@ -334,7 +334,7 @@ def test_a_corpus_behind_a_url_is_fetched_by_each_machine(data, tmp_path, monkey
     import shutil
     import tempfile
 
-    from palaver.encode import cut
+    from palaver.encoding import cut
 
     pytest.importorskip("fsspec")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))

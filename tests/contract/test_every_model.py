@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import palaver as pv
 from palaver import store
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
 from palaver.models import model_class, registry
@@ -124,8 +124,8 @@ def test_same_bytes_for_any_number_of_workers(name, params, encoded):
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    import palaver.encode.documents as documents
-    import palaver.encode.shards as module
+    import palaver.encoding.documents as documents
+    import palaver.encoding.shards as module
 
     monkeypatch.setattr(module, "SMALLEST", 500)
     monkeypatch.setattr(module, "SMALLEST_UTTERANCES", 40)
@@ -218,7 +218,7 @@ def test_what_a_folder_cannot_keep_shows_before_the_work(encoded, tmp_path):
 
 CHILD = """
 import json, sys, time, palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.models import model_class
 kind = model_class(sys.argv[1])
 extra = json.loads(sys.argv[3])

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import palaver as pv
 from palaver import store
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError, StoppedError, StoreError
 from palaver.fit import Interrupted
 from palaver.models.registry import TAGGERS, tagger_class

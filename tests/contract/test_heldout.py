@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.models import MODELS, model_class
 from palaver.models.words.model import ThreadModel
@@ -33,7 +33,7 @@ def fitted(split):
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    import palaver.encode.shards as module
+    import palaver.encoding.shards as module
 
     monkeypatch.setattr(module, "SMALLEST", 300)
 

@@ -4,7 +4,7 @@ import pytest
 from contract import test_every_model as contract
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 
 UNIT = {"unit": "message"}
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import CorpusError, ParameterError, StoreError
 from palaver.fit import Interrupted
 
@@ -65,7 +65,7 @@ def estimates(model):
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    import palaver.encode.shards as module
+    import palaver.encoding.shards as module
 
     monkeypatch.setattr(module, "SMALLEST", 500)
 

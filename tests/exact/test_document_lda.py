@@ -7,7 +7,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from support.markov_m3_reference import dirichlet_bound, log_expectation
 
 import palaver as pv
-from palaver.encode.documents import documents_of
+from palaver.encoding.documents import documents_of
 from palaver.models.documents.kernels.shares import sweep_shares
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import palaver as pv
 from palaver import rng
-from palaver.encode.documents import cut_documents, documents_of
+from palaver.encoding.documents import cut_documents, documents_of
 from palaver.models.documents.engine import TOKEN_ALPHA
 
 N_TOPICS, BETA = 2, 0.4

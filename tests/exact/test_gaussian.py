@@ -21,7 +21,7 @@ from support.gaussian_reference import (
 )
 from support.geweke import batch_means_variance, bonferroni_threshold
 
-from palaver.encode import VectorShard
+from palaver.encoding import VectorShard
 from palaver.kernels import gaussian
 from palaver.kernels.cholesky import factorise, join, leave, squared_distance
 from palaver.kernels.random import uniforms

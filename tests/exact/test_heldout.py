@@ -11,7 +11,7 @@ from support.forests import make_forest, random_forest
 from support.planted import plant
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.kernels import particles
 from palaver.kernels.random import open_stream
 from palaver.kernels.switch import (

@@ -18,8 +18,8 @@ from support.infinite_reference import (
 )
 
 from palaver import rng
-from palaver.encode import encode_sentences
-from palaver.encode.shards import cut_sentences
+from palaver.encoding import encode_sentences
+from palaver.encoding.shards import cut_sentences
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import StateEngine
 from palaver.models.states.tags import Tags

@@ -15,7 +15,7 @@ from support.markov_m3_reference import (
 
 import palaver as pv
 from palaver import rng
-from palaver.encode.documents import cut_documents, documents_of
+from palaver.encoding.documents import cut_documents, documents_of
 from palaver.kernels.special import (
     digamma,
     dirichlet_sums,

@@ -14,7 +14,7 @@ from support.planted import plant
 
 import palaver as pv
 from palaver import rng
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.kernels.forests import open_parents

@@ -22,7 +22,7 @@ from support.geweke import (
 )
 from threadpoolctl import threadpool_limits
 
-from palaver.encode import VectorShard
+from palaver.encoding import VectorShard
 from palaver.kernels import gaussian
 from palaver.models.gaussian.engine import VectorEngine
 from palaver.models.states.emissions.gaussian import GaussianEmissions

@@ -19,7 +19,7 @@ from support.infinite_reference import chain_parents, draw_states
 from threadpoolctl import threadpool_limits
 
 from palaver import rng
-from palaver.encode.shards import Shard, VectorShard
+from palaver.encoding.shards import Shard, VectorShard
 from palaver.models.states import priors
 from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.messages import MessageEmissions

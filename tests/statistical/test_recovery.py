@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.planted import N_CLASSES, match, plant, planted_class, spelled
 
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.models import model_class
 
 THREAD_MODELS = ("lda", "block-hmm", "m4", "m4 dirichlet")

@@ -4,7 +4,7 @@ import numpy as np
 from support.forests import make_forest
 from support.geweke import assert_geweke_catches, assert_geweke_passes, geweke
 
-from palaver.encode import Shard
+from palaver.encoding import Shard
 from palaver.models.skeleton.engine import SkeletonEngine
 
 N_CLASSES, N_WORDS, SHARE_PRIOR, WORD_PRIOR = 2, 3, 0.8, 0.6

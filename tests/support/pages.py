@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import palaver as pv
-from palaver.encode.tokenizer import split_words
+from palaver.encoding.tokenizer import split_words
 from palaver.page.marks import Marks, mark
 
 #: Each must show as text and do nothing.

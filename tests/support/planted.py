@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from palaver.encode import Vocabulary
+from palaver.encoding import Vocabulary
 from palaver.models import model_class
 from palaver.models.m4.conditions import Columns
 

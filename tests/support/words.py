@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from palaver.encode.tokenizer import split_words, word_type
+from palaver.encoding.tokenizer import split_words, word_type
 
 
 def tokenize(text: str) -> list[str]:

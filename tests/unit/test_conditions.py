@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import palaver as pv
-from palaver.encode import Encoded, Vocabulary, encode
+from palaver.encoding import Encoded, Vocabulary, encode
 
 
 def corpus(**columns):

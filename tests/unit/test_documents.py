@@ -10,9 +10,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import palaver as pv
-from palaver.encode import encode
-from palaver.encode.document_stream import document_source
-from palaver.encode.documents import Documents, cut_documents, documents_of
+from palaver.encoding import encode
+from palaver.encoding.document_stream import document_source
+from palaver.encoding.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
 from palaver.models.documents.engine import MOST_TOKENS, _tokens_of
@@ -120,7 +120,7 @@ def write_bag(folder, counts, header=None, lines=None):
 
 
 def test_a_bag_of_words_streams_as_it_is_read(counts, tmp_path, monkeypatch):
-    monkeypatch.setattr("palaver.encode.document_stream._BLOCK", 200)
+    monkeypatch.setattr("palaver.encoding.document_stream._BLOCK", 200)
     path = write_bag(tmp_path, counts)
     source = document_source(path)
     assert source.n_documents == 60

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.words import tokenize
 
 import palaver as pv
-from palaver.encode import encode, shards
-from palaver.encode.vocabulary import select_words
+from palaver.encoding import encode, shards
+from palaver.encoding.vocabulary import select_words
 from palaver.errors import CorpusError, ParameterError
 
 
@@ -137,7 +137,7 @@ def test_no_messages():
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=12), st.integers(1, 40))
 def test_arrays_spell_the_texts_whatever_the_chunks(texts, chunk_bytes):
-    import palaver.encode.tokens as module
+    import palaver.encoding.tokens as module
 
     before = module._CHUNK_BYTES
     module._CHUNK_BYTES = chunk_bytes

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import (
     CorpusError,
     DamagedStoreError,

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.papers import Options, pictures
 from benchmarks.papers import markov_m3 as experiment
 from benchmarks.papers.cells import Cells
-from palaver.encode.documents import documents_of
+from palaver.encoding.documents import documents_of
 from palaver.models.documents.heldout import hold_out_words
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver as pv
-from palaver.encode.sentences import split_sentences
+from palaver.encoding.sentences import split_sentences
 
 # A bar marks the end of a sentence.
 CASES = [

@@ -8,7 +8,7 @@ import pytest
 from support.planted import plant
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import NotFittedError, ParameterError
 from palaver.models.views.shares import FEW_UNITS, NO_GROUP, OTHERS, shares_table
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
 import palaver as pv
-from palaver.encode.stem import stem
+from palaver.encoding.stem import stem
 
 ENDINGS = re.findall(
     "[a-z]+",

@@ -9,9 +9,9 @@ import pytest
 from support.shared import shared_data
 
 import palaver as pv
-from palaver.encode import Utterances, encode
-from palaver.encode.corpus_vectors import learn_word_vectors, near_counts, positive_information
-from palaver.encode.utterances import word_counts
+from palaver.encoding import Utterances, encode
+from palaver.encoding.corpus_vectors import learn_word_vectors, near_counts, positive_information
+from palaver.encoding.utterances import word_counts
 from palaver.errors import CorpusError, FormatError, ParameterError
 
 WORDS = ["yes", "do", "n't", "it", "is", ". . ."]

@@ -35,7 +35,7 @@ def run(
     from palaver.cli.output import console, folding
     from palaver.corpus.describe import describe
     from palaver.corpus.sample import sample
-    from palaver.encode import encode
+    from palaver.encoding import encode
     from palaver.models.m4 import M4
     from palaver.page import report as write_page
 

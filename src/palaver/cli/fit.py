@@ -27,7 +27,7 @@ from palaver.names import commands
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
-    from palaver.encode import Encoded
+    from palaver.encoding import Encoded
     from palaver.errors import StoreError
     from palaver.models import Model
     from palaver.parallel import Executor
@@ -240,7 +240,7 @@ def _new_run(
     from palaver.cli.labels import check_takes_labels, label_column
     from palaver.cli.options import read_corpus
     from palaver.cli.output import tell_repairs, working
-    from palaver.encode import encode
+    from palaver.encoding import encode
 
     runs.check_new(folder)
     if reading["labels"] is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from palaver.corpus.table import Corpus
-    from palaver.encode import Encoded
+    from palaver.encoding import Encoded
     from palaver.models import Model, ModelSummary
 
 
@@ -47,7 +47,7 @@ def begin(
     Returns the data mapped from disk, so that the copy in memory can be freed.
     """
     from palaver.cli.labels import write_labels
-    from palaver.encode import Encoded
+    from palaver.encoding import Encoded
 
     check_new(folder)  # again: reading takes minutes, and another run may have started here
     encoded.write(folder / "data")
@@ -91,7 +91,7 @@ def write_settings(
 def reopen(folder: Path) -> tuple[Model, Encoded, list[Any] | None]:
     """Return the model of a run as it was before the fit, its data and its known classes."""
     from palaver.cli.labels import read_labels
-    from palaver.encode import Encoded
+    from palaver.encoding import Encoded
     from palaver.models import model_class
 
     settings = settings_of(folder)

@@ -94,7 +94,7 @@ def _data(folder: Path, summary: ModelSummary) -> Any:
     """Return what a run learned from: its file for models of vectors, otherwise its own copy."""
     from palaver import store
     from palaver.cli.runs import corpus_of
-    from palaver.encode import Encoded
+    from palaver.encoding import Encoded
     from palaver.errors import StoreError
 
     if summary.transition_steps == "messages":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palaver.encode.stem import stem
+from palaver.encoding.stem import stem
 from palaver.errors import InputError
 
 _WORD = re.compile("[a-z0-9]+")

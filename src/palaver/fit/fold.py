@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from palaver import rng
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.parallel.executor import Arrays, Engine, Globals
 
 #: Called with a shard and its state after each kept sweep.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.models.base.model import Model
 
 _ENOUGH, _FEWEST = 20.0, 3.0  # replies to a class

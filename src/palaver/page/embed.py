@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode.tokens import coded
+from palaver.encoding.tokens import coded
 from palaver.page.marks import Marks, pack
 from palaver.page.text import MAX_TEXT, name, speaker_name, to_json, visible
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary
-from palaver.encode.part import members
-from palaver.encode.tokenizer import split_words, word_type
+from palaver.encoding import Encoded, Vocabulary
+from palaver.encoding.part import members
+from palaver.encoding.tokenizer import split_words, word_type
 from palaver.models.summary import ModelSummary
 from palaver.models.views.reading import Reading, read
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, Shown, choose

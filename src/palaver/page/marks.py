@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode.tokenizer import word_type
+from palaver.encoding.tokenizer import word_type
 
 BACKGROUND, UNKNOWN = -1, -2
 _CHUNK = 5_000  # messages

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
-from palaver.encode.part import take_conversations
+from palaver.encoding import Encoded, encode
+from palaver.encoding.part import take_conversations
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model

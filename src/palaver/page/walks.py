@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.draw.walk import walk_chart
-from palaver.encode import Encoded
-from palaver.encode.documents import documents_of
+from palaver.encoding import Encoded
+from palaver.encoding.documents import documents_of
 from palaver.page.text import excerpt
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode.tokenizer import split_words
+from palaver.encoding.tokenizer import split_words
 from palaver.errors import InputError, ParameterError
 from palaver.params import check, whole
 from palaver.ranking.grasshopper import grasshopper

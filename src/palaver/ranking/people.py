@@ -11,7 +11,7 @@ from scipy import sparse
 
 from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
-from palaver.encode.tokens import coded
+from palaver.encoding.tokens import coded
 from palaver.errors import InputError
 from palaver.params import check, flag, one_of, real, whole
 from palaver.ranking.grasshopper import grasshopper, stationary_scores

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from palaver.encode.stem import stem
-from palaver.encode.tokenizer import split_words, word_type
+from palaver.encoding.stem import stem
+from palaver.encoding.tokenizer import split_words, word_type
 
 _ROWS = 1024  # rows of a graph at a time; limits memory before the threshold applies
 _HAS_LETTER = r"[\p{L}\p{N}\p{Extended_Pictographic}]"

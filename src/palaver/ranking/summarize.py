@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode.sentences import split_sentences
+from palaver.encoding.sentences import split_sentences
 from palaver.errors import InputError, ParameterError
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.ranking.baselines import METHODS

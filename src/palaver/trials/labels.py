@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.models import Model
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from palaver import evaluate
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show, fold_progress
 from palaver.models import Model, model_class

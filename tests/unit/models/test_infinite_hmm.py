@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.encode import cut_sentences, encode, encode_sentences
+from palaver.encoding import cut_sentences, encode, encode_sentences
 from palaver.errors import CorpusError, ParameterError
 from palaver.evaluate import homogeneity, v_measure
 from palaver.kernels.chains import chain_posteriors
@@ -89,7 +89,7 @@ def test_finds_the_number_of_states_and_the_states(fitted, data):
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    import palaver.encode.shards as module
+    import palaver.encoding.shards as module
 
     monkeypatch.setattr(module, "SMALLEST_SENTENCES", 300)
 
@@ -265,7 +265,7 @@ def clusters(n=240, seed=0):
 
 @pytest.mark.parametrize("covariance", ["tied", "full", "diag"])
 def test_vectors_find_their_number_of_states(covariance, tmp_path, monkeypatch):
-    import palaver.encode.shards as module
+    import palaver.encoding.shards as module
 
     monkeypatch.setattr(module, "SMALLEST_UTTERANCES", 60)
     X, states = clusters()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.pages import mark_texts
 from support.words import tokenize
 
-from palaver.encode.tokenizer import split_words
+from palaver.encoding.tokenizer import split_words
 from palaver.page.marks import pack
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

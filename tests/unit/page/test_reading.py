@@ -6,9 +6,9 @@ import pytest
 from support.calls import count_calls
 
 import palaver as pv
-from palaver.encode import encode
-from palaver.encode.part import take_conversations
-from palaver.encode.tokenizer import split_words
+from palaver.encoding import encode
+from palaver.encoding.part import take_conversations
+from palaver.encoding.tokenizer import split_words
 from palaver.errors import StoreError
 from palaver.fit.fold import fold_in, progress_listener
 from palaver.models import MODELS, model_class
@@ -140,7 +140,7 @@ def test_one_pass_says_what_two_said(name, params, corpus):
 
 def test_shards_are_counted_apart_and_let_go(corpus, monkeypatch):
     """Counts of tokens are as large as the shard that is swept, not as the corpus."""
-    from palaver.encode import shards
+    from palaver.encoding import shards
     from palaver.models.words import tallies
 
     model = fitted("lda", corpus)

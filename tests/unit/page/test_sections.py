@@ -20,7 +20,7 @@ from palaver.draw import graph
 from palaver.draw.bars import percents, stacked_bar
 from palaver.draw.layout import place, typical_places
 from palaver.draw.palette import COLOURS, contrast, ink_on, letters
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import InputError, ParameterError
 from palaver.models import MODELS, model_class
 from palaver.models.summary import ModelSummary

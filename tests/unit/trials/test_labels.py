@@ -6,7 +6,7 @@ import pytest
 from support.planted import N_CLASSES, plant
 
 import palaver as pv
-from palaver.encode import encode
+from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.trials import judge
 

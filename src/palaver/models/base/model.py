@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary, encode
+from palaver.encoding import Encoded, Vocabulary, encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule

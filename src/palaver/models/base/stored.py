@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.encode import Vocabulary
+from palaver.encoding import Vocabulary
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard
+from palaver.encoding import Encoded, Shard
 from palaver.fit.progress import Show
 from palaver.models.base.fitting import FitOptions
 from palaver.models.base.stored import Extras
@@ -144,7 +144,7 @@ class BlockHMM(ThreadModel):
         ----------
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
-            ``palaver.encode.encode(corpus, min_count=..., ...)``.
+            ``palaver.encode(corpus, min_count=..., ...)``.
         labels : str or list of str, optional
             A column with the names of classes of some messages, or a list with one name per
             message. Where it is null, the class is to be found.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode import Shard
+from palaver.encoding import Shard
 from palaver.kernels.dirichlet import draw_rows
 from palaver.kernels.states import log_message_switches, open_messages
 from palaver.kernels.switch import SWITCH_MESSAGE, class_probability_nodes

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi
 
-from palaver.encode.documents import DocumentShard
+from palaver.encoding.documents import DocumentShard
 from palaver.kernels.dirichlet import log_dirichlet_multinomial
 from palaver.kernels.lda import sweep_parallel
 from palaver.kernels.simd.instructions import LANES

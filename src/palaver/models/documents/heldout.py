@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import rng
-from palaver.encode.documents import Documents
+from palaver.encoding.documents import Documents
 from palaver.errors import CorpusError, ParameterError
 from palaver.params import check, real, whole
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode import Vocabulary
-from palaver.encode.document_stream import document_source
-from palaver.encode.documents import Documents, DocumentShard, cut_documents, documents_of
+from palaver.encoding import Vocabulary
+from palaver.encoding.document_stream import document_source
+from palaver.encoding.documents import Documents, DocumentShard, cut_documents, documents_of
 from palaver.errors import ParameterError, StoppedError
 from palaver.fit.fold import fold_in
 from palaver.fit.loop import Fit

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.documents import DocumentShard
+from palaver.encoding.documents import DocumentShard
 from palaver.models.documents.engine import DocumentEngine, learn_prior
 from palaver.models.documents.kernels.shares import sweep_shares
 from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import rng
-from palaver.encode import Vocabulary
-from palaver.encode.documents import Documents, cut_documents
+from palaver.encoding import Vocabulary
+from palaver.encoding.documents import Documents, cut_documents
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.stream import run_stream
 from palaver.fit.trace import trace_table

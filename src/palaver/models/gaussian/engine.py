@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import VectorShard
+from palaver.encoding.shards import VectorShard
 from palaver.kernels import chains, gaussian
 from palaver.kernels.dirichlet import draw_rows
 from palaver.models.gaussian.kernels.collapsed import collapsed_sweep

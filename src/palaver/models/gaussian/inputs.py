@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Utterances
-from palaver.encode.utterances import (
+from palaver.encoding import Encoded, Utterances
+from palaver.encoding.utterances import (
     VectorSource,
     WordPooling,
     learn_pooling,

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Utterances, VectorShard, cut_vectors
-from palaver.encode.utterances import VectorSource, WordPooling, with_text
+from palaver.encoding import Encoded, Utterances, VectorShard, cut_vectors
+from palaver.encoding.utterances import VectorSource, WordPooling, with_text
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from palaver.encode import Utterances, cut_vectors
+from palaver.encoding import Utterances, cut_vectors
 from palaver.errors import ParameterError
 from palaver.kernels.chains import chain_posteriors
 from palaver.models.gaussian.acts import members

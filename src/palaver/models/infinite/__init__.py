@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut, cut_sentences, encode_sentences
+from palaver.encoding import Encoded, Shard, cut, cut_sentences, encode_sentences
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule

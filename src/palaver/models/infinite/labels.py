@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.errors import CorpusError, ParameterError
 from palaver.models.states.tags import Tags
 

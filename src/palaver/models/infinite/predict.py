@@ -14,9 +14,9 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, cut, cut_sentences, encode_sentences
-from palaver.encode.shards import Shard
-from palaver.encode.tokenizer import split_words
+from palaver.encoding import Encoded, cut, cut_sentences, encode_sentences
+from palaver.encoding.shards import Shard
+from palaver.encoding.tokenizer import split_words
 from palaver.errors import ParameterError
 from palaver.fit.fold import map_shards
 from palaver.kernels.chains import chain_posteriors

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels import lda as kernels
 from palaver.kernels.states import add_message_counts, count_classes

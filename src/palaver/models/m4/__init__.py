@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut
+from palaver.encoding import Encoded, Shard, cut
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
 from palaver.models.base.fitting import FitOptions
@@ -208,7 +208,7 @@ class M4(ThreadModel):
         ----------
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
-            ``palaver.encode.encode(corpus, min_count=..., ...)``.
+            ``palaver.encode(corpus, min_count=..., ...)``.
         labels : str or list of str, optional
             A column with the names of classes of some messages, whose sentences then all have
             that class, or a list with one name per message; needs ``unit="sentence"`` or

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode import Encoded, Shard
+from palaver.encoding import Encoded, Shard
 from palaver.errors import CorpusError
 from palaver.models.m4.engine import M4Shard
 from palaver.models.m4.kernels.pairs import LONG_GAP, Pairs

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels.lda import message_histograms
 from palaver.kernels.states import add_message_counts, count_classes, start_outcomes

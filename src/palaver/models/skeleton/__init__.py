@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut
+from palaver.encoding import Encoded, Shard, cut
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.skeleton.engine import SkeletonEngine

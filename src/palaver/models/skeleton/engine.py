@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode import Shard
+from palaver.encoding import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
 from palaver.models.skeleton.kernels.sweep import draw_classes, open_classes

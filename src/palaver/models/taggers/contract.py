@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary
+from palaver.encoding import Encoded, Vocabulary
 from palaver.errors import CorpusError
 from palaver.fit.trace import trace_table
 from palaver.models.base.fitting import FitOptions

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary, encode
+from palaver.encoding import Encoded, Vocabulary, encode
 from palaver.errors import CorpusError, ParameterError
 from palaver.language.words import END, UNKNOWN
 

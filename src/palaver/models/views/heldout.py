@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard
+from palaver.encoding import Encoded, Shard
 from palaver.errors import CorpusError
 from palaver.fit.fold import fold_in, map_shards_with_progress
 from palaver.params import check, one_of, whole

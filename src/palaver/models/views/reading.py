@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
-from palaver.encode.tokenizer import split_words
+from palaver.encoding import Encoded, encode
+from palaver.encoding.tokenizer import split_words
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from palaver.corpus.replies import ids_at
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard
+from palaver.encoding import Encoded, Shard
 from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.fit.progress import Show, fold_progress

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.errors import ParameterError
 from palaver.evaluate.bootstrap import resampling_weights
 from palaver.params import check, either, nothing, one_of, real, text, whole

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, encode
+from palaver.encoding import Encoded, encode
 from palaver.errors import ParameterError
 from palaver.params import check, whole
 

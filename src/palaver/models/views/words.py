@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.evaluate.coherence import npmi
 from palaver.params import check, one_of, whole
 

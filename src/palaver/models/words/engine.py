@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.kernels import dirichlet
 from palaver.kernels.heldout import add_mixture_scores
 from palaver.kernels.states import (

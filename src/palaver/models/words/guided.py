@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode import Encoded, Shard
+from palaver.encoding import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
 from palaver.models.base.stored import Extras
 from palaver.params import Limit, either, nothing, real, satisfies

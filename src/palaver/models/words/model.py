@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Shard, cut
+from palaver.encoding import Encoded, Shard, cut
 from palaver.fit.fold import fold_in
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
@@ -126,7 +126,7 @@ class ThreadModel(Model):
         ----------
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
-            ``palaver.encode.encode(corpus, min_count=..., ...)``.
+            ``palaver.encode(corpus, min_count=..., ...)``.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode import Shard
+from palaver.encoding import Shard
 from palaver.parallel import Arrays
 
 if TYPE_CHECKING:

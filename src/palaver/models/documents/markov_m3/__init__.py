@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
-from palaver.encode.documents import DocumentShard
+from palaver.encoding.documents import DocumentShard
 from palaver.errors import ParameterError
 from palaver.models.documents.markov_m3.engine import (
     SMALLEST_STEP,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from palaver.encode.documents import DocumentShard
+from palaver.encoding.documents import DocumentShard
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import n_lane_blocks
 from palaver.kernels.special import dirichlet_sums, log_expectations

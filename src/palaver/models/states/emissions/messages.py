@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.kernels import levels
 from palaver.models.states.kernels.beam_trees import message_log_densities

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import rng
-from palaver.encode.shards import VectorShard
+from palaver.encoding.shards import VectorShard
 from palaver.kernels import gaussian
 from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.emissions.gaussian import GaussianEmissions, k_means, nearest

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.shards import Shard
+from palaver.encoding.shards import Shard
 from palaver.kernels.word_weights import word_slices
 from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.kernels import levels

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.errors import CorpusError, StoppedError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule

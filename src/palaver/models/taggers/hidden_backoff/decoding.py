@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
 from palaver.models.taggers.hidden_backoff.kernels import tag_chains
 from palaver.models.taggers.sentences import (

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded
+from palaver.encoding import Encoded
 from palaver.models.taggers.sentences import all_words
 
 if TYPE_CHECKING:

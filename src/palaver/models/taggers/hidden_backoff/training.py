@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary
+from palaver.encoding import Encoded, Vocabulary
 from palaver.errors import CorpusError
 from palaver.language import Smoothing
 from palaver.language.backoff import as_cutoffs

@@ -20,9 +20,9 @@ from scipy import sparse
 
 from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.encode import Encoded, Vocabulary, WordVectors
-from palaver.encode.utterances import word_counts
-from palaver.encode.vocabulary import select_words
+from palaver.encoding import Encoded, Vocabulary, WordVectors
+from palaver.encoding.utterances import word_counts
+from palaver.encoding.vocabulary import select_words
 from palaver.errors import CorpusError, StoppedError
 from palaver.fit.fold import report_progress
 from palaver.fit.loop import Chain, Fit

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from palaver.encode import Encoded, WordVectors
-from palaver.encode.utterances import WordPooling, learn_pooling, word_counts, word_vectors_of
+from palaver.encoding import Encoded, WordVectors
+from palaver.encoding.utterances import WordPooling, learn_pooling, word_counts, word_vectors_of
 from palaver.parallel import Arrays
 
 Numbers = NDArray[np.int64]

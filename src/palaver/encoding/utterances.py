@@ -14,10 +14,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
-from palaver.encode.corpus_vectors import learn_word_vectors, upright
-from palaver.encode.tokens import Encoded, encode
-from palaver.encode.vectors import WordVectors
-from palaver.encode.vocabulary import Vocabulary
+from palaver.encoding.corpus_vectors import learn_word_vectors, upright
+from palaver.encoding.tokens import Encoded, encode
+from palaver.encoding.vectors import WordVectors
+from palaver.encoding.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
 from palaver.params import check, either, flag, nothing, one_of, whole
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
-from palaver.encode.conditions import numbers_of, other_parents_of, sentence_lengths
-from palaver.encode.tokenizer import Tokenizer, split_words, word_type
-from palaver.encode.vocabulary import Vocabulary, select_words
+from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
+from palaver.encoding.tokenizer import Tokenizer, split_words, word_type
+from palaver.encoding.vocabulary import Vocabulary, select_words
 
 _CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
 _MAX_LABEL_VALUES = 1000
@@ -177,7 +177,7 @@ def encode(
         An existing one; words that are not in it are dropped and counted. Created by default.
     tokenizer : callable, optional
         Splits a text into words; by default, as in the M4 paper
-        (:mod:`palaver.encode.tokenizer`).
+        (:mod:`palaver.encoding.tokenizer`).
     min_count, max_share, max_size, stop_words
         Which words to keep in a new vocabulary; see :func:`select_words`.
     sentences : bool

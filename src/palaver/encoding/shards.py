@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.tokens import Encoded
-from palaver.encode.utterances import Utterances
+from palaver.encoding.tokens import Encoded
+from palaver.encoding.utterances import Utterances
 
 #: Smaller shards cost more in merging than they gain in balance; larger ones leave workers idle.
 SMALLEST, MOST, LARGEST = 100_000, 32, 4_000_000

@@ -13,8 +13,8 @@ from scipy.sparse.linalg import svds
 from threadpoolctl import threadpool_limits
 
 from palaver import rng
-from palaver.encode.tokens import Encoded
-from palaver.encode.vectors import WordVectors
+from palaver.encoding.tokens import Encoded
+from palaver.encoding.vectors import WordVectors
 
 _SMOOTHING = 0.75
 _DENSE_WORDS = 300

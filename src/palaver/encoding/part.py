@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.encode.tokens import Coded, Encoded
+from palaver.encoding.tokens import Coded, Encoded
 
 
 def members(

@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode.sentences import split_sentences
-from palaver.encode.tokenizer import split_words
+from palaver.encoding.sentences import split_sentences
+from palaver.encoding.tokenizer import split_words
 
 OTHER_PARENTS = "other_parents"
 

@@ -16,9 +16,9 @@ from palaver import rng, store
 from palaver.corpus.readers.bagofwords import read_header, read_vocabulary
 from palaver.corpus.readers.source import Source
 from palaver.corpus.table import read
-from palaver.encode.documents import Documents, documents_of
-from palaver.encode.tokens import Encoded
-from palaver.encode.vocabulary import Vocabulary
+from palaver.encoding.documents import Documents, documents_of
+from palaver.encoding.tokens import Encoded
+from palaver.encoding.vocabulary import Vocabulary
 from palaver.errors import FormatError, ParameterError
 from palaver.store.remote import local_folder
 

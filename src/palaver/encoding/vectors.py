@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.encode.tokens import Encoded
+from palaver.encoding.tokens import Encoded
 from palaver.errors import FormatError
 
 #: What clitics are short for, for vocabularies without clitics.
@@ -38,7 +38,7 @@ class WordVectors:
     Examples
     --------
     >>> vectors = pv.WordVectors.read("glove.6B.100d.txt")           # doctest: +SKIP
-    >>> vectors.coverage(palaver.encode.encode(corpus))              # doctest: +SKIP
+    >>> vectors.coverage(palaver.encoding.encode(corpus))              # doctest: +SKIP
     """
 
     words: Sequence[str]

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encode.tokens import Coded, Encoded, encode
-from palaver.encode.vocabulary import Vocabulary
+from palaver.encoding.tokens import Coded, Encoded, encode
+from palaver.encoding.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
 
 

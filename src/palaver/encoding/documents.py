@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
-from palaver.encode.shards import even_parts
-from palaver.encode.tokens import Encoded, encode
-from palaver.encode.vocabulary import Vocabulary
+from palaver.encoding.shards import even_parts
+from palaver.encoding.tokens import Encoded, encode
+from palaver.encoding.vocabulary import Vocabulary
 from palaver.errors import CorpusError, ParameterError
 
 #: Smaller shards cost more in merging than they gain in balance.
