@@ -12,7 +12,7 @@ from palaver.models.m4.weight_steps import (
     NormalPrior,
     accept_weights,
     bound_step,
-    paper_step,
+    gradient_step,
     propose_weights,
     softmax_precision,
 )
@@ -96,10 +96,10 @@ def test_bound_step_never_lowers_the_log_posterior(seed, scale):
         assert values[-1] > values[0]
 
 
-def test_paper_step():
+def test_gradient_step():
     weights, gradient = np.full((4, 2), 3.0), np.ones((4, 2))
     expected = 3.0 + 0.1 / 1007 * (1 - 3.0 / VARIANCE)
-    np.testing.assert_allclose(paper_step(weights, gradient, PRIOR, 7), expected)
+    np.testing.assert_allclose(gradient_step(weights, gradient, PRIOR, 7), expected)
 
 
 def test_wide_weights_do_not_overflow():

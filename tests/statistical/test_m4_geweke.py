@@ -1,6 +1,6 @@
 """Geweke tests of M4 through its engine: classes, switches, words and transition weights sampled.
 
-``learning="sample"`` makes M4 fully Bayesian, so every update that a fit makes is in the chain:
+``weight_step="metropolis"`` makes M4 fully Bayesian, so every update that a fit makes is in the chain:
 sweep, proposal of weights, decision, and for the parallel sampler the draws of word weights and of
 the switch probability. Omega is held fixed (its step has its own test). False alarms 1e-6 a test.
 """
@@ -136,7 +136,7 @@ def shard_of(tokens):
 def table_of(sampler, switch, is_dirichlet=False, variance=VARIANCE, prior=PRIOR):
     engine = M4Engine(
         ThreadSettings(N_WORDS, N_CLASSES, switch, prior, OMEGA, sampler),
-        learner=WeightLearner("sample", NormalPrior(variance), 0.1, is_dirichlet), n_topics=0,
+        learner=WeightLearner("metropolis", NormalPrior(variance), 0.1, is_dirichlet), n_topics=0,
         is_segmented=False, n_features=2,
     )  # fmt: skip
     marginal = marginal_draws(switch, is_dirichlet, rng.generator(1, "marginal"))

@@ -39,9 +39,6 @@ from palaver.models.words.guided import GUIDED_LIMITS, Labels, is_words
 from palaver.models.words.model import COMMON_LIMITS, ThreadModel
 from palaver.params import Limit, either, nothing, one_of, real, satisfies, whole
 
-#: What the learner calls the ways of learning weights.
-_LEARNING = {"bound": "bound", "gradient": "paper", "metropolis": "sample"}
-
 
 class M4(ThreadModel):
     """Mixed membership Markov model of reply trees.
@@ -234,9 +231,9 @@ class M4(ThreadModel):
 
     def _make_engine(self, settings: ThreadSettings) -> M4Engine:
         learner = WeightLearner(
-            learning=_LEARNING[self.weight_step],
+            weight_step=self.weight_step,
             prior=NormalPrior(float(self.weight_variance)),
-            step=float(self.step_size),
+            step_size=float(self.step_size),
             is_dirichlet=self.transition == "dirichlet",
         )
         return M4Engine(

@@ -29,7 +29,13 @@ from palaver.models.m4.kernels.sweep import sweep_shard
 from palaver.models.m4.kernels.weight_statistics import weight_statistics
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views.reconstruct import Order
-from palaver.models.words.engine import NO_RECORD, NOT_COUNTED, TokenEngine, merge_histograms
+from palaver.models.words.engine import (
+    NO_RECORD,
+    NOT_COUNTED,
+    ThreadSettings,
+    TokenEngine,
+    merge_histograms,
+)
 from palaver.parallel import Arrays, Globals
 
 _HISTOGRAMS = ("topic_histograms", "topic_lengths")
@@ -103,13 +109,14 @@ class M4Engine(TokenEngine):
 
     def __init__(
         self,
-        *common: Any,
+        settings: ThreadSettings,
+        *,
         learner: WeightLearner,
         n_topics: int,
         is_segmented: bool,
         n_features: int,
     ) -> None:
-        super().__init__(*common)
+        super().__init__(settings)
         self.learner, self.is_dirichlet = learner, learner.is_dirichlet
         self.n_topics = n_topics
         self.is_segmented, self.n_features = is_segmented, n_features

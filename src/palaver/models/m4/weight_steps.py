@@ -3,7 +3,7 @@
 Objective, gradient and curvature of the weights are those of
 :mod:`palaver.models.m4.kernels.weight_statistics`, all without the prior. Paul (2012), section
 3.2, adds the prior to the gradient (its equation 3) and climbs by small steps (its equation 4,
-:func:`paper_step`). The other steps are ours: they maximise a bound that touches the log
+:func:`gradient_step`). The other steps are ours: they maximise a bound that touches the log
 posterior at the weights at hand, so none of them lowers it. With softmax transitions the Hessian
 of the objective is above ``-curvature / 2`` for each target class (Böhning 1992), whatever the
 weights; for Dirichlet transitions see the statistics.
@@ -68,11 +68,15 @@ def dirichlet_precision(
     return scale * np.moveaxis(curvature, 2, 0) + prior.precision(len(curvature))
 
 
-def paper_step(
-    weights: FloatArray, gradient: FloatArray, prior: NormalPrior, sweep: int, step: float = 0.1
+def gradient_step(
+    weights: FloatArray,
+    gradient: FloatArray,
+    prior: NormalPrior,
+    sweep: int,
+    step_size: float = 0.1,
 ) -> FloatArray:
-    """Return weights after the paper's step, of size ``step / (1000 + sweep)`` (section 5.4)."""
-    return weights + step / (1000 + sweep) * prior.ascent(weights, gradient)
+    """Return weights after the paper's step of ``step_size / (1000 + sweep)`` (section 5.4)."""
+    return weights + step_size / (1000 + sweep) * prior.ascent(weights, gradient)
 
 
 def bound_step(

@@ -21,22 +21,22 @@ class WeightLearner:
 
     Attributes
     ----------
-    learning : {"bound", "paper", "sample"}
+    weight_step : {"bound", "gradient", "metropolis"}
     prior : NormalPrior
-    step : float
-        Numerator of the paper's step.
+    step_size : float
+        Numerator of the size of the gradient step.
     is_dirichlet : bool
         Kind of transitions: each target class has a curvature of its own.
     """
 
-    learning: str
+    weight_step: str
     prior: NormalPrior
-    step: float
+    step_size: float
     is_dirichlet: bool = False
 
     def next_phase(self, phase: str) -> str:
         """Weigh a proposal after each sweep if weights are sampled."""
-        return "weigh" if self.learning == "sample" and phase != "weigh" else "sweep"
+        return "weigh" if self.weight_step == "metropolis" and phase != "weigh" else "sweep"
 
     def weights_of(self, shared: Globals) -> NDArray[np.float64]:
         """Return the weights that statistics are wanted of."""
@@ -53,11 +53,13 @@ class WeightLearner:
         gradient, curvature = statistics["gradient"], statistics["curvature"]
         objective = float(statistics["objective"])
         arrays: Arrays = {"sweep": np.array(sweep)}
-        if self.learning == "paper":
-            weights = weight_steps.paper_step(weights, gradient, self.prior, sweep, self.step)
-        elif self.learning == "bound" and self.is_dirichlet:
+        if self.weight_step == "gradient":
+            weights = weight_steps.gradient_step(
+                weights, gradient, self.prior, sweep, self.step_size
+            )
+        elif self.weight_step == "bound" and self.is_dirichlet:
             weights = weight_steps.dirichlet_step(weights, gradient, curvature, self.prior)
-        elif self.learning == "bound":
+        elif self.weight_step == "bound":
             weights = weight_steps.bound_step(weights, gradient, curvature, self.prior)
         elif shared.phase == "weigh":
             weights, objective = self._decide(shared, statistics, generator)
