@@ -211,7 +211,7 @@ def test_a_fit_that_is_stopped_before_it_has_learned_anything(name, encoded):
 def test_what_a_folder_cannot_keep_shows_before_the_work(encoded, tmp_path):
     swept = []
     model = make("lda", max_seconds=float("inf"))
-    with pytest.raises(StoreError, match=r"cannot be saved as JSON .*max_seconds"):
+    with pytest.raises(StoreError, match="max_seconds cannot be saved"):
         model.fit(encoded, folder=tmp_path, callbacks=[lambda *_: swept.append(1)])
     assert not swept
 

@@ -1,7 +1,8 @@
 """Geweke tests of M4 through its engine: classes, switches, words and transition weights sampled.
 
-``weight_step="metropolis"`` makes M4 fully Bayesian, so the chain has every update of a fit: sweep, proposal of weights, decision, and for the parallel sampler the draws of word weights and of
-the switch probability. Omega is held fixed (its step has its own test). False alarms 1e-6 a test.
+``weight_step="metropolis"`` makes M4 fully Bayesian, so the chain has every update of a fit: sweep,
+proposal of weights, decision, and for the parallel sampler the draws of word weights and of the
+switch probability. Omega is held fixed (its step has its own test). False alarms 1e-6 per test.
 """
 
 import numpy as np

@@ -66,11 +66,13 @@ def plain(content: Mapping[str, Any]) -> dict[str, Any]:
     StoreError
         It cannot be saved as JSON.
     """
-    try:
-        found = json.loads(json.dumps(content, allow_nan=False, default=_plain_number))
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"this cannot be saved as JSON ({error}): {content!r:.200}") from error
-    return dict(found)
+    found = {}
+    for name, value in content.items():
+        try:
+            found[name] = json.loads(json.dumps(value, allow_nan=False, default=_plain_number))
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{name} cannot be saved as JSON ({error}): {value!r:.200}") from error
+    return found
 
 
 def _plain_number(value: Any) -> Any:
