@@ -154,7 +154,7 @@ def test_compare_shows_every_measure_at_any_width(width, monkeypatch):
 def test_unknown_parameters_are_answered_with_those_there_are(threads, tmp_path):
     message = fails("fit", "lda", threads, "--column", "text=body", "--set", "foo=1",
                     "--out", tmp_path / "run")  # fmt: skip
-    assert "there is no parameter 'foo'; there are background, burn_in" in message
+    assert "there is no parameter 'foo'; the parameters are background, burn_in" in message
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_wrong_data_is_explained():
         model.fit(X)
     with pytest.raises(CorpusError, match="there are no vectors"):
         model.fit(np.zeros((0, 2)))
-    with pytest.raises(ParameterError, match="goes with a corpus"):
+    with pytest.raises(ParameterError, match="vectors="):
         model.fit(np.ones((3, 2)), vectors="corpus")
     with pytest.raises(ParameterError, match="has its own lengths"):
         model.fit(pv.sample(3), [1, 2])

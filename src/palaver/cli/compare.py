@@ -122,7 +122,7 @@ def show(comparison: Comparison) -> None:
     for part in _parts(comparison.table, console.width):
         print_table(part, right=_NAMES.values(), markup=True)
     replies = "previous message" in comparison.table["model"]
-    below = ", and replying always to the previous or the first message" if replies else ""
+    below = ", and always replying to the previous or the first message" if replies else ""
     console.print(
         f"On {comparison.n_conversations:,} held-out conversations. * best; ≈ differs from the "
         "best by no more than noise (paired bootstrap over conversations, p ≥ .05 after Holm's "

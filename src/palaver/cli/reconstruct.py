@@ -163,7 +163,7 @@ def _bare(model: Path, corpus: Corpus) -> Corpus:
     learned: Any = load(model)
     if not hasattr(learned, "reconstruct"):
         raise ParameterError(
-            f"{model}: a {learned.name} does not know how classes follow each other; "
+            f"{model}: {learned.name} does not learn which classes follow which; "
             "fit M4 or block-hmm"
         )
     learned.set_params(n_jobs=os.cpu_count() or 1)

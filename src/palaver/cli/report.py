@@ -41,7 +41,7 @@ def run(
     ] = False,
     rebuilder: Annotated[
         Path | None,
-        typer.Option(help="Infer replies with what `palaver reconstruct --save` saved here."),
+        typer.Option(help="Folder written by `palaver reconstruct --save`, used to infer replies."),
     ] = None,
     chain: Chain = False,
     format: Format = None,

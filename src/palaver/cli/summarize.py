@@ -37,7 +37,7 @@ def run(
     ] = None,
     longest: Annotated[
         int | None,
-        typer.Option(min=1, help="Summarize each of this many longest conversations."),
+        typer.Option(min=1, help="Summarize each of the N longest conversations."),
     ] = None,
     position_decay: Annotated[
         float, typer.Option(help="How strongly to prefer early sentences; 0 = not at all.")

@@ -43,8 +43,8 @@ def run(
 ) -> None:
     """Show which classes follow which more often than usual.
 
-    *share* is the fraction of what follows class A that is class B; *usual* is the fraction of
-    all that follows anything that is B (for starts: of everything). Classes with too few replies
+    *share* is how much of what follows class A is class B; *usual* is how much of
+    what follows any class is B (for starts: of everything). Classes with too few replies
     to judge are left out.
 
     Example: `palaver transitions run/ --out follows.csv`

@@ -56,7 +56,7 @@ def load(folder: str | Path) -> Model:
     stored = store.load(folder, "model")
     name = str(stored.content.get("model"))
     if name not in MODELS | TAGGERS | EXAMPLES:
-        raise StoreError(f"{folder}: holds a model {name!r} that this Palaver does not know")
+        raise StoreError(f"{folder}: the model {name!r} is unknown to this version of Palaver")
     kind = tagger_class(name) if name in TAGGERS else model_class(name)
     try:
         _check_stored(stored)
@@ -64,7 +64,7 @@ def load(folder: str | Path) -> Model:
         model.check_params()
     except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(
-            f"{folder}: does not hold a whole model ({type(error).__name__}: {error})"
+            f"{folder}: does not contain a complete model ({type(error).__name__}: {error})"
         ) from error
     return model
 
@@ -80,12 +80,12 @@ def _check_stored(stored: store.Stored) -> None:
     content, arrays = stored.content, stored.arrays
     words = content["words"]
     if not isinstance(words, list) or len(words) != len(arrays["word_counts"]):
-        raise ValueError("words and their counts do not belong together")
+        raise ValueError("the words do not match their counts")
     if not all(isinstance(word, str) for word in words):
         raise ValueError("a word is not text")
     trace = {name: array for name, array in arrays.items() if name.startswith("trace.")}
     if not {"trace.chain", "trace.sweep", "trace.log_joint"} <= set(trace):
-        raise ValueError("the trace is not whole")
+        raise ValueError("the trace is incomplete")
     if len({array.shape for array in trace.values()}) > 1:
         raise ValueError("the columns of the trace have different lengths")
     limits = {"n_chains": len(arrays), "best_chain": content["n_chains"] - 1,
@@ -105,7 +105,7 @@ def _how_to_go_on(folder: Path) -> str:
         return "fit it again with the same data, parameters and folder"
     resume = shlex.join(["palaver", "fit", "--resume", str(folder)])
     least = _fewest_sweeps(checkpoint.content)
-    return f"go on with `{resume}`, or settle for what it has with `{resume} --sweeps {least}`"
+    return f"continue it with `{resume}`, or keep what it has with `{resume} --sweeps {least}`"
 
 
 def sweeps_done(folder: str | Path) -> int:

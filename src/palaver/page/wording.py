@@ -70,7 +70,7 @@ _TOPICS = Wording(
 )
 _WALKS = replace(_TOPICS, whole="document", answer="the next step")
 _KINDS = Wording(
-    title="Which words are used alike here",
+    title="Which words are used in similar ways here",
     noun="kind",
     most="The largest kinds of words",
     share="of the words here",

@@ -24,7 +24,7 @@ def test_words_follow_what_transitions_are():
 def test_a_page_about_words_does_not_speak_of_people(tmp_path):
     corpus = pv.sample(5)
     for unit, title in (
-        ("word", "Which words are used alike here"),
+        ("word", "Which words are used in similar ways here"),
         ("message", "What people do here"),
     ):
         model = pv.InfiniteHMM(unit=unit, n_sweeps=4, first_states=3, random_state=0).fit(corpus)

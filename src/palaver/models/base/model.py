@@ -186,7 +186,7 @@ class Model(HasParams, ABC):
         if not data.n_messages:
             raise CorpusError(f"{type(self).__name__}: the corpus holds no messages")
         if not data.n_tokens:
-            raise CorpusError(f"{type(self).__name__}: the messages hold no words")
+            raise CorpusError(f"{type(self).__name__}: the messages contain no words")
 
     def _as_encoded(
         self, corpus: Corpus | Encoded, vocabulary: Vocabulary | None = None
@@ -208,7 +208,7 @@ class Model(HasParams, ABC):
             return self._as_encoded(corpus, self.vocabulary_)
         if corpus.vocabulary.words != self.vocabulary_.words:
             raise ParameterError(
-                "the encoded corpus has another vocabulary; encode it with "
+                "the corpus was encoded with a different vocabulary; encode it with "
                 "vocabulary=model.vocabulary_"
             )
         return corpus

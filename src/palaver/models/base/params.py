@@ -39,7 +39,7 @@ class HasParams:
             if name not in known:
                 raise ParameterError(
                     f"{type(self).__name__}: there is no parameter {name!r}; "
-                    f"there are {', '.join(sorted(known))}"
+                    f"the parameters are {', '.join(sorted(known))}"
                 )
             setattr(self, name, value)
         return self

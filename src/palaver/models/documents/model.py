@@ -109,7 +109,7 @@ class DocumentModel(Model):
         documents = self._documents(data, self.vocabulary_)
         if documents.vocabulary.words != self.vocabulary_.words:
             raise ParameterError(
-                "the documents have another vocabulary; make them with vocabulary=model.vocabulary_"
+                "the documents have a different vocabulary; pass vocabulary=model.vocabulary_"
             )
         return documents
 
@@ -237,7 +237,7 @@ class DocumentModel(Model):
         first = schedule.burn_in  # sweeps that are not the model's yet
         if fit.sweep <= first:
             raise StoppedError(
-                f"stopped after {fit.sweep} of {first} first sweeps; allow more time, or lower "
+                f"stopped after {fit.sweep} of {first} initial sweeps; allow more time, or lower "
                 "start_sweeps"
             )
         self.n_sweeps_, self.burn_in_ = fit.sweep - first, 0

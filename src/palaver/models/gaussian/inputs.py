@@ -45,10 +45,10 @@ def training_utterances(
     who = type(model).__name__
     if not isinstance(X, Corpus | Encoded):
         if vectors is not None:
-            raise ParameterError(f"{who}: vectors= goes with a corpus, not with an array")
+            raise ParameterError(f"{who}: vectors= requires a corpus, not an array")
         return Utterances.of_arrays(X, lengths), None
     if lengths is not None:
-        raise ParameterError(f"{who}: lengths= goes with an array; a corpus has its own lengths")
+        raise ParameterError(f"{who}: lengths= is only for arrays; a corpus has its own lengths")
     encoded = model._as_encoded(X)
     source = model.vectors if vectors is None else vectors
     if callable(source) or isinstance(source, np.ndarray):

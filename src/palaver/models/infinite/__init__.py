@@ -206,7 +206,7 @@ class InfiniteHMM(Model):
         if self.sampler == "dense" and self.n_states is None:
             raise ParameterError(
                 "InfiniteHMM: sampler='dense' needs a fixed number of states; give n_states, or "
-                "take sampler='beam'"
+                "use sampler='beam'"
             )
         data = encode_sentences(X, lengths)
         self._tags = Tags.none()

@@ -167,7 +167,7 @@ def tag_words(model: InfiniteHMM, corpus: Corpus) -> Corpus:
     """Return the corpus with the state of each word; see :meth:`InfiniteHMM.tag_words`."""
     if model.unit != "word":
         raise ParameterError(
-            f"{type(model).__name__}: with unit='message' messages have states, words have none; "
+            f"{type(model).__name__}: with unit='message', messages have states but words do not; "
             "use annotate(corpus)"
         )
     if corpus.table.schema.get("tokens") == pl.List(pl.String):

@@ -215,8 +215,8 @@ class M4(ThreadModel):
         """
         if labels is not None and self.unit == "word":
             raise ParameterError(
-                "M4.fit: labels belong to messages, not to single words, which would all flee "
-                "into the background; use unit='sentence' or unit='message' with labels"
+                "M4.fit: labels apply to messages, not to single words, which would all end up "
+                "in the background; use unit='sentence' or unit='message' with labels"
             )
         guided.take_labels(self, labels)
         return super().fit(corpus, **options)

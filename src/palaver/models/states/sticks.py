@@ -84,7 +84,7 @@ def extend_sticks(arrays: Arrays, smallest: float, at_least: int, max_states: in
             rows, states, discount = concentrations(arrays)
             raise ParameterError(
                 f"more than {max_states:,} states are needed (row_concentration {rows:.3g}, "
-                f"state_concentration {states:.3g}, discount {discount:.3g}); fix n_states or "
+                f"state_concentration {states:.3g}, discount {discount:.3g}); set n_states, use "
                 "smaller concentrations, or raise max_states"
             )
         if enough:

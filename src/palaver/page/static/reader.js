@@ -159,7 +159,7 @@ function openThread(thread, place, needle) {
   room.append(more);
   more.addEventListener("click", () => fill(done + SCREEN));
   fill(Math.max(SCREEN, order.findIndex(([i]) => i === place) + 20));
-  if (shown < total) room.append(make("p", { class: "note" }, "This page carries only the first " + shown + " of these messages."));
+  if (shown < total) room.append(make("p", { class: "note" }, "This page contains only the first " + shown + " of these messages."));
   for (const button of all("#threads button")) button.setAttribute("aria-current", String(Number(button.dataset.thread) === thread));
   remember({ thread: thread, message: place == null ? null : place });
   const target = place == null ? room : document.getElementById("m" + thread + "-" + place);

@@ -104,7 +104,7 @@ class TopicGraph:
         path = Path(path)
         forms = {".graphml": self.to_graphml, ".gexf": self.to_gexf, ".json": self.to_json}
         if path.suffix.lower() not in forms:
-            raise ParameterError(f"{path}: a graph is written as {', '.join(forms)}")
+            raise ParameterError(f"{path}: a graph can only be saved as {', '.join(forms)}")
         text = forms[path.suffix.lower()]()
         with replace_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
