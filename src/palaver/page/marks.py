@@ -15,8 +15,8 @@ from palaver.encoding.tokenizer import word_type
 BACKGROUND, UNKNOWN = -1, -2
 _CHUNK = 5_000  # messages
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-#: Characters from which on a line may have been wrapped; within a sentence, that is before a
-#: small letter, fewer will do.
+#: A line of at least this many characters may have been wrapped; within a sentence, that is
+#: before a small letter, fewer will do.
 _WRAPPED, _WITHIN = 50, 30
 
 

@@ -1,4 +1,4 @@
-"""How far a page is: parts of the work, told to whoever listens."""
+"""Progress of a page: parts of the work, reported to the listener."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from palaver.models.words.model import ThreadModel
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
 
-#: Time per character of text relative to showing it, as measured on mails: reading by models that
-#: fold in, on one core, and by others; a predicted character, of which there are so many at most.
-_FOLDED, _READ, _PREDICTED, _MOST_PREDICTED = 4.0, 0.4, 2.0, 200_000
+#: Time per character relative to showing it, measured on mails: folding in on one core, reading
+#: without that, predicting.
+_FOLDED, _READ, _PREDICTED = 4.0, 0.4, 2.0
+#: About as many characters are predicted at most: 40,000 words.
+_MOST_PREDICTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,15 @@ class Work:
 
 @contextmanager
 def part_of_work(share: float) -> Iterator[None]:
-    """Count what is told inside, shares that sum to one, as a part of the whole work.
+    """Pass on progress reported inside, shares that sum to one, as a part of the whole work.
 
-    At the end the part is done, however much of it was told: a model need not say how far it is.
+    At the end the part counts as done, however much was reported: not every model reports.
     """
     outside, lock, told = copy_context(), Lock(), 0.0
 
     def pass_on(done: float) -> None:
         nonlocal told
-        with lock:  # models tell from several threads
+        with lock:  # models report from several threads
             step = min(done, 1 - told)
             told += step
             outside.run(report_progress, share * step)

@@ -1,4 +1,4 @@
-"""Coloured stretches point at the very words that bear the class."""
+"""Coloured stretches point at the very words that have the class."""
 
 import numpy as np
 import polars as pl

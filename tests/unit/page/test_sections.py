@@ -481,7 +481,7 @@ class Walker:
 
 
 @pytest.mark.parametrize("unit", ["message", "conversation"])
-def test_walks_of_telling_documents(corpus, unit):
+def test_walks_of_quoted_documents(corpus, unit):
     walker, rows = Walker(unit), list(range(0, 30, 2))
     encoded = encode(corpus)
     walks = find_walks(walker, corpus, encoded, np.array([1, 2, 0]), rows)
@@ -590,7 +590,7 @@ def test_tables_of_an_anonymized_page_hide_names_too(tmp_path):
         text=pl.lit("@wanderer42 knows it. Best wishes. ") + pl.col("text")
     )
     corpus = pv.Corpus.from_polars(table)
-    model = small_model(corpus, n_sweeps=10, n_chains=1, topics=2)
+    model = small_model(corpus, n_sweeps=10, n_chains=1, n_topics=2)
     assert "wanderer42" in model.vocabulary_.words
     topics = model.tables()["topics"].with_columns(words=pl.lit("wishes wanderer42"))
     model.tables = lambda: {"topics": topics, "pairs": pl.DataFrame({"of": [["wanderer42", "a"]]})}
@@ -624,7 +624,7 @@ def test_the_headline_reads_the_same_with_and_without_names(corpus, model, names
     text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", headline)).split())
     first = names.get("A", "“.+?”")
     assert re.fullmatch(
-        rf"What people do most here: A {first} \(\d+%\), B .+ \(\d+%\), and C .+ \(\d+%\)\.", text
+        rf"What people do most: A {first} \(\d+%\), B .+ \(\d+%\), and C .+ \(\d+%\)\.", text
     ), text
 
 
