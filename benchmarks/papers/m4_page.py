@@ -36,8 +36,9 @@ corpora that are at hand. {sizes} Conversations are split
 the background of section 5.3, unless the table says *no background*. Fits are collapsed samplers,
 the best chain by log joint is the model. Brackets are 95 % bootstrap intervals over conversations;
 *p* is that of a paired bootstrap of M4 against the block HMM.
-M4's fits were made on 2026-11-16 by a sampler of its own, which has since given way to the one that
-all variants of M4 share: the same model, other random draws, so the command will print other digits.
+M4's fits were made on 2026-11-16 by a sampler of its own, which has since given way to the one
+that all variants of M4 share: the same model, other random draws, so the command prints other
+digits now.
 [The words used here](../glossary.md).{missing}
 """
 

@@ -453,7 +453,7 @@ def test_pages_of_the_barest_corpora(tmp_path):
     chain = pl.DataFrame({"text": ["thanks", "it works"] * 300, "conversation": ["c"] * 600})
     deep = pv.Corpus.from_polars(chain).chained()
     page = pv.report(model, deep, tmp_path / "deep.html", max_messages=50).read_text()
-    assert "carries 50 of 600 messages" in page
+    assert "contains 50 of 600 messages" in page
 
 
 @pytest.mark.parametrize("name", MODELS)
