@@ -157,7 +157,7 @@ def test_demo(tmp_path):
     assert "synthetic" in output
     assert (tmp_path / "demo" / "tagged.jsonl").is_file()
     page = (tmp_path / "demo" / "report.html").read_text()
-    assert f"palaver report {tmp_path / 'demo'}</code> makes the page again" in page
+    assert f"palaver report {tmp_path / 'demo'}</code> rebuilds the page" in page
     call("demo", "--out", tmp_path / "demo", "--sweeps", 4)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
