@@ -113,6 +113,10 @@ def _add_outer(features, slopes, curves, gradient, curvature):  # type: ignore[n
             continue
         for j in range(slopes.shape[0]):
             gradient[f, j] += features[f] * slopes[j]
+        if curves.shape[0] == 1:  # a loop that runs by vectors
+            for g in range(f + 1):
+                curvature[f, g, 0] += features[f] * features[g] * curves[0]
+            continue
         for g in range(f + 1):
             product = features[f] * features[g]
             if product != 0.0:
