@@ -73,7 +73,7 @@ def main() -> None:
             if round_ >= BURN_IN:
                 seconds[name].append(spent)
     print(f"{data.n_tokens:,} tokens, K = {arguments.classes}")
-    print("| variant | ns a token | times M4's |\n| --- | --- | --- |")
+    print("| variant | ns per token | times M4's |\n| --- | --- | --- |")
     plain = float(np.median(seconds["M4"]))
     for name, own in seconds.items():
         median = float(np.median(own))

@@ -63,7 +63,8 @@ class Promise:
 PROMISES = [
     Promise("LDA collapsed against tomotopy's, K = 20, r-help", "lda", "20", 1.0, 1.5),
     Promise("LDA collapsed against tomotopy's, K = 100, r-help", "lda", "100", 1.0, 1.5),
-    Promise("M4 exact against tomotopy's LDA, K = 25, r-help", "m4", "plain", 0.3, 0.6),
+    Promise("M4 of the paper, collapsed, against tomotopy's LDA, K = 25, r-help", "m4", "plain",
+            0.3, 0.6),
     Promise("the same with the background switch", "m4", "background", 0.2, 0.4),
     Promise("two threads against one, LDA, r-help", "threads", "LDA", 1.7, 1.9),
     Promise("two threads against one, block HMM, r-help", "threads", "BlockHMM", 1.7, 1.9),
@@ -94,8 +95,8 @@ PROMISES = [
 PEERS = [
     ("LDA, one sweep, 20 topics", "tomotopy's LDA, one worker", "lda", "20"),
     ("LDA, one sweep, 100 topics", "tomotopy's LDA, one worker", "lda", "100"),
-    ("M4 of the paper (`transition=\"softmax\"`), a sweep, 25 classes, which looks at the message "
-     "answered and at all replies, too", "tomotopy's LDA, one worker", "m4", "plain"),
+    ("M4 of the paper (`transition=\"softmax\"`), one sweep, 25 classes, which also looks at the "
+     "message answered and at all replies", "tomotopy's LDA, one worker", "m4", "plain"),
     ("the same with a background", "tomotopy's LDA, one worker", "m4", "background"),
     ("Gaussian HMM, one sweep, 42 states, 100 dimensions, full covariances",
      "one EM iteration of hmmlearn, scaled up from a subset", "gaussian_hmm", "ratio"),
