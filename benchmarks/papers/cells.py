@@ -98,15 +98,27 @@ class Cells:
         _replace(self.shelf, f"[\n{lines}\n]\n")
 
     def _lost(self, cells: Sequence[Cell]) -> set[str]:
-        """Return the names of shelved cells whose missing folders other cells need."""
-        undone = [json.dumps(cell.settings) for cell in cells if self.stored(cell) is None]
-        return {
-            cell.name
+        """Return the names of shelved cells whose missing folders other cells need.
+
+        A cell that runs again for another one may need folders itself.
+        """
+        undone = [cell for cell in cells if self.stored(cell) is None]
+        shelved = [
+            cell
             for cell in cells
-            if self.stored(cell) is not None
-            and not (self.folder(cell) / "result.json").exists()
-            and any(cell.key in settings for settings in undone)
-        }
+            if cell not in undone and not (self.folder(cell) / "result.json").exists()
+        ]
+        lost: list[Cell] = []
+        needed = undone
+        while needed:
+            settings = [json.dumps(cell.settings) for cell in needed]
+            needed = [
+                cell
+                for cell in shelved
+                if cell not in lost and any(cell.key in text for text in settings)
+            ]
+            lost += needed
+        return {cell.name for cell in lost}
 
     def seconds(self, cells: Sequence[Cell]) -> float:
         """Return the wall-clock time that the stored results of the cells took."""

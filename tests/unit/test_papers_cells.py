@@ -115,6 +115,30 @@ def test_a_model_that_an_undone_cell_needs_is_fitted_again(tmp_path):
     assert len(calls) == 3
 
 
+def test_what_a_lost_cell_needs_is_done_again(tmp_path):
+    """A chain: the fit is needed by a measurement on the shelf, and that by an undone cell."""
+    done = []
+
+    def work(name, *needed):
+        def do(folder):
+            assert all((cells.folder(cell) / "file").exists() for cell in needed)
+            (folder / "file").touch()
+            done.append(name)
+
+        return do
+
+    shelf = tmp_path / "shelf.json"
+    fit, other = Cell("fit", {"a": 1}, work("fit")), Cell("other", {"b": 1}, work("other"))
+    judge = Cell("judge", {"of": fit.key}, work("judge", fit))
+    cells = Cells(tmp_path / "here", shelf)
+    cells.run([fit, other, judge])
+    cells.shelve([fit, other, judge])
+    done.clear()
+    cells = Cells(tmp_path / "elsewhere", shelf)
+    cells.run([fit, other, judge, Cell("compare", {"of": judge.key}, work("compare", judge))])
+    assert done == ["fit", "judge", "compare"]
+
+
 def test_processor_time_is_that_of_all_threads_and_attempts(tmp_path):
     def work(folder):
         end = time.process_time() + 0.3
