@@ -133,7 +133,7 @@ def test_ctrl_c_says_how_to_go_on_and_an_unfinished_run_says_so(tmp_path):
     assert f": palaver fit --resume {run}" in message
     message = fails("classes", run)
     assert "the run is not finished" in message
-    least = re.search(rf"settle .* with `palaver fit --resume {run} --sweeps (\d+)`", message)[1]
+    least = re.search(rf"keep .* with `palaver fit --resume {run} --sweeps (\d+)`", message)[1]
     call("fit", "--resume", run, "--sweeps", least)
     assert pv.load(run).n_sweeps_ == int(least)
 
