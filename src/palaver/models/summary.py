@@ -104,7 +104,7 @@ class ModelSummary:
         ----------
         answered : array of float64, shape (n_classes,), optional
             Replies to each class, see :func:`replies_to`. Without, everything counts as
-            answered alike: classes that nobody answers are part of what is usual, too.
+            answered alike, so that classes nobody answers also count towards what is usual.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class ModelSummary:
         )
 
     def classes(self, n_words: int = 8) -> pl.DataFrame:
-        """Return one row a class, the largest first: class, share, its telling words."""
+        """Return one row per class, the largest first: class, share, characteristic words."""
         words = (
             self.words.filter(pl.col("rank") <= n_words)
             .group_by("class", maintain_order=True)

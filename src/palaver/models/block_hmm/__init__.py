@@ -147,7 +147,7 @@ class BlockHMM(ThreadModel):
             ``palaver.encode(corpus, min_count=..., ...)``.
         labels : str or list of str, optional
             A column with the names of classes of some messages, or a list with one name per
-            message. Where it is null, the class is to be found.
+            message. Where it is null, the model infers the class.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """

@@ -209,7 +209,7 @@ class M4(ThreadModel):
         labels : str or list of str, optional
             A column with the names of classes of some messages, whose sentences then all have
             that class, or a list with one name per message; needs ``unit="sentence"`` or
-            ``"message"``. Where it is null, the class is to be found.
+            ``"message"``. Where it is null, the model infers the class.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
@@ -338,7 +338,7 @@ class M4(ThreadModel):
         Notes
         -----
         Each sweep weighs all pairs of messages of a conversation. In conversations of more than
-        512 messages it weighs 512 candidates per message, drawn anew each time, so that time
+        512 messages it weighs 512 candidates per message, drawn again each time, so that time
         grows with the number of messages.
         """
         return reconstruct.reconstruct(

@@ -27,7 +27,7 @@ FIRST_GAMMA = 1.0
 _GAMMAS = (0.05, 100.0)
 #: Steps of EM that break a document's symmetry.
 START_STEPS = 10
-#: Every n-th sweep also tries each document anew.
+#: Every n-th sweep also restarts each document.
 RESTART_EVERY = 4
 #: Iterations of a document in a sweep that continues from what it has.
 KEEP_ITERATIONS = 5
