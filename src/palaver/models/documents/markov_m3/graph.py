@@ -31,7 +31,8 @@ class TopicGraph:
     Attributes
     ----------
     nodes : polars.DataFrame
-        Columns topic, name (its characteristic words), share, start (probability of the first step).
+        Columns topic, name (its characteristic words), share, start (probability of the first
+        step).
     edges : polars.DataFrame
         Columns source, target, probability; the likeliest first.
     threshold : float
