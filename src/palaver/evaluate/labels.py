@@ -109,11 +109,7 @@ def message_labels(labels: Any) -> MessageLabels:
     labels : sequence, length n_messages
         A label, a list of labels, or None per message; numbers below zero are missing.
     """
-    column = labels if isinstance(labels, pl.Series) else pl.Series(list(labels), strict=False)
-    column = column.alias("label")
-    table = column.to_frame().with_row_index("message")
-    if isinstance(column.dtype, pl.List):
-        table = table.explode("label")
+    table, n_messages = _label_rows(labels)
     table = table.drop_nulls().unique(maintain_order=True)
     if table["label"].dtype.is_numeric():
         table = table.filter(pl.col("label") >= 0)
@@ -122,8 +118,28 @@ def message_labels(labels: Any) -> MessageLabels:
         names, pl.int_range(len(names), eager=True), return_dtype=pl.Int64
     )
     return MessageLabels(
-        table["message"].cast(pl.Int64).to_numpy(), codes.to_numpy(), names.to_list(), len(column)
+        table["message"].cast(pl.Int64).to_numpy(),
+        codes.cast(pl.Int64).to_numpy(),
+        names.to_list(),
+        n_messages,
     )
+
+
+def _label_rows(labels: Any) -> tuple[pl.DataFrame, int]:
+    """Return a table with a row per message and label, with nulls, and the number of messages."""
+    if isinstance(labels, pl.Series) and labels.dtype != pl.Object:
+        table = labels.alias("label").to_frame().with_row_index("message")
+        several = isinstance(labels.dtype, pl.List)
+        return (table.explode("label") if several else table), len(labels)
+    # polars would turn a list beside plain labels into one string
+    given = [
+        list(value) if isinstance(value, list | tuple | np.ndarray | pl.Series) else [value]
+        for value in labels
+    ]
+    flat = [None if value != value else value for values in given for value in values]  # NaN
+    rows = np.repeat(np.arange(len(given)), [len(values) for values in given])
+    table = pl.DataFrame({"message": rows, "label": pl.Series(flat, strict=False)})
+    return table, len(given)
 
 
 def grouped_contingency(

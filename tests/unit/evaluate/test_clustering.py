@@ -163,6 +163,30 @@ def test_tokens_of_messages_with_several_labels_count_once_for_each():
         evaluate.labelled_tokens(classes, offsets, ["ask"])
 
 
+def test_labels_and_lists_of_labels_may_be_mixed():
+    # the example of docs/evaluation.md: the second message counts for both of its labels
+    labels = ["question", ["answer", "thanks"], None]
+    tokens = evaluate.labelled_tokens([0, 0, 1, 1, -1, 2], [0, 2, 5, 6], labels)
+    assert tokens.names == ["answer", "question", "thanks"]
+    np.testing.assert_array_equal(tokens.message, [0, 0, 1, 1, 1, 1, 1, 1])
+    # given class 1, two labels are equally likely: one bit for four of the six rows
+    assert evaluate.variation_of_information(tokens.found, tokens.gold) == pytest.approx(2 / 3)
+    lists = [[label] if isinstance(label, str) else label for label in labels]
+    for mixed in (
+        lists,
+        np.array(labels, object),
+        pl.Series(labels, dtype=pl.Object),
+        ["question", ("thanks", "answer", "thanks"), float("nan")],
+        ["question", np.array(["answer", "thanks"]), []],
+    ):
+        pairs = evaluate.message_labels(mixed)
+        assert sorted(zip(pairs.message, pairs.label, strict=True)) == [(0, 1), (1, 0), (1, 2)]
+        assert (pairs.names, pairs.n_messages) == (tokens.names, 3)
+    numbers = evaluate.message_labels([3, [1, -1], [], 1])
+    np.testing.assert_array_equal(numbers.message, [0, 1, 3])
+    np.testing.assert_array_equal(numbers.label, [1, 0, 0])
+
+
 def test_counts_in_groups_add_up_to_the_table():
     generator = np.random.default_rng(5)
     found, gold, groups = (generator.integers(high, size=200) for high in (4, 3, 10))
