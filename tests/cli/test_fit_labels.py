@@ -126,4 +126,5 @@ def test_labels_of_messages_name_the_classes_of_thread_models(name, tmp_path):
     model.fit(pv.read(tmp_path / "gone.jsonl"), labels="act", show_progress=False)
     again = pv.load(run)
     assert set(pv.sample(12).table["act"]) == set(again.class_names_) == set(model.class_names_)
+    assert again.label_ == "act"
     np.testing.assert_array_equal(again.class_words_, model.class_words_)

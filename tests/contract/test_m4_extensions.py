@@ -283,7 +283,7 @@ def test_a_list_of_labels_is_as_good_as_a_column(model, encoded, corpus):
     given = corpus.table["some"]
     for labels in (given, given.to_list(), given.to_numpy()):
         assert estimates(model.fit(encoded, labels=labels)) == named
-        assert model.label_ is None
+        assert model.label_ == ("some" if labels is given else None)
     assert estimates(model.fit(encoded)) != named
 
 

@@ -165,8 +165,8 @@ def test_missing_ids_are_made_from_the_row():
 def test_without_conversations_and_replies_all_is_one():
     result, notes = tidied({"text": "x"}, {"text": "y"})
     assert rows(result, "conversation") == [("conversation",)] * 2
-    assert notes.counts == {"generated_id": 2, "no_conversation": 2}
-    assert notes.places["no_conversation"] == lines(1, 2)
+    assert notes.counts == {"generated_id": 2, "one_conversation": 2}
+    assert notes.places["one_conversation"] == lines(1, 2)
 
 
 def test_without_conversations_replies_tell_them():
@@ -429,7 +429,7 @@ def test_on_bad_error_names_the_first_ten_places():
 def test_on_bad_error_lets_notes_pass(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"text": ""}\n')
     corpus = pv.read(tmp_path / "x.jsonl", on_bad="error")
-    assert corpus.notes.counts == {"generated_id": 1, "no_conversation": 1, "empty_text": 1}
+    assert corpus.notes.counts == {"generated_id": 1, "one_conversation": 1, "empty_text": 1}
     (tmp_path / "x.jsonl").write_text('{"text": "x"}\nnonsense\n')
     with pytest.raises(CorpusError, match=r"1 problem .*\n  line 2: line or record that cannot"):
         pv.read(tmp_path / "x.jsonl", on_bad="error")

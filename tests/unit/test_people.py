@@ -35,14 +35,14 @@ def test_reply_graph_by_hand():
 def test_facts():
     table = pv.people(SMALL)
     assert table.columns == ["rank", "speaker", "prominence", "messages", "conversations",
-                             "replies_received", "replies_given", "around"]  # fmt: skip
+                             "replies_received", "replies_given", "nearby"]  # fmt: skip
     rows = {row["speaker"]: row for row in table.to_dicts()}
     ann, bob, cyd = (rows[name] for name in ("ann", "bob", "cyd"))
     assert (ann["messages"], ann["replies_received"], ann["replies_given"]) == (3, 1, 1)
     assert (bob["messages"], bob["conversations"]) == (2, 2)
     assert (bob["replies_received"], bob["replies_given"]) == (2, 1)
     assert (cyd["replies_received"], cyd["replies_given"]) == (0, 1)
-    assert pv.people(SMALL, top=1)["around"].to_list() == [2]
+    assert pv.people(SMALL, top=1)["nearby"].to_list() == [2]
 
 
 def test_the_list_reaches_into_all_corners():
@@ -56,7 +56,7 @@ def test_the_list_reaches_into_all_corners():
             rows.append((circle, f"{circle}{i}", answers, speaker, "text"))
     table = pv.people(corpus_of(*rows), top=2)
     assert {name.split("-")[0] for name in table["speaker"]} == {"big", "small"}
-    assert sum(table["around"]) == 18 - 2
+    assert sum(table["nearby"]) == 18 - 2
 
 
 def test_prominence_is_time_of_a_walk_and_the_first_has_the_most():

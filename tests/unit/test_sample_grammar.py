@@ -336,6 +336,12 @@ def test_slips_leave_codes_and_addresses_alone(dice):
     assert all("E-204" in slip and "BrightJet" in slip for slip in rough)
 
 
+@pytest.mark.parametrize("phrase", ["one [two|three", "[one|[two]"])
+def test_an_open_bracket_is_an_error(phrase, dice):
+    with pytest.raises(ValueError, match="not closed"):
+        fill(phrase, {}, dice)
+
+
 def test_writer_passes_over_phrases_it_cannot_fill(dice):
     pool = ("thanks {who}", "thanks for the {thing}")
     used = set()

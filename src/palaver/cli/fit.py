@@ -26,6 +26,8 @@ from palaver.cli.options import (
 from palaver.names import commands
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from palaver.corpus.table import Corpus
     from palaver.encoding import Encoded
     from palaver.errors import StoreError
@@ -160,7 +162,7 @@ class _Start(NamedTuple):
 
     model: Model
     data: Encoded
-    labels: list[Any] | None
+    labels: pl.Series | None
 
     def fit(
         self, folder: Path, checkpoint_seconds: float, executor: Executor | None, *, is_new: bool
@@ -262,7 +264,7 @@ def _new_run(
     words = {name: value for name, value in words.items() if value is not None}
     source = str(file.absolute())
     data = runs.begin(folder, model, encoded, source, reading, words, labels)
-    return _Start(model, data, None if labels is None else labels.to_list())
+    return _Start(model, data, labels)
 
 
 def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from palaver.errors import DamagedStoreError, ParameterError
 
@@ -63,7 +63,7 @@ def write_labels(folder: Path, column: pl.Series) -> None:
         column.to_frame().write_parquet(target)
 
 
-def read_labels(folder: Path) -> list[Any] | None:
+def read_labels(folder: Path) -> pl.Series | None:
     """Return the known classes of a run, None if it was fitted without any."""
     import polars as pl
 
@@ -71,6 +71,6 @@ def read_labels(folder: Path) -> list[Any] | None:
     if not path.exists():
         return None
     try:
-        return pl.read_parquet(path).to_series().to_list()
+        return pl.read_parquet(path).to_series()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DamagedStoreError(f"{path}: cannot be read ({error}); fit the run again") from error

@@ -48,7 +48,7 @@ def run(
         print_json(table.to_dicts())
     else:
         short = {"conversations": "threads", "replies_received": "answered",
-                 "replies_given": "answers", "around": "nearby"}  # fmt: skip
+                 "replies_given": "answers"}  # fmt: skip
         print_table(table.drop("prominence").rename(short))
         console.print(
             "answered: replies received; answers: replies written; nearby: people closer to this "

@@ -88,7 +88,7 @@ def write_settings(
     store.save(folder / "settings", "run settings", {**settings, "reading": reading, **more}, {})
 
 
-def reopen(folder: Path) -> tuple[Model, Encoded, list[Any] | None]:
+def reopen(folder: Path) -> tuple[Model, Encoded, pl.Series | None]:
     """Return the model of a run as it was before the fit, its data and its known classes."""
     from palaver.cli.labels import read_labels
     from palaver.encoding import Encoded

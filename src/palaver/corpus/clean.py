@@ -177,9 +177,10 @@ def _fill_conversations(table: pl.DataFrame, notes: Notes, places: _Places) -> p
     missing = table["conversation"].is_null()
     if not missing.any():
         return table
-    notes.add("no_conversation", *places.of(missing))
     if table["reply_to"].null_count() == table.height:
+        notes.add("one_conversation", *places.of(missing))
         return table.with_columns(pl.col("conversation").fill_null("conversation"))
+    notes.add("no_conversation", *places.of(missing))
     parents = _lookup(table.select("id"), table.select(id="reply_to"))
     parents[parents == np.arange(len(parents))] = -1
     break_cycles(parents)

@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Severity, str]] = {
     "long_text": ("note", "text of over a million characters; kept whole"),
     "generated_id": ("note", "message without an id; given one made from its position"),
     "no_conversation": ("note", "message without a conversation; found through its replies"),
+    "one_conversation": ("note", "message without a conversation; all such messages form one"),
     "system_message": ("note", "line by the system, not by a person; left out"),
     "quote_cut": ("note", "quoted or forwarded text; cut from the message"),
     "signature_cut": ("note", "signature under a mail; cut from the message"),

@@ -94,10 +94,11 @@ def people(
     -------
     polars.DataFrame
         Columns rank, speaker, prominence, messages, conversations, replies_received,
-        replies_given (without those to oneself), and around: how many people are closest to
-        this one, by where walks end. Prominence is the share of its time that an endless walk
-        along the replies spends with a person, 0 to 1. The first has the most; after that it
-        need not fall from rank to rank, since closeness to those above counts against a person.
+        replies_given (without those to oneself), and nearby: how many people are closer to this
+        one than to anyone else in the table, by where walks end. Prominence is the share of its
+        time that an endless walk along the replies spends with a person, 0 to 1. The first has
+        the most; after that it need not fall from rank to rank, since closeness to those above
+        counts against a person.
     """
     given = {"top": top, "weight": weight, "direction": direction, "everyone": everyone}
     check("people", _LIMITS, given)
@@ -112,7 +113,7 @@ def people(
             )
         graph, facts = graph[kept][:, kept], facts[kept]
     ranking = grasshopper(graph, facts["messages"].to_numpy(), weight, top)
-    around = np.bincount(ranking.absorbed_by, minlength=facts.height) - 1
+    nearby = np.bincount(ranking.absorbed_by, minlength=facts.height) - 1
     return facts[ranking.order].select(
         pl.int_range(1, pl.len() + 1).alias("rank"),
         "speaker",
@@ -121,7 +122,7 @@ def people(
         "conversations",
         "replies_received",
         "replies_given",
-        pl.Series("around", around[ranking.order]),
+        pl.Series("nearby", nearby[ranking.order]),
     )
 
 

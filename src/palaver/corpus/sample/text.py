@@ -74,7 +74,9 @@ def fill(template: str, slots: Slots, dice: Dice) -> str:
         The source of chance.
     """
     while "[" in template:
-        template = _CHOICE.sub(lambda found: dice.pick(found[1].split("|")), template)
+        template, n_drawn = _CHOICE.subn(lambda found: dice.pick(found[1].split("|")), template)
+        if not n_drawn:
+            raise ValueError(f"the bracket of a phrase is not closed: {template!r}")
 
     def put(found: re.Match[str]) -> str:
         name = found[1]

@@ -77,7 +77,7 @@ class BlockHMM(ThreadModel):
     class_names_ : list of str
         Names of the first classes, from seed words and labels.
     label_ : str or None
-        The column of labels that the model was fitted with, if one was named.
+        The name of the column of labels that the model was fitted with, if there was one.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class BlockHMM(ThreadModel):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode(corpus, min_count=..., ...)``.
-        labels : str or list of str, optional
+        labels : str, list of str or polars.Series, optional
             A column with the names of classes of some messages, or a list with one name per
             message. Where it is null, the model infers the class.
         **options : optional

@@ -105,7 +105,7 @@ class M4(ThreadModel):
     class_names_ : list of str
         Names of the first classes, from seed words and labels.
     label_ : str or None
-        The column of labels that the model was fitted with, if one was named.
+        The name of the column of labels that the model was fitted with, if there was one.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class M4(ThreadModel):
         corpus : Corpus or Encoded
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode(corpus, min_count=..., ...)``.
-        labels : str or list of str, optional
+        labels : str, list of str or polars.Series, optional
             A column with the names of classes of some messages, whose sentences then all have
             that class, or a list with one name per message; needs ``unit="sentence"`` or
             ``"message"``. Where it is null, the model infers the class.

@@ -46,7 +46,7 @@ class Guided(Protocol):
     Attributes
     ----------
     label_ : str or None
-        The column of labels that it was fitted with, if one was named.
+        The name of the column of labels that it was fitted with, if there was one.
     class_names_ : list of str
         Names of the first classes: those of the seeds, then those of the labels.
     """
@@ -61,8 +61,11 @@ class Guided(Protocol):
 
 def take_labels(model: Guided, labels: Any) -> None:
     """Keep the labels of a fit; refuse what cannot be labels."""
-    if isinstance(labels, pl.Series | np.ndarray):
-        labels = labels.to_list() if isinstance(labels, pl.Series) else labels.tolist()
+    name = None
+    if isinstance(labels, pl.Series):
+        name, labels = labels.name or None, labels.to_list()
+    elif isinstance(labels, np.ndarray):
+        labels = labels.tolist()
     who = f"{type(model).__name__}.fit: labels must be the name of a column or a list"
     if not isinstance(labels, str | list | tuple | None):
         raise ParameterError(f"{who} with one label per message, got {labels!r}")
@@ -70,7 +73,7 @@ def take_labels(model: Guided, labels: Any) -> None:
         if label is not None and not isinstance(label, str):
             raise ParameterError(f"{who} of strings, None where unknown, got {label!r} in it")
     model._labels = labels
-    model.label_ = labels if isinstance(labels, str) else None
+    model.label_ = labels if isinstance(labels, str) else name
 
 
 def _label_codes(model: Guided, data: Encoded) -> tuple[list[str], NDArray[Any]]:
