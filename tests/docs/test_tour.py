@@ -8,7 +8,7 @@ from tools.tour import TOUR, executed
 
 
 def test_tour_is_kept_with_what_it_shows_and_nothing_of_who_ran_it():
-    """Forges show a notebook as it is stored; `python tools/tour.py` runs it anew."""
+    """Forges show a notebook as it is stored; `python tools/tour.py` runs it again."""
     notebook = nbformat.read(TOUR, as_version=4)
     nbformat.validate(notebook)
     assert TOUR.stat().st_size < 500_000

@@ -97,7 +97,7 @@ def enumerate_classes(forest: Forest, background, parameters: Parameters) -> np.
 
 
 def switch_share(forest: Forest, background, parameters: Parameters) -> float:
-    """What the enumerated joint holds beside the class-bearing words: switches, background."""
+    """What the enumerated joint has in addition to the words with a class: switches, background."""
     if parameters.switch != SWITCH_MESSAGE:
         return 0.0
     flat = np.full_like(parameters.rows, 1.0)

@@ -70,4 +70,4 @@ def test_first_sweeps_sample_the_posterior_of_lda(model):
     expected = exact_posterior(words, owners)
     distance = sum(abs(found.get(key, 0) / N_SWEEPS - p) for key, p in expected.items()) / 2
     assert set(found) <= set(expected)
-    assert distance < 0.02, "total variation; 0.01 is what so many dependent draws leave"
+    assert distance < 0.02, "total variation; so many dependent draws leave 0.01"

@@ -221,7 +221,7 @@ def test_collapsed_conditional_is_the_enumerated_one(kind):
 
 
 def test_forgetting_the_edge_from_a_state_to_itself_is_far_off():
-    """A planted bug, the common one of spec 2: [a = k] is left out of the denominator."""
+    """A planted bug, a common one in equation 4: [a = k] is left out of the denominator."""
     transitions = np.array([[2, 0], [1, 0], [1, 1]])
     right = [
         gaussian_collapsed.log_transition(k, 0, 1, 0.3, transitions, transitions.sum(axis=1))

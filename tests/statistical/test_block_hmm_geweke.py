@@ -25,7 +25,7 @@ from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
 from palaver.models.block_hmm.kernels.collapsed import collapsed_sweep, count_assignments
 from palaver.models.block_hmm.kernels.trees import fill_emission_logs, parallel_sweep
 
-# branching, a second root, an empty message, a chain; words are drawn anew all the time
+# branching, a second root, an empty message, a chain; words are redrawn all the time
 FOREST = make_forest(
     [[0, 0, 0], [0, 0], [], [0, 0, 0, 0], [0, 0], [0], [0, 0], [0, 0]],
     [-1, 0, 0, 1, 1, 1, -1, 6],

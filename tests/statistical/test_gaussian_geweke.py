@@ -81,7 +81,7 @@ def marginal(kind: str) -> np.ndarray:
 
 
 def successive(kind: str, collapsed: bool, given: GaussianEmissions, alpha: float) -> np.ndarray:
-    """The chain: states by the sampler under test, then vectors anew."""
+    """The chain: states by the sampler under test, then new vectors."""
     engine = VectorEngine(K, alpha, given, collapsed, np.zeros((0, SIZE)))
     generator = np.random.default_rng(2)
     states = draw_states(generator)

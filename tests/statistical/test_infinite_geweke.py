@@ -190,7 +190,7 @@ def marginal(name: str, discount: float) -> np.ndarray:
 
 
 def successive(name: str, engine: StateEngine, discount: float) -> np.ndarray:
-    """The chain: parameters given states and data, data given both, then states anew."""
+    """The chain: parameters given states and data, data given both, then new states."""
     case, generator = CASES[name], np.random.default_rng(2)
     alpha, gamma = case.concentrations(generator)
     states = draw_states(case.parents, alpha, gamma, discount, generator)

@@ -20,7 +20,7 @@ def random_emissions(rng, kind: str, size: int) -> GaussianEmissions:
 
 
 def parameters_of(prior: GaussianEmissions, vectors):
-    """kappa, nu, mu, Lambda of spec 2 given the vectors of one state, from fresh sums."""
+    """kappa, nu, mu, Lambda given the vectors of one state, from fresh sums."""
     count = len(vectors)
     strength = prior.strength + count
     scatter = np.diag(prior.scale).astype(float)

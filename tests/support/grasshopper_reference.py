@@ -39,7 +39,7 @@ def visits(P, ranked):
 
 
 def visits_with_escape(P, ranked, escape):
-    """Visits when ranked items let a walk go on with a probability."""
+    """Visits when ranked items let a walk continue with a given probability."""
     items = [i for i in range(len(P)) if i not in ranked]
     D = np.eye(len(P))
     D[ranked, ranked] = escape

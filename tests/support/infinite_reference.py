@@ -71,7 +71,7 @@ def transitions(states, offsets) -> np.ndarray:
 
 
 def log_prior(states, offsets, alpha: float, gamma: float, discount: float) -> float:
-    """log p(s) with rows and weights integrated out: the sum over all tables of spec 5."""
+    """log p(s) with rows and weights integrated out: a sum over all numbers of tables."""
     counts = transitions(states, offsets)
     cells = [(j, k) for j, k in np.ndindex(counts.shape) if counts[j, k]]
     result = -sum(rising(alpha, n) for n in counts.sum(axis=1))

@@ -1,4 +1,4 @@
-"""Data sets that may lie beside the repository, in ``../shared/data``; tests skip without.
+"""Data sets that may lie next to the repository, in ``../shared/data``; tests skip without.
 
 The environment variable ``PALAVER_DATA`` names another folder.
 """

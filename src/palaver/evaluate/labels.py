@@ -131,7 +131,7 @@ def _label_rows(labels: Any) -> tuple[pl.DataFrame, int]:
         table = labels.alias("label").to_frame().with_row_index("message")
         several = isinstance(labels.dtype, pl.List)
         return (table.explode("label") if several else table), len(labels)
-    # polars would turn a list beside plain labels into one string
+    # polars would turn a list next to plain labels into one string
     given = [
         list(value) if isinstance(value, list | tuple | np.ndarray | pl.Series) else [value]
         for value in labels

@@ -1,7 +1,7 @@
 """Priors of infinitely many states: how many there are, how much they weigh.
 
 The hyperparameter steps of Van Gael et al. (2009), section 3, given which states follow which and
-how many tables serve each state (``tables``, m_k: how often the state was drawn anew from the
+how many tables serve each state (``tables``, m_k: how often the state was drawn from the
 weights that all rows share). Each step has a closed form or moves by Metropolis-Hastings. The
 concentrations alpha (of rows) and gamma (of states) have Gamma(1, 1) priors, the discount a uniform
 one.

@@ -30,7 +30,8 @@ from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, unless_learned, whole
 
-#: Most iterations of a document that starts anew, and the share of its words that may still move.
+#: Maximum iterations for a document that starts from scratch, and the share of its words that may
+#: still move.
 ITERATIONS, ITERATION_TOLERANCE = 20, 0.01
 
 

@@ -49,7 +49,7 @@ class MarkovM3Engine(DocumentEngine):
     alpha, gamma : float or None
         Concentrations of the transitions and of the sticks; None learns them.
     n_iterations : int
-        Most iterations of a document that starts anew.
+        Maximum iterations for a document that starts from scratch.
     tolerance : float
         A document is done when a smaller share of its words changes position.
     """
@@ -65,7 +65,7 @@ class MarkovM3Engine(DocumentEngine):
     tolerance: float
 
     def phase(self, steps: int, whole: bool = True) -> str:
-        """Find topics first; then begin from what documents have, now and then, or anew."""
+        """Find topics first; then start from what documents have, sometimes from scratch."""
         done = steps - (self.start_sweeps if whole else min(self.start_sweeps, STREAM_START))
         if done < 0:
             return "tokens" if whole else "lda"

@@ -25,7 +25,7 @@ from palaver.models.m4.kernels.pairs import pair_scores
 from palaver.models.m4.kernels.replies import log_rising
 
 MOST_CANDIDATES = 512
-"""Candidates that are weighed for a message; in longer conversations so many are drawn."""
+"""Most candidates considered for a message; longer conversations draw this many."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

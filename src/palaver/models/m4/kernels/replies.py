@@ -53,7 +53,7 @@ class Links(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Weights for vectors: ``rows`` flat (n_classes + 1, stride), the last one zero; bases alike.
+    """Weights for vectors: ``rows`` flat (n_classes + 1, stride), the last row zero; also bases.
 
     ``mask`` has ones for classes and zeros for the padding.
     """

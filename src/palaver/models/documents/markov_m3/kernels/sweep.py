@@ -17,7 +17,7 @@ _SMALLEST_WEIGHT = 1e-100
 _START_PRIOR = 0.01  # of a topic's share in the steps that break the symmetry
 
 KEEP, FRESH, BETTER = range(3)
-"""How a pass begins a document: from what it has; anew; both, and the better is kept."""
+"""How a pass begins a document: from what it has; from scratch; or both, keeping the better."""
 
 
 @njit(cache=True, nogil=True)

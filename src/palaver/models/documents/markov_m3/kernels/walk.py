@@ -41,7 +41,7 @@ N_SUMS = 6
 """These, and what gamma is learned from: the sum of E[ln (1 - u)], over how many sticks."""
 WORDS, WALK, ALLOCATION, STICKS, LOG_LEFT, N_STICKS = range(N_SUMS)
 
-#: A fresh start drops positions with fewer words, every so many iterations.
+#: A fresh start drops positions with fewer words, and after how many iterations it does so.
 FEWEST_WORDS, TRIM_EVERY = 0.5, 3
 
 
@@ -80,7 +80,7 @@ def stick_terms(position_counts, n_used, gamma):  # type: ignore[no-untyped-def]
     term, log_left : float
         ``E[ln p(u)] - E[ln q(u)]``, and the sum of ``E[ln (1 - u_i)]``.
     n_sticks : int
-        Over so many: those of positions in use, without the last of all.
+        How many that sum is over: the positions in use, without the very last.
     """
     n_sticks = min(n_used, len(position_counts) - 1)
     term = log_left = later = 0.0
@@ -140,7 +140,7 @@ class Walk(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def make_walk(n_positions, n_visits, n_words):  # type: ignore[no-untyped-def]
-    """Return space for walks of so many positions, topics and different words."""
+    """Allocate space for walks of this many positions, topics and different words."""
     stride, width = LANES * n_lane_blocks(n_visits), LANES * n_lane_blocks(n_words)
     walk = Walk(
         aligned(stride), aligned(stride), aligned(stride * stride), aligned(stride * stride),
