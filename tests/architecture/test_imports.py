@@ -39,11 +39,12 @@ def room(path: Path) -> str:
 
 
 def imported_modules(path: Path):
+    """Yield the dotted names that a file imports: modules, and what is taken from them."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno}: import by the whole name"
             yield node.module
-            if node.module == "palaver":
-                yield from (f"palaver.{alias.name}" for alias in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 

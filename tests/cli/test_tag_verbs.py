@@ -23,7 +23,7 @@ def test_train_and_tag(files, tmp_path):
     train, test = files
     run = tmp_path / "run"
     report = json.loads(
-        call("train-tagger", train, "--label", "act", "--states", 2, "--set", "order=2",
+        call("train-tagger", train, "--labels", "act", "--states", 2, "--set", "order=2",
              "--seed", 3, "--test", test, "--out", run, "--json")
     )  # fmt: skip
     tagger = pv.load(run)
@@ -128,7 +128,7 @@ def test_few_messages_are_shown_in_their_order(files, tmp_path):
 
 def test_mistakes(files, tmp_path):
     train, _ = files
-    message = fails("train-tagger", train, "--label", "mood", "--out", tmp_path / "run")
+    message = fails("train-tagger", train, "--labels", "mood", "--out", tmp_path / "run")
     assert "no column 'mood' of labels" in message
     assert "Missing option '--out'" in fails("train-tagger", train)
     call("train-tagger", train, "--states", 1, "--out", tmp_path / "one")

@@ -36,7 +36,7 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     told = _parameters(settings["model"], params, is_tagger="label" in settings)
     arguments = [file, *told, *_reading(settings)]
     if "label" in settings:
-        tagger = ["--tagger", settings["model"], "--label", settings["label"]]
+        tagger = ["--tagger", settings["model"], "--labels", settings["label"]]
         return command("train-tagger", *arguments, *tagger, "--out", folder.name)
     return command("fit", settings["model"], *arguments, "--out", folder.name)
 

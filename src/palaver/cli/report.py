@@ -33,7 +33,7 @@ def run(
     ] = None,
     anonymize: Anonymize = False,
     max_messages: Annotated[
-        int, typer.Option(min=1, help="Most messages to include in the page's reader.")
+        int, typer.Option(min=1, help="Maximum number of messages in the page's reader.")
     ] = _MAX_MESSAGES,
     rebuilt: Annotated[
         bool,

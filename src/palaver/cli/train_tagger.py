@@ -35,7 +35,7 @@ def run(
     out: Annotated[
         Path, typer.Option(help="Run folder to create (new or empty).", show_default=False)
     ],
-    label: Annotated[str, typer.Option(help="Column with the labels to learn.")] = "act",
+    labels: Annotated[str, typer.Option(help="Column with the labels to learn.")] = "act",
     tagger: Annotated[
         str, typer.Option(help=f"One of {', '.join(commands('tagger'))}.")
     ] = "hidden-backoff",
@@ -62,9 +62,9 @@ def run(
 
     If training is interrupted (Ctrl-C, kill), run the same command again to continue.
 
-    Example: `palaver train-tagger meetings.jsonl --label act --out run/`
+    Example: `palaver train-tagger meetings.jsonl --labels act --out run/`
 
-    Example: `palaver train-tagger train.jsonl --label act --states 2 --test test.jsonl --out run/`
+    Example: `palaver train-tagger train.jsonl --labels act --states 2 --test test.jsonl --out run/`
 
     Example: `palaver train-tagger meetings.jsonl --tagger maxent --set context=true --out run/`
     """
@@ -86,15 +86,15 @@ def run(
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
-        if label not in judged.table.columns:
-            raise ParameterError(f"{test}: has no column {label!r} of labels to evaluate on")
+        if labels not in judged.table.columns:
+            raise ParameterError(f"{test}: has no column {labels!r} of labels to evaluate on")
         _warn_of_known(corpus, judged)
     reading = {"format": format, "column": column, "chain": False}
     if not store.is_stored(out / "settings"):  # else interrupted; the checkpoint checks the rest
-        runs.write_settings(out, model, str(file.absolute()), reading, label=label)
+        runs.write_settings(out, model, str(file.absolute()), reading, label=labels)
     try:
         with executor_of(executor, workers, address, out) as where:
-            model.fit(corpus, labels=label, folder=out, executor=where)
+            model.fit(corpus, labels=labels, folder=out, executor=where)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: run the same command again", err=True)
         raise typer.Exit(130) from error

@@ -22,7 +22,7 @@ _MANY = 1000  # times as often as usual; beyond, a number says nothing
 
 def run(
     folder: Run,
-    top: Annotated[int, typer.Option(min=1, help="Most follow-ups to show per class.")] = 3,
+    top: Annotated[int, typer.Option(min=1, help="Follow-ups to show per class, at most.")] = 3,
     least: Annotated[
         float | None,
         typer.Option(
