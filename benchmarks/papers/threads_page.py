@@ -96,7 +96,9 @@ form of the untrained method with all five corpora in view, and the number of hi
 penalty on held-out fifths of the training sets. *Linear* is the trained ranker without hidden units
 (`hidden=0`), alone or with the score of a model as an additional feature. *M4 alone* and *block HMM
 alone* take the candidate whose classes best predict those of the message (10 classes, 150 sweeps on
-about 2,500 training messages); for the search of M4's own paper see [m4.md](m4.md).
+about 2,500 training messages); for the search of M4's own paper see [m4.md](m4.md). M4's figures
+are from 2026-11-16, when the paper's transitions had a sampler of their own; today's sampler of the
+same model draws other random numbers.
 """
 
 _READING = """\
