@@ -1,4 +1,4 @@
-"""docs/architecture.md shows the rooms and files as they are."""
+"""docs/architecture.md lists the packages and files that exist."""
 
 import re
 from pathlib import Path

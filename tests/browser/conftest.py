@@ -1,4 +1,4 @@
-"""A real browser for the page: Debian's chromium, driven by playwright; tests skip without."""
+"""A real browser for the page: Debian's chromium, driven by playwright; tests skip without it."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ def test_prints_without_what_paper_cannot_do(visit, path):
 
 
 def test_talk_is_a_line_and_no_staircase(visit, model, tmp_path):
-    """Where everybody answers the one before, long conversations are not indented."""
+    """Where everybody answers the previous message, long conversations are not indented."""
     table = pv.sample(30).table.drop("reply_to")
     lengths = table.group_by("conversation", maintain_order=True).len()["len"].to_list()
     path = pv.report(

@@ -41,7 +41,7 @@ def test_names_typed_or_in_the_address_are_text(visit, hostile_path):
 
 
 def test_policy_forbids_what_the_page_never_does(visit, browser, hostile_path):
-    """Beyond not happening, injected code and requests are blocked by the browser."""
+    """Injected code and requests are blocked by the browser, too."""
     context = browser.new_context()
     page = context.new_page()
     failures = []

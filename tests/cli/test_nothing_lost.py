@@ -36,7 +36,7 @@ def palaver(*arguments):
 
 
 def test_a_full_disk_does_not_end_a_run(threads, small_disk):
-    """Checkpoints fail and are warned of; the model is saved where there is room."""
+    """Checkpoints fail with a warning; the model is saved where there is space."""
     run = small_disk / "run"
     fit = ["fit", "lda", threads, "--classes", 3, "--sampler", "collapsed", "--sweeps"]
     assert "disk" not in palaver(*fit, 20, "--out", run).stderr

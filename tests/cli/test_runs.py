@@ -1,4 +1,4 @@
-"""Runs remember how their file was read; what is given goes before it."""
+"""Runs remember how their file was read; options that are given take precedence."""
 
 import json
 
@@ -13,7 +13,7 @@ from palaver.cli.runs import corpus_of
 
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory):
-    """A table with names of its own, and a run of it."""
+    """A table with its own column names, and a run fitted to it."""
     folder = tmp_path_factory.mktemp("runs")
     table = pv.sample(20).table.select(
         said="text", loud=pl.col("text").str.to_uppercase(), nick="speaker", room="conversation"

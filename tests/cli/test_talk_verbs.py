@@ -1,4 +1,4 @@
-"""Talk on the command line: roles that are no people, folders of files, states and acts, shares."""
+"""Talk on the command line: roles that are not people, folders of files, states, acts, shares."""
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ from palaver.corpus.describe import roles
 
 
 def calls(n_calls=12):
-    """Telephone calls of A and B, who are other people in each."""
+    """Telephone calls between A and B, who are different people in each call."""
     rows = [
         {"conversation": f"c{call}", "id": f"{call}.{turn}", "speaker": "AB"[turn % 2],
          "text": "uh huh" if turn % 2 else "so I went to the game", "topic": call % 3,

@@ -1,4 +1,4 @@
-"""Fits on a real Ray cluster on this machine: the same bytes, whoever dies on the way."""
+"""Fits on a real Ray cluster on this machine: the same bytes, whichever workers die."""
 
 import os
 import shutil
@@ -126,7 +126,7 @@ def test_a_lost_worker_changes_nothing(name, kill, data, executor):
 
 
 def test_workers_are_lost_in_the_middle_of_a_round(data, executor, monkeypatch):
-    """Of the round's statistics, some came before the loss and must not count twice."""
+    """Some of the round's statistics arrived before the loss and must not count twice."""
     here = make("m4", n_chains=2).fit(data)
     answers = []
 
@@ -145,7 +145,7 @@ def test_workers_are_lost_in_the_middle_of_a_round(data, executor, monkeypatch):
 @pytest.mark.parametrize("kill", [kill_actor, kill_process])
 @pytest.mark.parametrize("name", ["m4", "infinite-hmm"])
 def test_workers_are_lost_while_they_add_up_counts(name, kill, data, executor, monkeypatch):
-    """Counts of all sweeps of the round are gone with the worker; all others have theirs."""
+    """The worker takes its counts of the round with it; all others keep theirs."""
     here = make(name, n_chains=2).fit(data)
     plain, totals = executor._total, []
 
@@ -369,7 +369,7 @@ def test_parameters_of_the_executor():
 
 
 def test_without_an_address_a_cluster_of_its_own_is_started():
-    """Not the one that somebody else runs on this machine, or that RAY_ADDRESS names."""
+    """It does not join a cluster that somebody else runs here, or that RAY_ADDRESS names."""
     calls = []
 
     class Library:

@@ -30,7 +30,7 @@ OF_DOCUMENTS = [name for name in MODELS if issubclass(model_class(name), Documen
 
 
 def extras(name):
-    """What makes a short fit of a model quick and go through all of its phases."""
+    """Parameters that make a fit short, yet take it through all of its phases."""
     extra = {"tolerance": 0.0, "start_sweeps": 2, "whiten": 8}
     return {k: v for k, v in extra.items() if k in model_class(name).limits}
 
@@ -87,7 +87,7 @@ def make(name, n_classes=3, **params):
 
 @pytest.fixture(scope="module")
 def fitted(encoded):
-    """Give a short fit of a model, made once: for tests that ask it and change nothing."""
+    """Return a short fit of a model, made once, for tests that do not change it."""
     return functools.cache(lambda name: make(name).fit(encoded))
 
 
@@ -230,7 +230,7 @@ model.fit(encode(pv.sample(30)), folder=sys.argv[2], checkpoint_seconds=0.0,
 
 @pytest.mark.parametrize("name", MODELS)
 def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(name, tmp_path):
-    """That it does so from any moment is what test_loop.py kills many times for."""
+    """That it does so from any moment is what the kills in test_loop.py show."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, name, str(tmp_path), json.dumps(extras(name))],
         stdout=subprocess.PIPE,

@@ -44,7 +44,7 @@ def make(name, **params):
 
 @pytest.fixture(scope="module")
 def fitted(corpus):
-    """Give a tagger trained once: for tests that ask it and change nothing."""
+    """Return a tagger, trained once, for tests that do not change it."""
     return functools.cache(lambda name: make(name).fit(corpus))
 
 

@@ -27,7 +27,7 @@ def split():
 
 @pytest.fixture(scope="module")
 def fitted(split):
-    """Give a short fit of a model, made once: for tests that ask it and change nothing."""
+    """Return a short fit of a model, made once, for tests that do not change it."""
     return functools.cache(lambda name, background: make(name, background=background).fit(split[0]))
 
 

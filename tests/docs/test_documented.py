@@ -1,4 +1,4 @@
-"""Documentation that fails when it is not true."""
+"""Documentation that is not true fails here."""
 
 import inspect
 import re

@@ -57,7 +57,7 @@ def run_filter(rows, known, extra, symbols, slices, groups=NO_GROUPS, allowed=AL
 
 
 def paths(rows, known, extra, symbols, slices, groups=NO_GROUPS, allowed=ALL):
-    """Every possible path with its weight: emissions alone, for slices are even."""
+    """Every possible path with its weight: emissions alone, because slices are uniform."""
     emissions = np.hstack((known, extra))
     n_states = rows.shape[1]
     found = {}

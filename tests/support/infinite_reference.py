@@ -1,6 +1,6 @@
 """The infinite hidden Markov model written plainly: exact posteriors, prior draws, a Gibbs twin.
 
-Everything follows spec equations literally and slowly: sums over all table counts, over all
+Everything follows the equations literally and slowly: sums over all table counts, over all
 partitions of a handful of words, one word at a time.
 """
 

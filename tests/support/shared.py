@@ -1,4 +1,4 @@
-"""Data sets that may lie next to the repository, in ``../shared/data``; tests skip without.
+"""Data sets that may lie next to the repository, in ``../shared/data``; tests skip without them.
 
 The environment variable ``PALAVER_DATA`` names another folder.
 """
@@ -14,7 +14,7 @@ _DATA = Path(os.environ.get("PALAVER_DATA") or Path(__file__).parents[3] / "shar
 
 
 def shared_data(name: str) -> Path:
-    """Return the path of a shared file; skip the test, saying why, where it is not there."""
+    """Return the path of a shared file; skip the test, saying why, if it is missing."""
     path = _DATA / name
     if not path.exists():
         pytest.skip(f"needs ../shared/data/{name}, which is not part of the repository")

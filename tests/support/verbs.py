@@ -18,7 +18,7 @@ def call(*arguments: Any, code: int = 0) -> str:
 
 
 def fails(*arguments: Any) -> str:
-    """Run a verb that must refuse, and not crash; return what it said."""
+    """Run a verb that must fail without crashing; return its message."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code != 0, result.output
     assert isinstance(result.exception, PalaverError | SystemExit), result.exception

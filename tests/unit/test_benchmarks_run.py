@@ -1,4 +1,4 @@
-"""Tables of what was measured, and promised, are made from the figures that are kept."""
+"""Tables of measured and promised figures are made from the stored results."""
 
 import json
 

@@ -71,7 +71,7 @@ def test_no_data_breaks_a_factor(case, scale, strength):
 
 
 def test_rounding_that_breaks_a_factor_is_mended():
-    """A vector a billion away leaves its state; the remaining digits are lost, and rebuilt."""
+    """A vector a billion away leaves its state; the digits lost with it are rebuilt."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 5))
     X[7] += 1e9

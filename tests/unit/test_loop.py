@@ -147,7 +147,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path):
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path, monkeypatch):
-    """If one takes long to gather and write, the next waits: three of 0.5 s are 2 % of 75 s.
+    """If one takes long to gather and write, the next waits: three of 0.5 s are 2% of 75 s.
 
     The third is the one at the end of the run, which may be right after.
     """

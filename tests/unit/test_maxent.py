@@ -1,4 +1,4 @@
-"""The supervised tagger: learns labels, profits from context where only context tells."""
+"""The supervised tagger learns labels, and benefits from context where only context helps."""
 
 import numpy as np
 import polars as pl
@@ -133,7 +133,7 @@ def test_one_label_is_always_right():
 @pytest.mark.parametrize("n_tags", [2, 4])
 @pytest.mark.parametrize("context", [False, True])
 def test_the_numbers_are_scikit_learns(n_tags, context):
-    """The first round is one regression on counts of words and pairs, the last as good as told."""
+    """The first round is one regression on counts of words and pairs, and the last one agrees."""
     corpus = talk(30)
     if n_tags == 2:
         act = corpus.table["act"].is_in(["question", "answer"])

@@ -1,4 +1,4 @@
-"""Prominent and diverse people by the reply graph."""
+"""Central people from different parts of the reply graph."""
 
 import numpy as np
 import polars as pl

@@ -23,7 +23,7 @@ KINDS = {"the": 0, "a": 0, "cat": 1, "dog": 1, "sat": 2, "ran": 2, "slept": 2, "
 
 
 def planted(n_sentences=400, n_states=6, n_words=60, seed=0, parameters=False):
-    """Word numbers, lengths and states of a hidden Markov model with words of its own a state."""
+    """Word numbers, lengths and states of an HMM in which each state has its own words."""
     generator = np.random.default_rng(seed)
     rows = generator.dirichlet(np.full(n_states, 0.3), n_states + 1)
     phi = np.zeros((n_states, n_words))

@@ -1,4 +1,4 @@
-"""What the page says is of the texts on it, and rests on something."""
+"""What the page says is about the texts on it, and is supported by them."""
 
 import re
 
@@ -95,7 +95,7 @@ def test_replies_are_counted_by_what_they_answer():
 
 
 def test_examples_are_those_of_their_class(corpus, model):
-    """Telling words go by class number, the page by size: they must not be mixed up."""
+    """Characteristic words go by class number, the page by size: do not mix them up."""
     found = gather(model, corpus, 1000, 10**6, predict_heldout=False)
     shares = model.transform(corpus) * found.speaking[:, None]
     table = pv.exemplars(model, corpus, 3, shares=shares)

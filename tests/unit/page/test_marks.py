@@ -1,4 +1,4 @@
-"""Coloured stretches point at the very words that have the class."""
+"""Coloured stretches cover exactly the words that have the class."""
 
 import numpy as np
 import polars as pl

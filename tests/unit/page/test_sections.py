@@ -465,7 +465,7 @@ def test_every_model_has_a_page(name, corpus, tmp_path):
 
 
 class Walker:
-    """A model whose documents walk as they are told."""
+    """A model whose documents take given walks."""
 
     def __init__(self, unit):
         self.unit, self.asked = unit, None

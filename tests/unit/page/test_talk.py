@@ -20,7 +20,7 @@ from palaver.page.text import speaker_name
 
 
 def talk(n=12):
-    """Conversations of A and B in which nobody is said to reply, with many acts and holes."""
+    """Conversations between A and B without replies, with many acts and missing values."""
     table = pl.concat([pv.sample(n).table, pv.sample(2 * n, random_state=1).table.select(
         pl.exclude("conversation", "id"), conversation="c" + pl.col("conversation"),
         id="c" + pl.col("id"))], how="diagonal")  # fmt: skip

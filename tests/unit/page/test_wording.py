@@ -1,4 +1,4 @@
-"""The page speaks of acts, topics or kinds of words, as the model has it."""
+"""The page speaks of acts, topics or kinds of words, depending on the model."""
 
 from dataclasses import replace
 
