@@ -16,7 +16,7 @@ from support.block_hmm_reference import (
     all_classes,
     all_switches,
     count,
-    normalise,
+    normalize,
     plain_class_weights,
     random_priors,
     random_state,
@@ -99,7 +99,7 @@ def enumerated_class_posterior(forest, classes, background, priors, message) -> 
         other = classes.copy()
         other[message] = k
         logs.append(urn_log_joint(forest, other, background, priors))
-    return normalise(logs)
+    return normalize(logs)
 
 
 @njit
@@ -244,7 +244,7 @@ def test_switch_conditional_is_the_enumerated_one(switch):
                 other = background.copy()
                 other[i] = outcome
                 logs.append(urn_log_joint(forest, classes, other, priors))
-            exact = normalise(logs)
+            exact = normalize(logs)
             np.testing.assert_allclose(weights / weights.sum(), exact, rtol=0, atol=1e-12)
 
 
@@ -281,7 +281,7 @@ def test_long_run_has_the_enumerated_posterior(switch):
     n_sweeps = 300_000
 
     def enumerate_posterior(priors: Priors) -> np.ndarray:
-        return normalise(
+        return normalize(
             [
                 urn_log_joint(forest, classes, background, priors)
                 for classes in all_classes(forest, 2)

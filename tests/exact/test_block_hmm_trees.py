@@ -16,7 +16,7 @@ from support.block_hmm_reference import (
     all_switches,
     count,
     log_likelihood,
-    normalise,
+    normalize,
     random_parameters,
     random_state,
     twin_parallel_sweep,
@@ -114,7 +114,7 @@ def test_posteriors_and_likelihood_are_the_enumerated_ones(forest, seed, switch)
     parameters = random_parameters(rng, 2, forest.n_words, switch)
     _, background = random_state(rng, forest, 2, switch)
     logs = enumerate_classes(forest, background, parameters)
-    joint = normalise(logs)
+    joint = normalize(logs)
     expected = np.zeros((forest.n_messages, 2))
     for classes, probability in zip(all_classes(forest, 2), joint, strict=True):
         expected[np.arange(forest.n_messages), classes] += probability
@@ -148,7 +148,7 @@ def test_downward_conditionals_multiply_to_the_enumerated_joint(switch):
                 tree_class_weights(source, beliefs[message], columns, weights)
                 probability *= weights[classes[message]] / weights.sum()
             got.append(probability)
-        expected = normalise(enumerate_classes(forest, background, parameters))
+        expected = normalize(enumerate_classes(forest, background, parameters))
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
 
 
@@ -203,7 +203,7 @@ def test_long_run_has_the_enumerated_posterior(switch):
     forest = make_forest([[0, 1], [1, 2], [], [0]], [-1, 0, 0, 1], n_words=3)
     parameters = random_parameters(np.random.default_rng(33), 2, 3, switch)
     n_sweeps = 200_000
-    posterior = normalise(
+    posterior = normalize(
         [
             log_likelihood(forest, classes, background, parameters)
             for classes in all_classes(forest, 2)
@@ -312,7 +312,7 @@ def test_messages_of_50000_tokens_are_safe(switch):
         joint[tuple(z)] = np.log(parameters.rows[sources, z]).sum() + emissions[range(4), z].sum()
     assert likelihoods[0] == pytest.approx(logsumexp(list(joint.values())), rel=1e-12)
     expected = np.zeros((4, n_classes))
-    for z, probability in zip(joint, normalise(list(joint.values())), strict=True):
+    for z, probability in zip(joint, normalize(list(joint.values())), strict=True):
         expected[range(4), list(z)] += probability
     np.testing.assert_allclose(got, expected, atol=1e-7)
     sweep(forest, classes, background, parameters, np.array([3, 4], np.uint64))

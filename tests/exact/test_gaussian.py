@@ -16,14 +16,14 @@ from support.gaussian_reference import (
     log_joint,
     log_predictive,
     log_vectors,
-    normalise,
+    normalize,
     random_emissions,
 )
 from support.geweke import batch_means_variance, bonferroni_threshold
 
 from palaver.encoding import VectorShard
 from palaver.kernels import gaussian
-from palaver.kernels.cholesky import factorise, join, leave, squared_distance
+from palaver.kernels.cholesky import factorize, join, leave, squared_distance
 from palaver.kernels.random import uniforms
 from palaver.models.gaussian.engine import VectorEngine
 from palaver.models.gaussian.kernels import collapsed as gaussian_collapsed
@@ -48,7 +48,7 @@ def test_factors_follow_vectors_that_join_and_leave(size, seed, magnitude):
     root = rng.normal(size=(size, size + 2))
     matrix = root @ root.T + np.eye(size) * 0.1
     vector = rng.normal(size=size) * 10**magnitude
-    factor = factorise(matrix)
+    factor = factorize(matrix)
     join(factor, vector.copy())
     larger = matrix + np.outer(vector, vector)
     np.testing.assert_allclose(factor.T @ factor, larger, rtol=1e-9, atol=1e-12)
@@ -60,20 +60,20 @@ def test_factors_follow_vectors_that_join_and_leave(size, seed, magnitude):
 
 
 def test_leaving_says_when_rounding_ate_the_matrix():
-    factor = factorise(np.eye(3))
+    factor = factorize(np.eye(3))
     join(factor, np.array([1e9, 1e9, 0.0]))
     assert not leave(factor, np.array([1e9, 1e9, 0.0]))
-    assert not leave(factorise(np.eye(2)), np.array([2.0, 0.0]))
+    assert not leave(factorize(np.eye(2)), np.array([2.0, 0.0]))
 
 
 def test_factorise_mends_what_rounding_broke():
     broken = np.array([[1.0, 1.0 + 1e-15], [1.0 + 1e-15, 1.0]])
     with pytest.raises(np.linalg.LinAlgError):
         np.linalg.cholesky(broken)
-    factor = factorise(broken)
+    factor = factorize(broken)
     np.testing.assert_allclose(factor.T @ factor, broken, atol=1e-12)
     with pytest.raises(np.linalg.LinAlgError):
-        factorise(np.array([[1.0, 5.0], [5.0, 1.0]]))
+        factorize(np.array([[1.0, 5.0], [5.0, 1.0]]))
 
 
 # densities and marginals
@@ -216,7 +216,7 @@ def test_collapsed_conditional_is_the_enumerated_one(kind):
                     k, before, after, alpha, counts, counts.sum(axis=1)
                 )
             exact = conditional(prior, vectors, states, OFFSETS, alpha, 2, i)
-            np.testing.assert_allclose(normalise(logs), exact, atol=1e-10)
+            np.testing.assert_allclose(normalize(logs), exact, atol=1e-10)
     assert same > 10
 
 
@@ -233,11 +233,11 @@ def test_forgetting_the_edge_from_a_state_to_itself_is_far_off():
     for k in range(2):
         states[5] = k
         logs.append(log_chain(states, offsets, 0.3, 2))
-    np.testing.assert_allclose(normalise(right), normalise(logs), atol=1e-12)
+    np.testing.assert_allclose(normalize(right), normalize(logs), atol=1e-12)
     wrong = (
         (transitions[0] + 0.3) * (transitions[:2, 1] + 0.3) / (transitions[:2].sum(axis=1) + 0.6)
     )
-    assert np.abs(wrong / wrong.sum() - normalise(logs)).max() > 0.05
+    assert np.abs(wrong / wrong.sum() - normalize(logs)).max() > 0.05
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -297,7 +297,7 @@ def test_long_run_has_the_enumerated_posterior(kind, collapsed):
     """Frequencies of all likely states, false alarms 1e-6 (Bonferroni, batch means)."""
 
     def posterior(prior, alpha):
-        return normalise(
+        return normalize(
             [log_joint(prior, TINY, s, TINY_OFFSETS, alpha, 2) for s in all_states(5, 2)]
         )
 

@@ -20,7 +20,7 @@ from support.lda_reference import (
     count,
     enumerated_conditional,
     log_joint,
-    normalise,
+    normalize,
     plain_conditional,
     random_classes,
     random_model,
@@ -255,7 +255,7 @@ def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, switch)
         parallel, NOTHING_RECORDED, codes,
     )  # fmt: skip
     states = list(all_assignments(forest, model))
-    posterior = normalise([log_joint(forest, state, model) for state in states])
+    posterior = normalize([log_joint(forest, state, model) for state in states])
     powers = 3 ** np.arange(forest.n_tokens)[::-1]
     visits = codes[:, None] == np.array([state @ powers for state in states])
     assert visits.sum() == n_sweeps  # no state outside of the enumeration

@@ -24,7 +24,7 @@ from support.m4_reference import (
     histogram,
     log_joint,
     log_transition,
-    normalise,
+    normalize,
     plain_weights,
     random_classes,
     random_model,
@@ -59,7 +59,7 @@ def recorded_conditional(recorded: np.ndarray) -> np.ndarray:
     """What a token moves towards: the weights of its proposal times the replies' probability."""
     proposal, logs = recorded
     with np.errstate(divide="ignore"):
-        return normalise(np.log(proposal) + np.nan_to_num(logs))
+        return normalize(np.log(proposal) + np.nan_to_num(logs))
 
 
 def check_recorded(forest: Forest, model: Model, classes: np.ndarray, key) -> int:
@@ -236,7 +236,7 @@ def test_long_run_visits_states_as_often_as_the_posterior_says(parallel, switch)
     codes = np.empty(n_sweeps, np.int64)
     _sweep_codes(arguments, classes, 2, np.zeros((0, 0, 0)), codes)
     states = list(all_assignments(forest, model))
-    posterior = normalise([log_joint(forest, state, model) for state in states])
+    posterior = normalize([log_joint(forest, state, model) for state in states])
     powers = 3 ** np.arange(forest.n_tokens)[::-1]
     visits = codes[:, None] == np.array([state @ powers for state in states])
     assert visits.sum() == n_sweeps  # no state outside of the enumeration
@@ -345,7 +345,7 @@ def stable_conditional(i: int, forest: Forest, classes, model: Model) -> np.ndar
         counts = others + (np.arange(n_classes) == outcome)
         scores = model.weights[-1] + counts / max(counts.sum(), 1) @ model.weights[:n_classes]
         logs[outcome] += child_counts @ (scores - logsumexp(scores))
-    return np.append(normalise(logs), np.zeros(n_classes + 1 - model.n_outcomes))
+    return np.append(normalize(logs), np.zeros(n_classes + 1 - model.n_outcomes))
 
 
 @pytest.mark.parametrize("switch", [SWITCH_OFF, SWITCH_CORPUS])

@@ -45,7 +45,7 @@ CASES = [
 ]
 
 
-def normalise(logs):
+def normalize(logs):
     weights = np.exp(np.asarray(logs) - np.max(logs))
     return weights / weights.sum()
 
@@ -70,7 +70,7 @@ def token_conditional(case: Case, i: int) -> np.ndarray:
     for outcome in legal_outcomes(case, i):
         other.classes[i] = outcome
         logs[outcome] = log_joint(other)
-    return normalise(logs)
+    return normalize(logs)
 
 
 def set_segment(case: Case, s: int, k: int) -> None:
@@ -86,7 +86,7 @@ def segment_conditional(case: Case, s: int, fixed: int) -> np.ndarray:
         other = copy.deepcopy(case)
         set_segment(other, s, k)
         logs[k] = log_joint(other)
-    return normalise(logs)
+    return normalize(logs)
 
 
 def check_conditionals(case: Case, seed: int) -> None:
@@ -113,7 +113,7 @@ def check_conditionals(case: Case, seed: int) -> None:
             continue
         for s in range(case.unit_offsets[b], case.unit_offsets[b + 1]):
             expected = segment_conditional(case, s, case.fixed[b])
-            np.testing.assert_allclose(normalise(of_segments[s].sum(0)), expected, atol=1e-10)
+            np.testing.assert_allclose(normalize(of_segments[s].sum(0)), expected, atol=1e-10)
             set_segment(case, s, int(after.segment_classes[s]))
             for i in range(case.segment_offsets[s], case.segment_offsets[s + 1]):
                 check_token(i)
@@ -147,7 +147,7 @@ def test_long_runs_have_the_posterior(is_dirichlet):
     for state in states:
         case.classes[:] = state
         logs.append(log_joint(case))
-    exact = normalise(logs)
+    exact = normalize(logs)
     number = {state: i for i, state in enumerate(states)}
     seen = np.zeros(len(states))
     for sweep in range(20_000):

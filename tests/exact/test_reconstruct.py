@@ -50,7 +50,7 @@ def test_there_are_as_many_forests_as_cayley_says():
     assert [sum(1 for _ in all_forests(n)) for n in (1, 2, 3, 4)] == [1, 3, 16, 125]
 
 
-def naive_logs(counts, weights, normalised=True):
+def naive_logs(counts, weights, normalized=True):
     """log pi of what each message gives its replies, and of the start, (n + 1, K)."""
     n_classes = weights.shape[1]
     features = np.zeros((len(counts) + 1, n_classes + 2))
@@ -58,7 +58,7 @@ def naive_logs(counts, weights, normalised=True):
     features[-1, n_classes] = 1
     features[:, n_classes + 1] = 1
     scores = features @ weights
-    return scores - logsumexp(scores, axis=1, keepdims=True) * normalised
+    return scores - logsumexp(scores, axis=1, keepdims=True) * normalized
 
 
 def test_scores_of_parents_are_equation_five():
@@ -118,7 +118,7 @@ def test_parents_of_m4_are_drawn_from_their_distribution(ranks, most, is_dirichl
     counts = np.array([[1, 0], [0, 2], [2, 0], [0, 1.0]])
     temperature = 0.8
     logs = naive_logs(counts, weights)
-    shares = naive_logs(counts, weights, normalised=False)
+    shares = naive_logs(counts, weights, normalized=False)
     forests = list(all_forests(4, ranks))
     exact = [
         sum(log_units(counts[b], np.exp(shares[p]), logs[p], is_dirichlet) for b, p in enumerate(f))

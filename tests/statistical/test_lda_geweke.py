@@ -1,6 +1,6 @@
 """Geweke tests of LDA's samplers: collapsed and parallel, each kind of switch.
 
-Alpha is held fixed: it is optimised, not sampled. In the compiled chains omega is fixed too and
+Alpha is held fixed: it is optimized, not sampled. In the compiled chains omega is fixed too and
 classes, switches, words and (parallel) word weights and the corpus' switch probability are
 random. A second, slower pair of chains samples omega ~ Gamma(1, 1) and draws the word weights by
 the functions that a fit uses. False alarms 1e-6 for each test, seeds fixed; planted bugs, some

@@ -1,6 +1,6 @@
 """Geweke tests of M4's sweep with all that can be added to the paper's model at once.
 
-Weights, alpha and omega are held fixed, for they are optimised or have tests of their own; words,
+Weights, alpha and omega are held fixed, for they are optimized or have tests of their own; words,
 switches, topics, shares of messages and segments are drawn. False alarms 1e-6 a test.
 """
 

@@ -157,7 +157,7 @@ def all_switches(forest: Forest, switch: int) -> Iterator[np.ndarray]:
         yield np.array(background, np.uint8)
 
 
-def normalise(log_weights) -> np.ndarray:
+def normalize(log_weights) -> np.ndarray:
     weights = np.exp(np.asarray(log_weights) - np.max(log_weights))
     return weights / weights.sum()
 
@@ -205,7 +205,7 @@ def plain_class_weights(
             if not background[i]:
                 log_weights[k] += math.log(in_turn[forest.tokens[i]] / in_turn.sum())
                 in_turn[forest.tokens[i]] += 1 if repeats_in_turn else 0
-    return normalise(log_weights)
+    return normalize(log_weights)
 
 
 def draw(weights, u: float) -> int:

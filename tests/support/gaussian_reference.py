@@ -83,7 +83,7 @@ def all_states(n: int, n_states: int):
     return (np.array(states, np.int16) for states in product(range(n_states), repeat=n))
 
 
-def normalise(logs) -> np.ndarray:
+def normalize(logs) -> np.ndarray:
     weights = np.exp(np.asarray(logs) - np.max(logs))
     return weights / weights.sum()
 
@@ -95,7 +95,7 @@ def conditional(prior, vectors, states, offsets, alpha, n_states, i) -> np.ndarr
         other = states.copy()
         other[i] = k
         logs.append(log_joint(prior, vectors, other, offsets, alpha, n_states))
-    return normalise(logs)
+    return normalize(logs)
 
 
 def draw(weights, threshold: float) -> int:

@@ -204,7 +204,7 @@ def all_assignments(forest: Forest, model: Model) -> Iterator[np.ndarray]:
         yield np.array(classes, np.int16)
 
 
-def normalise(log_weights) -> np.ndarray:
+def normalize(log_weights) -> np.ndarray:
     weights = np.exp(np.asarray(log_weights) - np.max(log_weights))
     return weights / weights.sum()
 
@@ -216,7 +216,7 @@ def enumerated_conditional(i: int, forest: Forest, classes, model: Model) -> np.
         other = classes.copy()
         other[i] = outcome
         logs.append(log_joint(forest, other, model))
-    return np.append(normalise(logs), np.zeros(model.n_classes + 1 - model.n_outcomes))
+    return np.append(normalize(logs), np.zeros(model.n_classes + 1 - model.n_outcomes))
 
 
 # ---------------------------------------------------------------- the twins

@@ -16,7 +16,7 @@ def log_expectation(concentrations):
 
 
 def walks(scores, log_start, log_transitions):
-    """All walks and their unnormalised log weights."""
+    """All walks and their unnormalized log weights."""
     n_positions, n_states = scores.shape
     paths = list(itertools.product(range(n_states), repeat=n_positions))
     weights = [
@@ -29,19 +29,19 @@ def walks(scores, log_start, log_transitions):
 
 
 def marginals(scores, log_start, log_transitions):
-    """Log normaliser, q(z_i = k), sum_i q(z_i = j, z_{i+1} = k), best path, entropy of q(z)."""
+    """Log normalizer, q(z_i = k), sum_i q(z_i = j, z_{i+1} = k), best path, entropy of q(z)."""
     n_positions, n_states = scores.shape
     paths, weights = walks(scores, log_start, log_transitions)
-    log_normaliser = logsumexp(weights)
-    q = np.exp(weights - log_normaliser)
+    log_normalizer = logsumexp(weights)
+    q = np.exp(weights - log_normalizer)
     single, pairs = np.zeros((n_positions, n_states)), np.zeros((n_states, n_states))
     for z, p in zip(paths, q, strict=True):
         for i, k in enumerate(z):
             single[i, k] += p
         for j, k in itertools.pairwise(z):
             pairs[j, k] += p
-    entropy = -np.sum(q * (weights - log_normaliser))
-    return log_normaliser, single, pairs, paths[int(np.argmax(weights))], entropy
+    entropy = -np.sum(q * (weights - log_normalizer))
+    return log_normalizer, single, pairs, paths[int(np.argmax(weights))], entropy
 
 
 class Document:

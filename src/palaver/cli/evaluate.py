@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "evaluate"
 #: Measures for which lower is better.
-LOWER = ("vi", "vi_normalised")
+LOWER = ("vi", "vi_normalized")
 
 
 def run(

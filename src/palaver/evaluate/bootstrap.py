@@ -211,7 +211,7 @@ def _within(name: str, low: float, high: float) -> tuple[float, float]:
 
     An interval around a value near the end of its range would otherwise reach beyond it.
     """
-    most = np.inf if name in ("vi", "vi_normalised") else 1.0
+    most = np.inf if name in ("vi", "vi_normalized") else 1.0
     return float(np.maximum(low, 0.0)), float(np.minimum(high, most))
 
 

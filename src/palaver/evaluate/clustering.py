@@ -112,7 +112,7 @@ def variation_of_information(
     gold: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     *,
-    normalised: bool = False,
+    normalized: bool = False,
 ) -> Score:
     """Return H(found|gold) + H(gold|found) in bits (Meilă 2003); 0 is best.
 
@@ -120,14 +120,14 @@ def variation_of_information(
     ----------
     found, gold, weights
         Labels, or a table of counts.
-    normalised : bool
+    normalized : bool
         Divide by log2 N, the largest value that N items can have. (Van Gael et al. 2009 print
         one minus that.)
     """
     table = _table(found, gold, weights)
     parts = entropies(table)
     value = np.maximum(2 * parts.joint - parts.found - parts.gold, 0)
-    if normalised:
+    if normalized:
         total = table.sum(axis=(-2, -1))
         value = _ratio(value, np.log2(np.maximum(total, 1)), 0.0)
     return _score(value)
@@ -281,7 +281,7 @@ def clustering_scores(
     Returns
     -------
     dict
-        items, classes, labels; vi and vi_normalised (lower is better); homogeneity,
+        items, classes, labels; vi and vi_normalized (lower is better); homogeneity,
         completeness, v_measure, v_beta, purity, collocation, f1, one_to_one and
         one_to_one_greedy (higher is better).
     """
@@ -296,10 +296,10 @@ def clustering_scores(
     }
 
 
-#: Every measure by its short name; ``vi`` and ``vi_normalised`` are better if lower.
+#: Every measure by its short name; ``vi`` and ``vi_normalized`` are better if lower.
 MEASURES: dict[str, Callable[[Any], Score]] = {
     "vi": variation_of_information,
-    "vi_normalised": partial(variation_of_information, normalised=True),
+    "vi_normalized": partial(variation_of_information, normalized=True),
     "homogeneity": homogeneity,
     "completeness": completeness,
     "v_measure": v_measure,

@@ -171,10 +171,10 @@ def conversation_scores(found: ArrayLike, gold: ArrayLike) -> dict[str, float]:
         (1 is best); ``one_to_one``, the share of messages in matched conversations under the
         best one-to-one matching of found and true ones; ``exact_f1`` of :func:`exact_match`.
     """
-    normalised = float(variation_of_information(found, gold, normalised=True))
+    normalized = float(variation_of_information(found, gold, normalized=True))
     return {
         "vi": float(variation_of_information(found, gold)),
-        "scaled_vi": 1 - normalised,
+        "scaled_vi": 1 - normalized,
         "one_to_one": float(one_to_one(found, gold)),
         "exact_f1": exact_match(found, gold)["f1"],
     }

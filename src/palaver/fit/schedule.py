@@ -29,7 +29,7 @@ class Schedule:
         the machine.
     tolerance : float
         Stop once the log joint of every chain has risen by less than this share of itself per
-        sweep, over the last :data:`SETTLED` sweeps after burn-in; for models that optimise.
+        sweep, over the last :data:`SETTLED` sweeps after burn-in; for models that optimize.
     """
 
     n_sweeps: int

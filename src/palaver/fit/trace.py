@@ -36,7 +36,7 @@ def _split(draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def r_hat(draws: ArrayLike) -> float:
-    """Return the split, rank-normalised R-hat of Vehtari et al. (2021, eq. 14).
+    """Return the split, rank-normalized R-hat of Vehtari et al. (2021, eq. 14).
 
     Parameters
     ----------

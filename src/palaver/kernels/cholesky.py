@@ -88,7 +88,7 @@ def squared_distance(factor, vector):  # type: ignore[no-untyped-def]
     return total
 
 
-def factorise(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.NDArray[np.float64]:
+def factorize(matrix: npt.NDArray[np.float64], magnitude: float = 0.0) -> npt.NDArray[np.float64]:
     """Return the upper factor of a matrix that is positive definite up to rounding.
 
     If rounding left it indefinite, the smallest sufficient ridge is added to the diagonal:

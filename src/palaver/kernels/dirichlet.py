@@ -264,7 +264,7 @@ def update_alpha(  # type: ignore[no-untyped-def]
 
     ``alpha_k <- (alpha_k S_k + shape - 1) / (S + rate)`` with ``S_k = sum_b sum_{i < n_bk}
     1 / (alpha_k + i)`` and ``S = sum_b sum_{i < n_b.} 1 / (sum(alpha) + i)``. Each iteration
-    maximises a lower bound that touches the log posterior, so none lowers it.
+    maximizes a lower bound that touches the log posterior, so none lowers it.
 
     Parameters
     ----------

@@ -113,8 +113,8 @@ def _below(
     ):
         parents[parent] = column
     below = tables.lower(words, [column[contexts] for column in parents], number)
-    if tables.is_unnormalised(number):
-        return below, tables.normaliser(parents, number)
+    if tables.is_unnormalized(number):
+        return below, tables.normalizer(parents, number)
     return below, np.ones(len(counted.contexts))
 
 

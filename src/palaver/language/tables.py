@@ -29,7 +29,7 @@ Parents = Sequence[NDArray[np.integer]]
 
 COMBINATIONS = ("mean", "max", "product", "weighted", "count-weighted")
 #: Combinations of distributions that are not themselves distributions.
-_UNNORMALISED = ("max", "product")
+_UNNORMALIZED = ("max", "product")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +125,9 @@ class Tables:
         weight = np.ones(len(contexts))
         seen = contexts >= 0
         weight[seen] = self.nodes[node].alpha[contexts[seen]]
-        if self.is_unnormalised(node) and not seen.all():
+        if self.is_unnormalized(node) and not seen.all():
             new = ~seen
-            weight[new] = 1 / self.normaliser([column[new] for column in parents], node)
+            weight[new] = 1 / self.normalizer([column[new] for column in parents], node)
         return weight
 
     def lower(self, words: Numbers, parents: Parents, node: int) -> Floats:
@@ -170,9 +170,9 @@ class Tables:
         contexts = table.contexts.find(columns, length)
         return np.where(contexts < 0, 0, table.totals[contexts]).astype(float)
 
-    def is_unnormalised(self, node: int) -> bool:
+    def is_unnormalized(self, node: int) -> bool:
         """Whether g of a node may not sum to one."""
-        return self.combine in _UNNORMALISED and len(self.graph.nodes[node].lower) > 1
+        return self.combine in _UNNORMALIZED and len(self.graph.nodes[node].lower) > 1
 
     # whole distributions
 
@@ -190,7 +190,7 @@ class Tables:
         number = int(table.contexts.find(kept, 1)[0])
         below = self.lower_row(context, node)
         if number < 0:
-            return below / below.sum() if self.is_unnormalised(node) else below
+            return below / below.sum() if self.is_unnormalized(node) else below
         first, last = np.searchsorted(
             table.pairs, [number * self.n_words, (number + 1) * self.n_words]
         )
@@ -207,7 +207,7 @@ class Tables:
         parents = [np.array([value]) for value in context]
         return self._combined(rows, parents, node) if len(rows) > 1 else rows[0]
 
-    def normaliser(self, parents: Parents, node: int) -> Floats:
+    def normalizer(self, parents: Parents, node: int) -> Floats:
         """Return Z, the sum of g over all words, for each event; computed once per context."""
         kept = self.graph.nodes[node].kept
         columns = [parents[parent] + 1 for parent in kept]

@@ -27,7 +27,7 @@ class Globals:
     phase : str
         What the next sweep does; each engine defines its own phases.
     arrays : dict of str to array
-        Parameters, sampled or optimised. Never changed in place.
+        Parameters, sampled or optimized. Never changed in place.
     temperature : float
         Set by the schedule; 1 means plain sampling.
     """

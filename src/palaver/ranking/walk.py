@@ -111,7 +111,7 @@ def make_walk(graph: Graph, prior: ArrayLike | None, weight: float) -> RandomWal
     """
     matrix = _checked_graph(graph)
     n = matrix.shape[0]
-    steps, ends = _normalised(matrix)
+    steps, ends = _normalized(matrix)
     return RandomWalk(steps, checked_prior(prior, n), float(weight), ends)
 
 
@@ -143,7 +143,7 @@ def _checked_graph(graph: Graph) -> Any:
     return matrix
 
 
-def _normalised(matrix: Any) -> tuple[Any, NDArray[np.bool_]]:
+def _normalized(matrix: Any) -> tuple[Any, NDArray[np.bool_]]:
     """Divide rows by their sums, in place; first by their maximum, to avoid overflow."""
     lengths = np.diff(matrix.indptr)
     ends = lengths == 0

@@ -114,7 +114,7 @@ def test_intervals_stay_within_the_range_of_their_measure():
         intervals = evaluate.clustering_intervals(found, gold, groups, n_resamples=100)
         for name, (value, low, high) in intervals.items():
             assert 0 <= low <= value <= high, name
-            assert high <= 1 or name in ("vi", "vi_normalised"), name
+            assert high <= 1 or name in ("vi", "vi_normalized"), name
     alone = evaluate.of_tables(evaluate.homogeneity, (2, 4))
     counts, _ = evaluate.grouped_contingency(generator.integers(2, size=100), gold, groups)
     assert evaluate.bootstrap(counts, alone, n_resamples=100).low < 0, "there was something to cut"

@@ -46,9 +46,9 @@ def test_variation_of_information_agrees_with_igraph_which_uses_nats(pairs):
     np.testing.assert_allclose(ours, expected, atol=1e-9)
     np.testing.assert_allclose(evaluate.variation_of_information(gold, found), ours, atol=1e-12)
     if len(found) > 1:
-        normalised = evaluate.variation_of_information(found, gold, normalised=True)
-        np.testing.assert_allclose(normalised, ours / np.log2(len(found)), atol=1e-12)
-        assert normalised <= 1 + 1e-12
+        normalized = evaluate.variation_of_information(found, gold, normalized=True)
+        np.testing.assert_allclose(normalized, ours / np.log2(len(found)), atol=1e-12)
+        assert normalized <= 1 + 1e-12
 
 
 def test_by_hand():
@@ -57,7 +57,7 @@ def test_by_hand():
     vi = 2 * joint - np.log2(3) - 1
     scores = evaluate.clustering_scores(TABLE)
     assert scores["vi"] == pytest.approx(vi)
-    assert scores["vi_normalised"] == pytest.approx(vi / np.log2(6))
+    assert scores["vi_normalized"] == pytest.approx(vi / np.log2(6))
     mutual = np.log2(3) + 1 - joint
     even, whole = mutual, mutual / np.log2(3)
     assert scores["homogeneity"] == pytest.approx(even)
@@ -114,7 +114,7 @@ def test_stacks_of_tables_and_weights():
 def test_extremes():
     assert evaluate.variation_of_information([0, 1, 2], [2, 0, 1]) == 0
     assert evaluate.v_measure([0, 0], [1, 1]) == 1
-    assert evaluate.variation_of_information([0, 1, 2, 3], [0, 0, 0, 0], normalised=True) == 1
+    assert evaluate.variation_of_information([0, 1, 2, 3], [0, 0, 0, 0], normalized=True) == 1
     assert evaluate.v_measure([0, 1, 0, 1], [0, 0, 1, 1]) == 0
     assert evaluate.f1([0, 0, 0], ["a", "b", "c"]) == 0.5
 

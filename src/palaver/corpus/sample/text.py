@@ -67,7 +67,7 @@ def fill(template: str, slots: Slots, dice: Dice) -> str:
     ----------
     template : str
         Text with ``{slot}`` and ``[this|that]`` holes. A slot written with a capital letter gets
-        a capitalised phrase.
+        a capitalized phrase.
     slots : mapping of str to sequence of str
         The phrases to draw from, by slot name in small letters.
     dice : Dice
@@ -81,12 +81,12 @@ def fill(template: str, slots: Slots, dice: Dice) -> str:
     def put(found: re.Match[str]) -> str:
         name = found[1]
         phrase = fill(dice.pick(slots[name.lower()]), slots, dice)
-        return _capitalise(phrase) if name[0].isupper() else phrase
+        return _capitalize(phrase) if name[0].isupper() else phrase
 
     return _SLOT.sub(put, template)
 
 
-def _capitalise(text: str) -> str:
+def _capitalize(text: str) -> str:
     """Write the first letter large and leave the others as they are."""
     return text[:1].upper() + text[1:]
 
@@ -95,7 +95,7 @@ def polish(text: str) -> str:
     """Give a filled synthetic phrase the shape of a sentence: spacing, a/an, capital, full stop."""
     text = _STRAY_SPACE.sub("", text).strip()
     text = _ARTICLE.sub(r"\1n ", text)
-    text = text if text.startswith("http") else _capitalise(text)
+    text = text if text.startswith("http") else _capitalize(text)
     return text if _OWN_ENDING.search(text) else text + "."
 
 

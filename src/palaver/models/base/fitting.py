@@ -1,4 +1,4 @@
-"""How a model is fitted: one course for all kinds of models and their data."""
+"""How a model is fitted: one procedure for all kinds of models and their data."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Model(HasParams, ABC):
 
     @classmethod
     def sized(cls, n_classes: int | None) -> dict[str, int]:
-        """Return the parameter that says how many classes there are; none where not said."""
+        """Return the parameter that sets the number of classes; nothing if none is given."""
         return {} if n_classes is None else {cls.size_parameter: n_classes}
 
     # what each model must say
@@ -127,7 +127,7 @@ class Model(HasParams, ABC):
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
-        """Return the share of each class in each message, also of new conversations.
+        """Return the share of each class in each message, including new conversations.
 
         Shape (n_messages, n_classes); rows sum to one.
         """
@@ -135,7 +135,7 @@ class Model(HasParams, ABC):
     # what a model may add
 
     def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
-        """Return by name what a fit reads of its data beyond what their fingerprint is made of.
+        """Return by name what a fit reads of its data in addition to what the fingerprint covers.
 
         That of a corpus is made of ids, replies and texts. The words that texts became count by
         their numbers alone: hashing every token of a large corpus would read all of it.
@@ -144,7 +144,7 @@ class Model(HasParams, ABC):
         return {"vocabulary": (words.words, words.counts, data.n_tokens)}
 
     def _facts(self) -> dict[str, Any]:
-        """Return what a summary should say beyond what all models can."""
+        """Return what a summary says in addition to what all models can say."""
         return {}
 
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -166,7 +166,7 @@ class Model(HasParams, ABC):
         return self
 
     def _schedule(self) -> Schedule:
-        """Return the course of a fit."""
+        """Return the schedule of a fit."""
         params = self.get_params()
         return Schedule.make(
             params["n_sweeps"], params["burn_in"], params["n_samples"], params["max_seconds"]
@@ -234,7 +234,7 @@ class Model(HasParams, ABC):
 
     @classmethod
     def _restore(cls, stored: store.Stored) -> Self:
-        """Make a model of what :meth:`save` wrote."""
+        """Load a model that :meth:`save` wrote."""
         return restore_model(cls, stored)
 
     # asking: the functions are in palaver.models.views
@@ -264,7 +264,7 @@ class Model(HasParams, ABC):
         return self._encode(corpus).known_words > 0
 
     def top_words(self, n: int = 10, by: str = "probability") -> pl.DataFrame:
-        """Return the words that stand for each class.
+        """Return the top words of each class.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Model(HasParams, ABC):
         return words.top_words(self, n, by)
 
     def distinctiveness(self) -> NDArray[np.float64]:
-        """Return how much each word tells a class from all words, in bits, (K, W)."""
+        """Return how much each word sets a class apart from all words, in bits, (K, W)."""
         self._check_fitted()
         return words.distinctiveness(self.class_words_, self._all_words())
 
@@ -320,7 +320,7 @@ class Model(HasParams, ABC):
         -------
         polars.DataFrame
             Columns source (a class, "start" or "bias"), target, value (mean over samples: a
-            probability, or M4's weight), low, high. Weights that are optimised rather than
+            probability, or M4's weight), low, high. Weights that are optimized rather than
             sampled (all but ``M4(weight_step="metropolis")``) vary less than they are uncertain.
             Models that keep no samples of them (Gaussian and infinite HMM, taggers) leave low
             and high null.
@@ -426,7 +426,7 @@ class Model(HasParams, ABC):
         return notebook.plot_graph(self, least, corpus, names, tall)
 
     def count_replies(self, corpus: Corpus) -> NDArray[np.float64] | None:
-        """Count what follows each class: replies, or messages where order is what counts.
+        """Count what follows each class: replies, or the next messages in models of sequences.
 
         Returns
         -------

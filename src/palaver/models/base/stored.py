@@ -43,7 +43,7 @@ def save_model(model: Model, folder: str | Path) -> None:
 
 
 def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
-    """Make a model of what :func:`save_model` wrote."""
+    """Load a model that :func:`save_model` wrote."""
     content, arrays = stored.content, stored.arrays
     model = kind(**content["params"])
     model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])

@@ -51,7 +51,7 @@ class BlockHMMEngine(ThreadEngine):
         return {"transition_prior": np.full(self.n_classes, first)}
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw classes and switches evenly; count them if the state has counts."""
+        """Draw classes and switches uniformly; count them if the state has counts."""
         classes = np.empty(shard.n_messages, np.int16)
         background = np.zeros(shard.n_tokens, np.uint8)
         open_messages(

@@ -70,7 +70,7 @@ def prior_term(prior: float, size: int, log_sums: NDArray[np.float64]) -> float:
 def learn_prior(
     prior: float, size: int, log_sums: NDArray[np.float64], smallest: float = SMALLEST_PRIOR
 ) -> float:
-    """Return the symmetric Dirichlet prior that maximises :func:`prior_term`.
+    """Return the symmetric Dirichlet prior that maximizes :func:`prior_term`.
 
     Newton's method on its logarithm, in which steps are cut to a factor of e; the objective is
     concave in the prior, so that the result never lowers the bound.
@@ -162,7 +162,7 @@ class DocumentEngine(ABC):
     # the first sweeps
 
     def open_tokens(self, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw the topic of every token evenly."""
+        """Draw the topic of every token uniformly."""
         tokens, offsets = _tokens_of(shard)
         classes = np.empty(len(tokens), np.int16)
         each = np.arange(len(offsets))
@@ -250,7 +250,7 @@ class DocumentEngine(ABC):
     def step(
         self, shared: Globals, statistics: Arrays, rate: float = 1.0, scale: float = 1.0
     ) -> tuple[Globals, dict[str, float]]:
-        """Move the globals; the trace tells the bound before the move.
+        """Move the globals; the trace records the bound before the move.
 
         Parameters
         ----------

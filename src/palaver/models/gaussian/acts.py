@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from palaver.kernels.cholesky import factorise
+from palaver.kernels.cholesky import factorize
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def join_states(
 
     Cost O(n_states^2 M).
     """
-    root = factorise(covariance, float(np.diagonal(covariance).max()))
+    root = factorize(covariance, float(np.diagonal(covariance).max()))
     centres = solve_triangular(root, (means - means.mean(axis=0)).T, trans="T").T
     sizes = np.maximum(counts, 1.0)
     acts = np.arange(len(means))

@@ -71,7 +71,7 @@ class M4(ThreadModel):
     seed_weight : float
         How often a seed word counts for its class, as a multiple of its occurrences.
     weight_step : {"bound", "gradient", "metropolis"}
-        How transition weights are learned: by one bound-optimisation step per sweep, which never
+        How transition weights are learned: by one bound-optimization step per sweep, which never
         lowers the objective and needs no tuning; by the paper's gradient step; or sampled by
         Metropolis-Hastings, where every second sweep decides on a proposal.
     weight_variance : float

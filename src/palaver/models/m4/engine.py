@@ -1,6 +1,6 @@
 """M4 as the loop sees it.
 
-Paul (2012), section 3: classes are sampled and transition weights optimised in turn, with the
+Paul (2012), section 3: classes are sampled and transition weights optimized in turn, with the
 background of section 5.3. What goes beyond the paper (``docs/models/m4.md`` has the equations) is
 in the same sweep (:mod:`palaver.models.m4.kernels.sweep`): topics of conversations alongside the
 classes, segments that share a class, Dirichlet transitions, further features, several parents,

@@ -3,7 +3,7 @@
 Objective, gradient and curvature of the weights are those of
 :mod:`palaver.models.m4.kernels.weight_statistics`, all without the prior. Paul (2012), section
 3.2, adds the prior to the gradient (its equation 3) and climbs by small steps (its equation 4,
-:func:`gradient_step`). The other steps are ours: they maximise a bound that touches the log
+:func:`gradient_step`). The other steps are ours: they maximize a bound that touches the log
 posterior at the weights at hand, so none of them lowers it. With softmax transitions the Hessian
 of the objective is above ``-curvature / 2`` for each target class (Böhning 1992), whatever the
 weights; for Dirichlet transitions see the statistics.
@@ -92,7 +92,7 @@ def dirichlet_step(
 ) -> FloatArray:
     """Return weights after a step that never lowers the log posterior of Dirichlet transitions.
 
-    For each target class it maximises a parabola below the Poisson bound, which holds as long as
+    For each target class it maximizes a parabola below the Poisson bound, which holds as long as
     no score grows by more than one; longer steps are shortened, and the parabola is concave.
     Features other than the bias must be within 0 and 1, the parents' histograms sum to one at
     most.

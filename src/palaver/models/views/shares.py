@@ -1,4 +1,4 @@
-"""An analyst's first questions: who does what, when, and what follows."""
+"""What analysts ask first: who does what, when, and what follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of classes: which stand for a class, and whether they belong together."""
+"""Words of classes: which are typical of a class, and whether they belong together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TINY = np.finfo(float).tiny
 def distinctiveness(
     class_words: NDArray[np.float64], all_words: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how much each word tells a class from all words, in bits, (K, W).
+    """Return how much each word sets a class apart from all words, in bits, (K, W).
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def distinctiveness(
 
 
 def top_words(model: Model, n: int = 10, by: str = "probability") -> pl.DataFrame:
-    """Return the words that stand for each class; see :meth:`Model.top_words`."""
+    """Return the top words of each class; see :meth:`Model.top_words`."""
     limits = {"n": whole(1), "by": one_of("probability", "distinctiveness")}
     check("top_words", limits, {"n": n, "by": by})
     bits = model.distinctiveness()

@@ -145,7 +145,7 @@ class ThreadEngine(ABC):
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
-        """Draw or optimise every parameter given the merged counts.
+        """Draw or optimize every parameter given the merged counts.
 
         Work whose result is needed last is handed to ``run`` first, so that all threads stay
         busy; the results do not depend on it.
@@ -350,7 +350,7 @@ class TokenEngine(ThreadEngine):
     """An engine whose tokens each have a class (LDA, M4)."""
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw switches from their prior and classes evenly; count them if the state has counts."""
+        """Draw switches from their prior, classes uniformly; count them if the state has counts."""
         classes = np.empty(shard.n_tokens, np.int16)
         start_classes(
             shard.message_offsets, shard.conversation_offsets, shard.first_conversation,

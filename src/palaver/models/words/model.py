@@ -174,7 +174,7 @@ class ThreadModel(Model):
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
     ) -> NDArray[np.float64]:
-        """Return the share of each class in each message, also of new conversations.
+        """Return the share of each class in each message, including new conversations.
 
         Parameters
         ----------

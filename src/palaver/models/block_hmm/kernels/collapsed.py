@@ -120,7 +120,7 @@ def collapsed_class_weights(  # type: ignore[no-untyped-def]
     products : array of float64, shape (3, K); exponents : of int64, shape (2, K). OUT
         Scratch.
     weights : array of float64, shape (K,). OUT
-        Not normalised; the largest is between 1/2 and 2.
+        Not normalized; the largest is between 1/2 and 2.
 
     Cost: O(K) per child and per token that has a class; three vector operations of length K
     per token, no logarithm.

@@ -1,4 +1,4 @@
-"""Who answers whom, if nobody says: parents drawn given the block HMM's classes.
+"""Who answers whom, if the data do not say: parents drawn given the block HMM's classes.
 
 With one class per message, equation 5 of Paul (2012, section 5.5.2) is ::
 

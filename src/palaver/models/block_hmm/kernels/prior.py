@@ -1,6 +1,6 @@
 """Block HMM: the log probability of the transitions, and their prior.
 
-The asymmetric prior is optimised by Minka's fixed point, as in Paul (2012), section 5.2. Arrays
+The asymmetric prior is optimized by Minka's fixed point, as in Paul (2012), section 5.2. Arrays
 are those of :mod:`palaver.models.block_hmm.kernels.collapsed`.
 """
 

@@ -3,7 +3,7 @@
 Equation 4 of Brychcín & Král (2017): transition terms (equation 2) with counts that leave out both
 edges of the position, times Student's t, the predictive density of each state (equation 3, where
 the paper prints K for the dimension M). Means and Cholesky factors are updated for every vector
-that joins or leaves; no matrix is inverted or factorised within a sweep.
+that joins or leaves; no matrix is inverted or factorized within a sweep.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from scipy.special import gammaln, multigammaln
 from threadpoolctl import threadpool_limits
 
 from palaver.kernels import gaussian
-from palaver.kernels.cholesky import factorise
+from palaver.kernels.cholesky import factorize
 from palaver.parallel import Arrays
 
 Floats = NDArray[np.float64]
@@ -120,7 +120,7 @@ class GaussianEmissions:
         if self.covariance == "tied":
             scatters, squares = scatters[None], squares[None]
         return [
-            factorise(scatter, float(np.diagonal(part).max()))
+            factorize(scatter, float(np.diagonal(part).max()))
             for scatter, part in zip(scatters, squares, strict=True)
         ]
 

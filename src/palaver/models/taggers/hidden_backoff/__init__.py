@@ -92,7 +92,7 @@ class HiddenBackoffTagger(Tagger):
         Predict the end of a sentence as a word: length matters for backchannels.
     factors : list of str, optional
         Columns of the corpus that are further parents of words: lists with one value per word (a
-        quantised pitch slope), or one value per message.
+        quantized pitch slope), or one value per message.
     tag_order : {1, 2, 3}
         A tag depends on no, one or two tags before it.
     speaker_change : bool

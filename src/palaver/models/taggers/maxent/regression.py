@@ -44,7 +44,7 @@ class Regression:
         return np.asarray(softmax(scores, axis=1))
 
     def log_joint(self, table: sparse.csr_array, codes: NDArray[np.int64], penalty: float) -> float:
-        """Return what was maximised: the log-likelihood of the classes minus the penalty.
+        """Return what was maximized: the log-likelihood of the classes minus the penalty.
 
         Parameters
         ----------

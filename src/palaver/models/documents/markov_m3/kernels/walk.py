@@ -215,13 +215,13 @@ def score_positions(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
-    """Set ``probabilities`` (9) from ``scores``; return the walk's log normaliser.
+    """Set ``probabilities`` (9) from ``scores``; return the walk's log normalizer.
 
     Rows of both passes are scaled for themselves: with E[ln theta] above -300 nothing underflows.
     O(n_used n_visits**2).
     """
     blocks, stride = n_lane_blocks(n_visits), len(walk.mask)
-    log_normaliser = 0.0
+    log_normalizer = 0.0
     for i in range(n_used):
         scores = walk.scores[i * stride : (i + 1) * stride]
         emissions = walk.emissions[i * stride : (i + 1) * stride]
@@ -237,7 +237,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
         total = dot(forward, emissions, blocks)
         for k in range(stride):
             forward[k] *= emissions[k] / total
-        log_normaliser += peak + math.log(total)
+        log_normalizer += peak + math.log(total)
     walk.backward[(n_used - 1) * stride : n_used * stride] = walk.mask
     for i in range(n_used - 1, -1, -1):
         forward = walk.forward[i * stride : (i + 1) * stride]
@@ -255,7 +255,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
         for k in range(stride):
             probabilities[k] = forward[k] * backward[k] * scale
             emissions[k] *= backward[k]  # what the row before, and the pairs (10), need
-    return log_normaliser
+    return log_normalizer
 
 
 @njit(cache=True, nogil=True)
@@ -303,7 +303,7 @@ def improve(  # type: ignore[no-untyped-def]
     n_tokens = 0.0
     for w in range(n_words):
         n_tokens += walk.counts[w]
-    product = weighed = log_normaliser = 0.0
+    product = weighed = log_normalizer = 0.0
     before = walk.before
     before[:] = 0.0
     for iteration in range(n_iterations):
@@ -317,7 +317,7 @@ def improve(  # type: ignore[no-untyped-def]
             change += abs(walk.position_counts[i] - before[i])
             before[i] = walk.position_counts[i]
         log_stick_weights(walk.position_counts, n_used, gamma, walk.log_weights)
-        log_normaliser = forward_backward(walk, n_visits, n_used)
+        log_normalizer = forward_backward(walk, n_visits, n_used)
         if change <= tolerance * n_tokens and not (trims and iteration < TRIM_EVERY):
             break
     walk.position_counts[n_used:] = 0.0
@@ -332,7 +332,7 @@ def improve(  # type: ignore[no-untyped-def]
     for i in range(n_used):
         allocation += walk.position_counts[i] * walk.log_weights[i]
     sticks, log_left, n_sticks = stick_terms(walk.position_counts, n_used, gamma)
-    terms[WORDS], terms[WALK] = words, log_normaliser - words
+    terms[WORDS], terms[WALK] = words, log_normalizer - words
     terms[ALLOCATION], terms[STICKS] = allocation, sticks
     terms[LOG_LEFT], terms[N_STICKS] = log_left, n_sticks
-    return log_normaliser + allocation + sticks, n_used
+    return log_normalizer + allocation + sticks, n_used

@@ -10,7 +10,7 @@ tag d, with the probability e_i(s) = P(w_i | w_{i-1}, s, d) of its i-th word in 
     pairs       P(s_{i-1} = r, s_i = s | w, d) = f_{i-1}(r) moves(r, s) e_i(s) b_i(s), scaled (d)
 
 The expected starts and moves of the EM epochs (algorithm 1) are sums of (d), the alignment of its
-step 5 maximises (a) or draws from it, and decoding compares (a), maximised or summed, between tags.
+step 5 maximizes (a) or draws from it, and decoding compares (a), maximized or summed, between tags.
 
 States of all tags are numbered together: tag ``t`` has ``units[t]:units[t + 1]``. Probabilities of
 words come as one row per type of event (``emissions``); a sentence is a run of types.
@@ -111,7 +111,7 @@ def expect_states(types, offsets, tags, emissions, units, start, moves, starts, 
 
 @njit(cache=True, nogil=True)
 def align_states(types, offsets, tags, emissions, units, start, moves, states):  # type: ignore[no-untyped-def]
-    """Set the states that maximise (a) in every sentence (Viterbi); return the log-probability.
+    """Set the states that maximize (a) in every sentence (Viterbi); return the log-probability.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def sample_states(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def score_sentences(types, offsets, emissions, units, start, moves, use_max, scores):  # type: ignore[no-untyped-def]
-    """Set the log-probability of every sentence under every tag, (a) maximised or summed.
+    """Set the log-probability of every sentence under every tag, (a) maximized or summed.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-untyped-def]
-    """Set the tags that maximise (a) in every conversation (Viterbi).
+    """Set the tags that maximize (a) in every conversation (Viterbi).
 
     Parameters
     ----------
