@@ -10,7 +10,7 @@ from support.verbs import call, fails
 
 import palaver as pv
 from palaver.cli.compare import show
-from palaver.cli.evaluate import against_chance
+from palaver.cli.evaluate import in_words
 from palaver.cli.output import console
 from palaver.trials.compare import Comparison
 
@@ -76,11 +76,14 @@ def test_evaluate(threads, run, monkeypatch):
     assert "homogeneity " in output
     assert "↓ lower is better" in output
     assert "many to one" in output or "purity" in output
-    assert "than random classes do" in " ".join(output.split()[-20:])
+    assert "than random classes do" in " ".join(output.split()[-30:])
+    table = [line.split("│")[1].strip() for line in lines if line.count("│") == 7]
+    assert table == ["m4", "k-means of tf-idf", "has a ?", "one class", "random"]
     report = json.loads(call("evaluate", run, threads, "--column", "text=body", "--json"))
     assert report["messages"] == pv.sample(40).n_messages
     assert {row["level"] for row in report["scores"]} == {"words", "messages"}
     assert report["scores"][0]["value"] < report["scores"][0]["random"]
+    assert report["rivals"][1]["rival"] == "has a ?"
     assert "no column of labels 'mood'; there are act" in fails("evaluate", run, "--gold", "mood")
 
 
@@ -107,6 +110,9 @@ def test_compare(threads, tmp_path, monkeypatch):
     output = call("compare", threads, "--models", "m4,lda", *settings, "--out", tmp_path / "x.csv")
     assert "10 held-out conversations" in output
     assert "column act" in output
+    told = " ".join(output.split())
+    assert "No model beats “" in told
+    assert "“previous message” by replies" in told
     written = pl.read_csv(tmp_path / "x.csv")
     assert written["model"].to_list()[:4] == ["m4", "m4", "lda", "lda"]
     report = json.loads(call("compare", threads, "--models", "lda", *settings, "--json"))
@@ -133,15 +139,17 @@ def judged(**values):
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_compare_shows_every_measure_at_any_width(width, monkeypatch):
     monkeypatch.setattr("palaver.cli.output.console.width", width)
-    rows = [judged(perplexity=812.3, perplexity_paper=640.0, replies=0.31, vi=4.2),
-            judged(perplexity=999.9, perplexity_paper=880.0, replies=0.22, vi=4.9)]  # fmt: skip
+    labelled = {"v_measure": 0.5, "f1": 0.6, "one_to_one": 0.4}
+    rows = [judged(perplexity=812.3, perplexity_paper=640.0, replies=0.31, vi=4.2, **labelled),
+            judged(perplexity=999.9, perplexity_paper=880.0, replies=0.22, vi=4.9,
+                   **dict.fromkeys(labelled, 0.1))]  # fmt: skip
     rows[1]["model"] = "previous message"
     rows[1] |= {"coherence": None, "seconds": None, "words_per_second": None}
     with console.capture() as capture:
-        show(Comparison(pl.DataFrame(rows, infer_schema_length=None), 25, "act"))
+        show(Comparison(pl.DataFrame(rows, infer_schema_length=None), 1, 25, "act"))
     output = capture.get()
     assert all(len(line) <= width for line in output.splitlines())
-    for title in ("perplexity", "paper's", "replies %", "VI", "coherence", "seconds"):
+    for title in ("perplexity", "paper's", "replies %", "VI", "F1", "coherence", "seconds"):
         assert output.count(title) >= 1, title
     if width == 200:
         assert "words/s" in output
@@ -157,22 +165,44 @@ def test_unknown_parameters_are_answered_with_those_there_are(threads, tmp_path)
     assert "there is no parameter 'foo'; the parameters are background, burn_in" in message
 
 
+@pytest.mark.parametrize("rival", [0.2, 0.6])
+def test_nothing_is_starred_that_a_rival_beats(rival, monkeypatch):
+    monkeypatch.setattr("palaver.cli.output.console.width", 120)
+    others = {"perplexity": 9.0, "perplexity_paper": 9.0, "replies": 0.1}
+    worse = {"perplexity": 10.0, "perplexity_paper": 10.0, "replies": 0.0}
+    rows = [judged(v_measure=0.5, f1=0.6, one_to_one=0.4, vi=2.0, **others),
+            judged(v_measure=rival, f1=0.3, one_to_one=0.1, vi=3.0, **worse)]  # fmt: skip
+    rows[1]["model"] = "has a ?"
+    for row in rows:
+        row["v_measure_p"] = None if row["v_measure"] == max(0.5, rival) else 0.01
+    with console.capture() as capture:
+        show(Comparison(pl.DataFrame(rows, infer_schema_length=None), 1, 25, "act"))
+    output = " ".join(capture.get().split())
+    assert ("0.500 (0.450–0.550) *" in output) == (rival < 0.5)
+    assert "0.600 (0.540–0.660) *" in output, "F1 is the model's own"
+    assert ("No model beats “has a ?” by V, so" in output) == (rival > 0.5)
+
+
 @pytest.mark.parametrize(
-    ("lows", "said"),
+    ("values", "lows", "rival", "said"),
     [
-        ((0.3, 0.2), "better than random classes do."),
-        ((0.3, 0.0), "only at the level of words"),
-        ((0.0, 0.0), "no better"),
+        ((0.4, 0.4), (0.3, 0.2), 0.1, "better than random classes do."),
+        ((0.4, 0.4), (0.3, 0.0), 0.1, "only at the level of words."),
+        ((0.4, 0.4), (0.0, 0.0), 0.1, "no better than random classes do."),
+        ((0.04, 0.03), (0.03, 0.02), 0.1, "yet V is 0.04 where 1 is perfect, which is next to"),
+        ((0.4, 0.4), (0.3, 0.3), 0.5, "“has a ?”, which needs no model, does at least as well."),
     ],
 )
-def test_evaluate_ends_with_a_sentence_about_chance(lows, said):
+def test_evaluate_ends_with_a_sentence_about_chance_and_rivals(values, lows, rival, said):
     rows = [
-        (level, measure, 0.4, low, 0.5, 0.01)
-        for level, low in zip(("words", "messages"), lows, strict=True)
+        (level, measure, value, low, 0.5, 0.01)
+        for level, value, low in zip(("words", "messages"), values, lows, strict=True)
         for measure in ("vi", "v_measure")
     ]
     names = ["level", "measure", "value", "low", "high", "random"]
-    assert said in against_chance(SimpleNamespace(scores=pl.DataFrame(rows, names, orient="row")))
+    rivals = pl.DataFrame({"rival": ["one class", "has a ?"], "v_measure": [0.0, rival]})
+    scores = pl.DataFrame(rows, names, orient="row")
+    assert said in in_words(SimpleNamespace(scores=scores, rivals=rivals))
 
 
 def test_a_stopped_comparison_says_how_to_go_on(threads, tmp_path, monkeypatch):

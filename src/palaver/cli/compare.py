@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 NAME = "compare"
 
 _NAMES = {"perplexity": "perplexity", "perplexity_paper": "paper's", "replies": "replies %",
-          "vi": "VI", "coherence": "coherence", "stability": "stability", "seconds": "seconds",
-          "words_per_second": "words/s"}  # fmt: skip
+          "v_measure": "V", "f1": "F1", "one_to_one": "one to one", "vi": "VI",
+          "coherence": "coherence", "stability": "stability",
+          "seconds": "seconds", "words_per_second": "words/s"}  # fmt: skip
 
 
 def run(
@@ -58,8 +59,10 @@ def run(
 
     Lower is better for VI and for the perplexity of unseen words, which is measured in two ways:
     without looking ahead, and by the M4 paper's protocol, which looks ahead. Higher is better for
-    the share of replies found, coherence and stability. In each column * marks the best value,
-    and ≈ marks those that differ from it by no more than noise.
+    everything else. In each column * marks the best value, and ≈ marks those that differ from it
+    by no more than noise. With labels, the last rows are what any model must beat: k-means of
+    tf-idf, the rule "has a ?", one class, random classes. Where one of them is best, nothing is
+    marked with *.
 
     Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10 --keep tried/`
     """
@@ -119,7 +122,7 @@ def show(comparison: Comparison) -> None:
     """Print the table, in several parts on a narrow terminal, and how to read it."""
     from palaver.cli.output import console, print_table
 
-    for part in _parts(comparison.table, console.width):
+    for part in _parts(comparison, console.width):
         print_table(part, right=_NAMES.values(), markup=True)
     replies = "previous message" in comparison.table["model"]
     below = ", and always replying to the previous or the first message" if replies else ""
@@ -130,15 +133,28 @@ def show(comparison: Comparison) -> None:
     )
     if comparison.gold is not None:
         console.print(
-            f"VI: bits between the classes and column {comparison.gold}; lower is better."
+            f"V, F1, one to one, VI: classes of messages against column {comparison.gold}. Any "
+            "model must beat the rows that need none."
         )
+    beaten = comparison.beaten()
+    if beaten:
+        console.print(_warning(beaten), style="yellow")
 
 
-def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
+def _warning(beaten: dict[str, str]) -> str:
+    """Say by which measures no model is better than what needs no model."""
+    by = {name: [_NAMES[m].removesuffix(" %") for m in beaten if beaten[m] == name]
+          for name in beaten.values()}  # fmt: skip
+    told = "; ".join(f"“{name}” by {', '.join(measures)}" for name, measures in by.items())
+    return f"No model beats {told}, so nothing is marked with * there."
+
+
+def _parts(comparison: Comparison, width: int) -> list[pl.DataFrame]:
     """Return all measures that have values, in as many tables as the width requires."""
     import polars as pl
     from rich.text import Text
 
+    table, unmarked = comparison.table, comparison.beaten()
     rows = table.to_dicts()
     named = table.select(pl.col("model").str.strip_suffix(" message"), "classes")
     room = width - 14 - max(len(model) for model in named["model"])
@@ -147,7 +163,7 @@ def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
     for name, title in _NAMES.items():
         if table[name].null_count() == len(table):
             continue
-        cells = [_cell(row, name) for row in rows]
+        cells = [_cell(row, name, marked=name not in unmarked) for row in rows]
         size = 3 + max(Text.from_markup(cell or title).cell_len for cell in [*cells, title])
         if size > left and name == "words_per_second":
             continue  # no table of its own
@@ -161,7 +177,7 @@ def _parts(table: pl.DataFrame, width: int) -> list[pl.DataFrame]:
             for view in views]  # fmt: skip
 
 
-def _cell(row: dict[str, Any], name: str) -> str | None:
+def _cell(row: dict[str, Any], name: str, *, marked: bool) -> str | None:
     value = row[name]
     if value is None:
         return None
@@ -172,12 +188,12 @@ def _cell(row: dict[str, Any], name: str) -> str | None:
     shown += f" ({spell(row[f'{name}_low'])}–{spell(row[f'{name}_high'])})"
     p_value = row[f"{name}_p"]
     if p_value is None:
-        return f"[bold]{shown}[/] *"
+        return f"[bold]{shown}[/] *" if marked else f"{shown}  "
     return f"{shown} {'≈' if p_value >= 0.05 else ' '}"
 
 
 def _number(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{round(value, 3) + 0.0:.3f}"  # no -0.000
 
 
 def _percent(value: float) -> str:

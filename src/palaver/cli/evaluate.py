@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 NAME = "evaluate"
 #: Measures for which lower is better.
 LOWER = ("vi", "vi_normalized")
+#: A V-measure that exceeds that of random classes by less than this is of no use.
+NEXT_TO_NOTHING = 0.05
 
 
 def run(
@@ -32,11 +34,12 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Compare the classes of a run with gold labels; random classes serve as a baseline.
+    """Compare the classes of a run with gold labels, and with what needs no model.
 
-    Lower is better for `vi` (variation of information, in bits), higher for everything else. For
-    a tagger, the share of correct tags is shown as well. Intervals come from resampling
-    conversations. docs/evaluation.md explains the measures.
+    A table sets the run beside k-means of tf-idf, the rule "has a ?", a single class and random
+    classes: a model should beat all of them. Lower is better for `vi` (variation of information,
+    in bits), higher for everything else. For a tagger, the share of correct tags is shown as
+    well. Intervals come from resampling conversations. docs/evaluation.md explains the measures.
 
     Example: `palaver evaluate run/ --gold act`
 
@@ -66,6 +69,7 @@ def run(
                 "without_label": judgement.n_unlabelled,
                 **accuracy,
                 "scores": judgement.scores.to_dicts(),
+                "rivals": judgement.rivals.to_dicts(),
                 "classes": judgement.classes.to_dicts(),
             }
         )
@@ -78,17 +82,20 @@ def show(
 ) -> None:
     """Print the measures and the main label of each class; ``confusion`` is that of a tagger."""
     from palaver.cli.output import console, print_table
-    from palaver.cli.tag import in_words
+    from palaver.cli.tag import in_words as tags_in_words
 
     console.print(in_short(judgement, summary.name))
     measures = _measures(judgement)
     print_table(measures, right=[name for name in measures.columns if "random" in name])
     console.print("↓ lower is better; higher for the others. 95% intervals over conversations.")
     console.print()
+    rivals = _rivals(judgement, summary.name)
+    print_table(rivals, right=rivals.columns[1:])
+    console.print()
     print_table(_classes(judgement, summary), right=["share"])
-    console.print(against_chance(judgement))
+    console.print(in_words(judgement))
     if confusion is not None:
-        console.print(in_words(confusion))
+        console.print(tags_in_words(confusion))
 
 
 def in_short(judgement: Judgement, model: str) -> str:
@@ -149,20 +156,40 @@ def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def against_chance(judgement: Judgement) -> str:
-    """Say in one sentence whether the classes agree with the labels better than chance.
+def _rivals(judgement: Judgement, name: str) -> pl.DataFrame:
+    """Return the run and its trivial rivals side by side, at the level of messages."""
+    import polars as pl
+
+    run = judgement.scores.filter(pl.col("level") == "messages").select("measure", "value")
+    values = dict(run.iter_rows())
+    rows = [{"rival": name, "classes": len(judgement.classes), **values},
+            *judgement.rivals.to_dicts()]  # fmt: skip
+    shown = {"v_measure": "V", "f1": "F1", "one_to_one": "one to one", "vi": "VI ↓"}
+    return pl.DataFrame(
+        {"messages": [row["rival"] for row in rows], "classes": [row["classes"] for row in rows]}
+        | {title: [f"{row[measure]:.3f}" for row in rows] for measure, title in shown.items()}
+    )
+
+
+def in_words(judgement: Judgement) -> str:
+    """Say in a sentence or two whether the classes are more than chance, and more than trivial.
 
     This goes by the V-measure, which is near zero for random classes and for a single class.
     """
     import polars as pl
 
     scores = judgement.scores.filter(pl.col("measure") == "v_measure")
-    beyond = scores.filter(pl.col("low") > pl.col("random"))["level"].to_list()
-    if len(beyond) == scores.height:
-        return "By V-measure, the classes agree with the labels better than random classes do."
-    if beyond:
-        return (
-            "By V-measure, the classes agree with the labels better than random classes do, but "
-            f"only at the level of {beyond[0]}."
-        )
-    return "By V-measure, the classes agree with the labels no better than random classes do."
+    rows = [row for row in scores.iter_rows(named=True) if row["low"] > row["random"]]
+    if not rows:
+        return "By V-measure, the classes agree with the labels no better than random classes do."
+    said = "By V-measure, the classes agree with the labels better than random classes do"
+    if len(rows) < len(scores):
+        said += f", but only at the level of {rows[0]['level']}"
+    if max(row["value"] - row["random"] for row in rows) < NEXT_TO_NOTHING:
+        best = max(row["value"] for row in rows)
+        return f"{said}; yet V is {best:.2f} where 1 is perfect, which is next to nothing."
+    (own,) = scores.filter(pl.col("level") == "messages")["value"]
+    better = judgement.rivals.filter(pl.col("v_measure") >= own).sort("v_measure", descending=True)
+    if len(better):
+        said += f". “{better['rival'][0]}”, which needs no model, does at least as well"
+    return f"{said}."

@@ -21,10 +21,15 @@ from palaver.trials.choose import DEFAULTS
 from palaver.trials.kept import Shelf
 from palaver.trials.labels import label_column
 from palaver.trials.noise import against_best
-from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
+from palaver.trials.rivals import rival_classes, texts_of
+from palaver.trials.trial import Parts, Trial, hold_out, label_cells, make_model, try_model
 
+#: Measures of messages against labels.
+LABELLED = {"vi": evaluate.variation_of_information, "v_measure": evaluate.v_measure,
+            "f1": evaluate.f1, "one_to_one": evaluate.one_to_one}  # fmt: skip
 #: Measures with intervals, and whether lower is better.
-JUDGED = {"perplexity": True, "perplexity_paper": True, "replies": False, "vi": True}
+JUDGED = {"perplexity": True, "perplexity_paper": True, "replies": False, "vi": True,
+          "v_measure": False, "f1": False, "one_to_one": False}  # fmt: skip
 _FACTS = ("coherence", "stability", "seconds", "words_per_second")
 _SCHEMA = {"model": pl.String(), "classes": pl.Int64()}
 _SCHEMA |= {
@@ -40,11 +45,15 @@ class Comparison:
     Attributes
     ----------
     table : polars.DataFrame
-        One row per model and number of classes, then baselines that need no model: unigram,
-        random, previous and first message. Columns model, classes; for each of perplexity,
-        perplexity_paper, replies and vi, the value, its interval (_low, _high) and the p-value
-        of the difference from the best model (_p; null for the best itself); coherence,
-        stability, seconds, words_per_second.
+        One row per model and number of classes, then what needs no model: k-means of tf-idf,
+        the rule "has a ?", one class and random classes (see :mod:`palaver.trials.rivals`);
+        unigram, previous and first message. Columns model, classes; for each of perplexity,
+        perplexity_paper, replies, and, with labels, vi, v_measure, f1 and one_to_one (of
+        messages), the value, its interval (_low, _high) and the p-value of the difference from
+        the best row (_p; null for the best itself); coherence, stability, seconds,
+        words_per_second.
+    n_models : int
+        Number of rows of models, which are the first.
     n_conversations : int
         Number of held-out conversations.
     gold : str or None
@@ -52,8 +61,31 @@ class Comparison:
     """
 
     table: pl.DataFrame
+    n_models: int
     n_conversations: int
     gold: str | None
+
+    def beaten(self) -> dict[str, str]:
+        """Return by which measures no model is better than what needs no model.
+
+        Returns
+        -------
+        dict of str to str
+            Name of the measure to the name of the best row that needs no model.
+        """
+        found = {}
+        models, others = self.table.head(self.n_models), self.table.slice(self.n_models)
+        for measure, lower in JUDGED.items():
+            if measure not in self.table or not models[measure].is_not_null().any():
+                continue
+            ranked = others.filter(pl.col(measure).is_not_null()).sort(
+                measure, descending=not lower, maintain_order=True
+            )
+            best = models[measure].min() if lower else models[measure].max()
+            sign = -1 if lower else 1
+            if len(ranked) and sign * ranked[measure][0] >= sign * best:  # type: ignore[operator]
+                found[measure] = ranked["model"][0]
+        return found
 
     def __repr__(self) -> str:
         shown = self.table.select("model", "classes", *JUDGED, *_FACTS)
@@ -84,7 +116,8 @@ def compare(
     classes : sequence of int
         Numbers of classes; every model is fitted with each of them.
     gold : str, optional
-        A column of labels, for the variation of information.
+        A column of labels; messages' classes are compared with them, and with what trivial
+        rivals make of the same messages.
     replies : bool
         Whether to judge how well models rebuild the replies; pass False if these are made up.
     test : float
@@ -111,7 +144,8 @@ def compare(
     plan = [(name, {**common, "n_classes": k}) for name in models for k in classes]
     parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
     labels = None if gold is None else label_column(parts.test_corpus, gold)
-    shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, paper=True, replies=replies)
+    shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, level="messages",
+                     paper=True, replies=replies)  # fmt: skip
     trials = []
     for number, (name, settings) in enumerate(plan, 1):
         if log:
@@ -122,9 +156,12 @@ def compare(
                              folder=own, show_progress=show_progress)  # fmt: skip
 
         trials.append(shelf.trial(name, settings, work))
-    baselines = _baselines(parts, labels, classes, seed, replies=replies)
-    rows = pl.concat([_judged(trials, seed), baselines])
-    return Comparison(rows, parts.test.n_conversations, gold)
+    if labels is not None and log:
+        log("rivals: k-means, a question mark or none, one class, random classes")
+    rivals = [] if labels is None else _rivals(parts, labels, classes, seed)
+    rows = _judged([*trials, *rivals], seed)
+    rows = pl.concat([rows, _baselines(parts, replies=replies)])
+    return Comparison(rows, len(trials), parts.test.n_conversations, gold)
 
 
 def _checked_plan(
@@ -144,11 +181,10 @@ def _checked_plan(
 
 def _sums(trial: Trial, measure: str) -> tuple[Any, evaluate.Statistic] | None:
     """Return the sums from which a measure is resampled, or None if a trial lacks them."""
-    if measure == "vi":
+    if measure in LABELLED:
         if trial.cells is None:
             return None
-        vi = evaluate.of_tables(evaluate.variation_of_information, trial.cells_shape)
-        return trial.cells, vi
+        return trial.cells, evaluate.of_tables(LABELLED[measure], trial.cells_shape)
     sums = {
         "perplexity": trial.held_out,
         "perplexity_paper": trial.held_out_paper,
@@ -159,7 +195,7 @@ def _sums(trial: Trial, measure: str) -> tuple[Any, evaluate.Statistic] | None:
 
 
 def _judged(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
-    """Return the rows of the models."""
+    """Return the rows of the models and rivals."""
     facts = pl.DataFrame(
         {
             "model": [trial.name for trial in trials],
@@ -190,30 +226,30 @@ def _complete(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(missing).select(list(_SCHEMA)).cast(_SCHEMA)  # type: ignore[arg-type]
 
 
-def _baselines(
-    parts: Parts, labels: pl.Series | None, classes: Sequence[int], seed: int, *, replies: bool
-) -> pl.DataFrame:
-    """Return the rows of the baselines, which need no model."""
+def _rivals(parts: Parts, labels: pl.Series, numbers: Sequence[int], seed: int) -> list[Trial]:
+    """Return what rivals make of the held-out messages; they learn from the same part."""
+    unknown = float("nan")
+    found = rival_classes(
+        texts_of(parts.train_corpus), numbers, seed, new=texts_of(parts.test_corpus)
+    )
+    return [
+        Trial(name, n_classes, unknown, unknown, None, None, unknown, unknown, None,
+              *label_cells(classes, parts.test, labels))
+        for name, n_classes, classes in found
+    ]  # fmt: skip
+
+
+def _baselines(parts: Parts, *, replies: bool) -> pl.DataFrame:
+    """Return the baselines of words and replies, which need no model."""
     test = parts.test
-    found: dict[str, float] = {}
+    perplexity = unigram_perplexity(parts)
+    rows: list[dict[str, Any]] = [
+        {"model": "unigram", "perplexity": perplexity, "perplexity_paper": perplexity}
+    ]
     if replies:
         found = evaluate.thread_baselines(test.parents, test.conversation_offsets)
-    rows: list[dict[str, Any]] = [{"model": "unigram", "perplexity": unigram_perplexity(parts)}]
-    rows[0]["perplexity_paper"] = rows[0]["perplexity"]
-    if labels is None and replies:
-        rows.append({"model": "random", "replies": found["random"]})
-    if labels is not None:
-        for n_classes in classes:
-            drawn = evaluate.random_classes(test.n_tokens, n_classes, seed)
-            tokens = evaluate.labelled_tokens(drawn, test.message_offsets, labels)
-            vi = evaluate.variation_of_information(tokens.found, tokens.gold)
-            rows.append({"model": "random", "classes": n_classes, "vi": vi,
-                         "replies": found.get("random")})  # fmt: skip
-    rows += [
-        {"model": f"{name} message", "replies": found[name]}
-        for name in ("previous", "first")
-        if replies
-    ]
+        rows += [{"model": f"{name} message", "replies": found[name]}
+                 for name in ("random", "previous", "first")]  # fmt: skip
     return _complete(pl.DataFrame(rows, infer_schema_length=None))
 
 

@@ -14,6 +14,7 @@ from palaver.corpus.table import Corpus
 from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.models import Model
+from palaver.trials.rivals import rival_classes, texts_of
 
 _MOST_LABELS = 1000
 
@@ -27,6 +28,9 @@ class Judgement:
     scores : polars.DataFrame
         Columns level ("words": each token against the labels of its message; "messages": the
         largest class of each message), measure, value, low, high, random.
+    rivals : polars.DataFrame
+        What trivial rivals make of the same messages (:mod:`palaver.trials.rivals`); columns
+        rival, classes, and every measure.
     classes : polars.DataFrame
         Columns class, label (the most frequent one among the class's words or messages), share
         (of that label), messages (whose largest class it is); one row per class that occurs.
@@ -39,6 +43,7 @@ class Judgement:
     """
 
     scores: pl.DataFrame
+    rivals: pl.DataFrame
     classes: pl.DataFrame
     gold: str
     n_labels: int
@@ -61,6 +66,8 @@ def judge(
     Messages with several labels count once per label (Paul 2012); those without a label are
     left out, as are background words and messages without a known word. Intervals come from
     resampling conversations; ``random`` is the value for classes drawn uniformly at random.
+    Rivals are judged by the same messages: k-means of tf-idf with as many classes, the rule "has
+    a ?", and a single class.
 
     Parameters
     ----------
@@ -95,13 +102,15 @@ def judge(
         _scores(level, *arrays, len(model.class_shares_), n_resamples, seed)
         for level, arrays in levels.items()
     ]
+    rivals = _rivals(corpus, *levels["messages"][:2], pairs.message, len(model.class_shares_), seed)
     found, truth, _ = next(iter(levels.values()))
     labelled = np.unique(pairs.message)
     judged = labelled[known[labelled]]
     sizes = np.bincount(largest[judged], minlength=len(model.class_shares_))
     classes = _majority(found, truth, pairs.names)
     return Judgement(
-        pl.concat(scores), classes.with_columns(messages=pl.Series(sizes[classes["class"]])), gold,
+        pl.concat(scores), rivals,
+        classes.with_columns(messages=pl.Series(sizes[classes["class"]])), gold,
         len(pairs.names), len(judged), len(labelled) - len(judged),
         corpus.n_messages - len(labelled),
     )  # fmt: skip
@@ -150,6 +159,24 @@ def _scores(
     random = evaluate.clustering_scores(evaluate.random_classes(len(found), n_classes, seed), gold)
     rows = [(level, name, *interval, random[name]) for name, interval in intervals.items()]
     return pl.DataFrame(rows, ["level", "measure", "value", "low", "high", "random"], orient="row")
+
+
+def _rivals(
+    corpus: Corpus,
+    found: NDArray[Any],
+    gold: NDArray[Any],
+    message: NDArray[Any],
+    n_classes: int,
+    seed: int,
+) -> pl.DataFrame:
+    """Return what rivals make of the messages that the model was judged by."""
+    kept = found >= 0
+    gold, message = gold[kept], message[kept]
+    rows = []
+    for name, number, classes in rival_classes(texts_of(corpus), [n_classes], seed):
+        scores = evaluate.clustering_scores(classes[message], gold)
+        rows.append({"rival": name, "classes": number} | {m: scores[m] for m in evaluate.MEASURES})
+    return pl.DataFrame(rows)
 
 
 def _majority(found: NDArray[Any], gold: NDArray[Any], names: list[Any]) -> pl.DataFrame:

@@ -32,13 +32,14 @@ class Parts(NamedTuple):
     Attributes
     ----------
     train, test, both : Encoded
-    test_corpus : Corpus
-        The held-out conversations before encoding.
+    train_corpus, test_corpus : Corpus
+        The known and the held-out conversations before encoding.
     """
 
     train: Encoded
     test: Encoded
     both: Encoded
+    train_corpus: Corpus
     test_corpus: Corpus
 
 
@@ -61,7 +62,7 @@ def hold_out(corpus: Corpus, test: float, seed: int, models: Iterable[Model] = (
     known = encode(train, sentences=sentences)
     words = known.vocabulary
     unseen = encode(held_out, words, sentences=sentences)
-    parts = Parts(known, unseen, encode(corpus, words, sentences=sentences), held_out)
+    parts = Parts(known, unseen, encode(corpus, words, sentences=sentences), train, held_out)
     if not parts.train.n_tokens or not parts.test.n_tokens:
         raise ParameterError("there are too few words to hold any out")
     return parts
@@ -91,7 +92,7 @@ class Trial:
     parents : array of float64, shape (n_conversations, 2), or None
         Numbers of right parents and messages; None for a model that does not rebuild replies.
     cells : csr_array or None
-        Words by class and label, one row per conversation; None without labels.
+        Messages by class and label, one row per conversation; None without labels.
     cells_shape : (int, int)
     """
 
@@ -153,7 +154,9 @@ def try_model(
             scored = np.column_stack([logs, words])
         if replies and hasattr(model, "reconstruct"):
             parents = rebuilt(model, parts)
-        cells, shape = (None, (0, 0)) if labels is None else _label_cells(model, test, labels)
+        cells, shape = None, (0, 0)
+        if labels is not None:
+            cells, shape = label_cells(model.message_classes(test, FOLD_SWEEPS), test, labels)
     return Trial(
         model.name,
         len(model.class_shares_),
@@ -241,19 +244,21 @@ def _characteristic_words(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[n
     return tops
 
 
-def _label_cells(model: Any, test: Encoded, labels: pl.Series) -> tuple[csr_array, tuple[int, int]]:
-    """Count the words of each conversation by class and label.
+def label_cells(
+    classes: NDArray[Any], test: Encoded, labels: pl.Series
+) -> tuple[csr_array, tuple[int, int]]:
+    """Count the messages of each conversation by class and label.
 
-    If a model gives classes only to messages, words have the class of their message.
+    Parameters
+    ----------
+    classes : array of int, shape (n_messages,)
+        A class for every message, so that all models and rivals are judged on the same ones.
+    test : Encoded
+    labels : polars.Series, shape (n_messages,)
+        A label, or a list of labels, per message; null where there is none.
     """
-    if hasattr(model, "token_classes"):
-        classes = model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
-    else:
-        largest = model.message_shares(test, FOLD_SWEEPS).argmax(axis=1)
-        classes = np.repeat(largest, np.diff(test.message_offsets))
-    tokens = evaluate.labelled_tokens(classes, test.message_offsets, labels)
-    lengths = np.diff(test.conversation_offsets)
-    conversation = np.repeat(np.arange(test.n_conversations), lengths)
+    pairs = evaluate.message_labels(labels)
+    conversation = np.repeat(np.arange(test.n_conversations), np.diff(test.conversation_offsets))
     return evaluate.grouped_contingency(
-        tokens.found, tokens.gold, conversation[tokens.message], test.n_conversations
+        classes[pairs.message], pairs.label, conversation[pairs.message], test.n_conversations
     )

@@ -8,7 +8,8 @@ from support.planted import plant
 import palaver as pv
 from palaver import evaluate
 from palaver.errors import ParameterError
-from palaver.trials.compare import compare, unigram_perplexity
+from palaver.trials import rivals
+from palaver.trials.compare import Comparison, compare, unigram_perplexity
 from palaver.trials.trial import hold_out
 
 
@@ -33,8 +34,11 @@ def comparison(threads):
 def test_every_model_and_what_needs_none_has_a_row(comparison):
     rows = comparison.table.select("model", "classes").rows()
     models = [(name, k) for name in ("m4", "lda", "gaussian-hmm") for k in (1, 4)]
-    assert rows == [*models, ("unigram", None), ("random", 1), ("random", 4),
+    rivals = [("k-means of tf-idf", 1), ("k-means of tf-idf", 4), ("has a ?", 2), ("one class", 1),
+              ("random", 1), ("random", 4)]  # fmt: skip
+    assert rows == [*models, *rivals, ("unigram", None), ("random message", None),
                     ("previous message", None), ("first message", None)]  # fmt: skip
+    assert comparison.n_models == len(models)
     assert comparison.n_conversations == 25
     assert "25 held-out" in repr(comparison)
 
@@ -49,10 +53,11 @@ def test_numbers_are_those_of_the_models(comparison, threads):
     found = model.reconstruct(parts.test_corpus, n_sweeps=200, n_restarts=2)["parent"]
     right = (found.eq_missing(parts.test_corpus.table["reply_to"])).mean()
     assert row["replies"] == pytest.approx(right)
-    classes = model.token_classes(parts.test)["class"].fill_null(-1).to_numpy()
+    classes = model.message_classes(parts.test)
     labels = parts.test_corpus.table["act"]
-    tokens = evaluate.labelled_tokens(classes, parts.test.message_offsets, labels)
-    assert row["vi"] == pytest.approx(evaluate.variation_of_information(tokens.found, tokens.gold))
+    scores = evaluate.clustering_scores(classes, labels)
+    for measure in ("vi", "v_measure", "f1", "one_to_one"):
+        assert row[measure] == pytest.approx(scores[measure])
     assert row["coherence"] == pytest.approx(model.coherence(parts.both)["coherence"].mean())
     assert row["seconds"] > 0
     assert row["words_per_second"] > 1000
@@ -60,7 +65,7 @@ def test_numbers_are_those_of_the_models(comparison, threads):
 
 def test_the_best_row_and_what_is_beyond_noise(comparison):
     models = comparison.table.head(6)
-    for measure, pick in (("perplexity", "arg_min"), ("replies", "arg_max"), ("vi", "arg_min")):
+    for measure, pick in (("perplexity", "arg_min"), ("replies", "arg_max"), ("f1", "arg_max")):
         best = getattr(models[measure], pick)()
         assert models[f"{measure}_p"][best] is None
         others = models.filter(pl.int_range(6) != best)
@@ -130,7 +135,8 @@ def test_baselines(comparison, threads):
     parts = hold_out(threads, 0.25, 0)
     table = comparison.table
     expected = evaluate.thread_baselines(parts.test.parents, parts.test.conversation_offsets)
-    assert table.filter(model="random")["replies"][0] == pytest.approx(expected["random"])
+    random = table.filter(model="random message")["replies"][0]
+    assert random == pytest.approx(expected["random"])
     assert table.filter(model="first message")["replies"][0] == pytest.approx(expected["first"])
     unigram = table.filter(model="unigram")["perplexity"][0]
     counts = np.bincount(parts.train.tokens)
@@ -138,10 +144,43 @@ def test_baselines(comparison, threads):
     assert unigram == unigram_perplexity(parts) == pytest.approx(np.exp(-np.mean(logs)))
 
 
+def test_rivals_are_judged_like_models(comparison, threads):
+    parts = hold_out(threads, 0.25, 0)
+    table, labels = comparison.table, parts.test_corpus.table["act"]
+    texts = [part.table["text"] for part in (parts.train_corpus, parts.test_corpus)]
+    expected = {
+        ("k-means of tf-idf", 4): rivals.kmeans_tfidf(texts[0], 4, 0, new=texts[1]),
+        ("one class", 1): rivals.one_class(len(labels)),
+        ("random", 4): evaluate.random_classes(len(labels), 4, 0),
+    }
+    for (name, classes), found in expected.items():
+        row = table.filter(model=name, classes=classes).row(0, named=True)
+        scores = evaluate.clustering_scores(found, labels)
+        for measure in ("vi", "v_measure", "f1", "one_to_one"):
+            assert row[measure] == pytest.approx(scores[measure])
+        assert row["v_measure_low"] <= row["v_measure"] <= row["v_measure_high"]
+
+
+def test_what_a_rival_beats_is_known():
+    rows = [("m4", 5, 3.0, 0.3, 0.4, 0.4), ("lda", 5, 2.9, 0.2, 0.5, 0.3),
+            ("k-means of tf-idf", 5, 2.8, 0.25, 0.45, 0.5), ("one class", 1, 1.5, 0.0, 0.4, 0.2),
+            ("unigram", None, None, None, None, None)]  # fmt: skip
+    names = ["model", "classes", "vi", "v_measure", "f1", "one_to_one"]
+    table = pl.DataFrame(rows, names, orient="row")
+    # V and F1 are the models' own
+    assert Comparison(table, 2, 9, "act").beaten() == {
+        "vi": "one class", "one_to_one": "k-means of tf-idf"
+    }  # fmt: skip
+    # a draw is not enough
+    drawn = table.with_columns(v_measure=pl.lit(0.3))
+    assert Comparison(drawn, 2, 9, "act").beaten()["v_measure"] == "k-means of tf-idf"
+
+
 def test_without_labels_and_mistakes(threads):
     result = compare(threads, ["lda"], [2], n_sweeps=6, n_chains=1, show_progress=False)
     assert result.table["vi"].null_count() == result.table.height
-    assert result.table.filter(model="random").height == 1
+    assert result.table.filter(model="random").height == 0
+    assert result.beaten() == {}
     for arguments, params, message in (
         (([], [2]), {}, "at least one model"),
         ((["m5"], [2]), {}, "there is no model 'm5'"),

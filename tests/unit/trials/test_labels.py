@@ -9,6 +9,7 @@ import palaver as pv
 from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.trials import judge
+from palaver.trials.rivals import kmeans_tfidf
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,14 @@ def test_planted_labels_are_found(simulated):
     lower = scores["measure"].str.starts_with("vi")
     assert (better.filter(~lower) > 0).all()
     assert (better.filter(lower) < 0).all()
+    rivals = {row["rival"]: row for row in result.rivals.to_dicts()}
+    assert list(rivals) == ["k-means of tf-idf", "has a ?", "one class", "random"]
+    texts = threads.table["text"]
+    means = pv.evaluate.v_measure(kmeans_tfidf(texts, N_CLASSES, 0), threads.table["act"])
+    assert rivals["k-means of tf-idf"]["v_measure"] == pytest.approx(means)
+    assert rivals["one class"]["vi"] == pytest.approx(
+        pv.evaluate.entropies(np.zeros(160), threads.table["act"]).gold
+    )
     words = result.scores.filter(level="words")
     assert (words["low"] < words["high"]).all()
     assert set(result.classes["label"]) == {f"act {k}" for k in range(4)}
