@@ -256,7 +256,7 @@ class Corpus:
             return self.table.to_pandas()
         except ImportError as error:
             raise MissingExtraError(
-                f"to_pandas needs {error.name}: pip install 'palaver[notebook]'"
+                f"to_pandas needs {error.name}: pip install pandas pyarrow"
             ) from error
 
     def write(self, path: str | Path) -> Path:

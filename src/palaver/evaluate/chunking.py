@@ -148,6 +148,6 @@ def _crfsuite() -> Any:
         import pycrfsuite
     except ImportError as error:
         raise MissingExtraError(
-            "chunking needs python-crfsuite: pip install 'palaver[crf]'"
+            "chunking needs python-crfsuite: pip install python-crfsuite"
         ) from error
     return pycrfsuite

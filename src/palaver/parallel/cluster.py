@@ -13,7 +13,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise MissingExtraError("Ray is not installed: pip install 'palaver[ray]'") from error
+        raise MissingExtraError("Ray is not installed: pip install ray") from error
     return ray
 
 

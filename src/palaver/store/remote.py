@@ -60,7 +60,7 @@ def _fetch(url: str, folder: Path) -> None:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise MissingExtraError("URLs need fsspec: pip install 'palaver[ray]'") from error
+        raise MissingExtraError("URLs need fsspec: pip install fsspec") from error
     with replace_folder(folder) as target:
         try:
             files, root = url_to_fs(url)

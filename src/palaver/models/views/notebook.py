@@ -122,5 +122,5 @@ def _altair(who: str) -> Any:
     try:
         import altair
     except ImportError as error:
-        raise MissingExtraError(f"{who} needs altair: pip install 'palaver[notebook]'") from error
+        raise MissingExtraError(f"{who} needs altair: pip install altair") from error
     return altair
