@@ -24,7 +24,7 @@ TOKENS = np.array([0, 1, 2, 0, 0], np.int32)
 OFFSETS = np.array([0, 2, 3, 3, 4, 5], np.int64)  # the third message is empty
 PARENTS = np.array([-1, 0, 0, 2, -1], np.int32)
 SHARD = M4Shard(
-    TOKENS, OFFSETS, PARENTS, np.array([0, 4, 5], np.int64), 0, 0, 0,
+    TOKENS, OFFSETS, PARENTS, np.array([0, 4, 5], np.int64), 0, 0, 0, N_WORDS,
     parent_offsets=np.array([0, 0, 1, 2, 3, 3]), parent_list=np.array([0, 0, 2], np.int32),
     base_index=np.array([1, 0, 0, 0, 1], np.int32), designs=np.array([[0.0, 1.0], [1.0, 1.0]]),
     fixed_classes=np.full(5, -1, np.int16), segment_offsets=np.zeros(1, np.int64),

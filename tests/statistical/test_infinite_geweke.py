@@ -89,7 +89,8 @@ class Words:
 
     def shard(self, words) -> Any:
         n = len(self.offsets) - 1
-        return Shard(words, self.offsets, np.full(n, -1, np.int32), np.arange(n + 1), 0, 0, 0)
+        parents = np.full(n, -1, np.int32)
+        return Shard(words, self.offsets, parents, np.arange(n + 1), 0, 0, 0, N_WORDS)
 
     def describe(self, states, words, arrays) -> list[float]:
         of_words, etas = np.repeat(states, self.lengths), arrays["word_priors"]
@@ -119,7 +120,8 @@ class Messages(Words):
 
     def shard(self, words) -> Shard:
         offsets = np.concatenate(([0], np.cumsum(self.lengths)))
-        return Shard(words, offsets, self.parents.astype(np.int32), np.array([0, 4, 5]), 0, 0, 0)
+        parents = self.parents.astype(np.int32)
+        return Shard(words, offsets, parents, np.array([0, 4, 5]), 0, 0, 0, N_WORDS)
 
 
 class Vectors(Words):

@@ -125,7 +125,7 @@ def successive_draws(engine, switch, generator):
 def shard_of(tokens):
     has_parent = PARENTS >= 0
     return M4Shard(
-        tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0,
+        tokens, OFFSETS, PARENTS, LIMITS, 0, 0, 0, N_WORDS,
         parent_offsets=np.concatenate(([0], np.cumsum(has_parent))),
         parent_list=PARENTS[has_parent], base_index=(~has_parent).astype(np.int32),
         designs=np.array([[0.0, 1.0], [1.0, 1.0]]), fixed_classes=np.full(5, -1, np.int16),

@@ -39,7 +39,7 @@ class Chain:
         with np.errstate(divide="ignore"):
             shared.arrays = {"log_shares": np.log(self.shares), "log_words": np.log(self.words)}
         shard = Shard(self.tokens, FOREST.message_offsets, FOREST.parents,
-                      FOREST.conversation_offsets, 0, 0, 0)  # fmt: skip
+                      FOREST.conversation_offsets, 0, 0, 0, N_WORDS)  # fmt: skip
         key = self.rng.integers(2**64, size=2, dtype=np.uint64)
         state = {"classes": self.classes}
         counts = self.engine.sweep(shared, shard, state, key)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
+from palaver.encoding import checks
 from palaver.encoding.shards import even_parts
 from palaver.encoding.tokens import Encoded, encode
 from palaver.encoding.vocabulary import Vocabulary
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import CorpusError, DamagedStoreError, ParameterError
 
 #: Smaller shards cost more in merging than they gain in balance.
 SMALLEST, MOST = 20_000, 32
@@ -24,7 +25,7 @@ SMALLEST, MOST = 20_000, 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Documents:
-    """Bags of words.
+    """Bags of words, which are checked when they are made and whenever a model reads them.
 
     Attributes
     ----------
@@ -42,6 +43,38 @@ class Documents:
     counts: NDArray[np.float64]
     vocabulary: Vocabulary
     fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in self._checked().items():
+            object.__setattr__(self, name, value)
+
+    def check(self) -> None:
+        """Check all arrays again, which may have been written to.
+
+        Raises
+        ------
+        CorpusError
+        """
+        self._checked()
+
+    def _checked(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays in the form that kernels read."""
+        if not isinstance(self.vocabulary, Vocabulary):
+            raise CorpusError("Documents.vocabulary: must be a Vocabulary")
+        self.vocabulary.check("Documents.vocabulary")
+        last = len(self.vocabulary) - 1
+        words = checks.whole_numbers("Documents.words", self.words, np.int32, 0, last)
+        counts = checks.real_numbers("Documents.counts", self.counts)
+        checks.same_length("Documents.counts", counts, len(words), "words")
+        # not-a-number fails the comparison
+        if len(counts) and not (counts.min() > 0 and counts.max() < np.inf):
+            first = int(np.argmax(~((counts > 0) & (counts < np.inf))))
+            raise CorpusError(
+                f"Documents.counts: number {first:,} is {counts[first]:g}, but must be positive "
+                "and finite"
+            )
+        offsets = checks.offsets("Documents.offsets", self.offsets, len(words))
+        return {"offsets": offsets, "words": words, "counts": counts}
 
     @property
     def n_documents(self) -> int:
@@ -108,16 +141,31 @@ class Documents:
 
     @classmethod
     def open(cls, folder: str | Path, *, mapped: bool = True) -> Documents:
-        """Open stored documents; arrays are mapped from disk, not read into memory."""
+        """Open stored documents; arrays are mapped from disk, not kept in memory.
+
+        Raises
+        ------
+        DamagedStoreError
+            An array is missing, was altered, or refers to what is not there.
+        """
         stored = store.load(folder, "documents", mapped=mapped)
-        arrays = stored.arrays
-        return cls(
-            arrays["offsets"],
-            arrays["words"],
-            arrays["counts"],
-            Vocabulary(stored.content["words"], arrays["word_counts"]),
-            stored.content["fingerprint"],
-        )
+        arrays, content = stored.arrays, stored.content
+        try:
+            texts = [*content["words"], content["fingerprint"]]
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError("a word or the fingerprint is not text")
+            return cls(
+                arrays["offsets"],
+                arrays["words"],
+                arrays["counts"],
+                Vocabulary(content["words"], arrays["word_counts"]),
+                content["fingerprint"],
+            )
+        except (AttributeError, CorpusError, KeyError, TypeError, ValueError) as error:
+            raise DamagedStoreError(
+                f"{folder}: does not contain complete documents ({type(error).__name__}: {error}); "
+                "restore the folder from a backup, or create it again"
+            ) from error
 
 
 def documents_of(
@@ -135,6 +183,7 @@ def documents_of(
         What counts as a document of a corpus.
     """
     if isinstance(data, Documents):
+        data.check()
         return data
     if isinstance(data, Corpus):
         known = vocabulary if isinstance(vocabulary, Vocabulary) else _named(vocabulary)
@@ -155,6 +204,7 @@ def _named(words: Sequence[str] | None) -> Vocabulary | None:
 
 def _of_encoded(encoded: Encoded, unit: str) -> Documents:
     """Count the words of each message or conversation."""
+    encoded.check()
     ends = encoded.message_offsets
     if unit == "conversation":
         ends = ends[encoded.conversation_offsets]
@@ -170,14 +220,27 @@ def _of_encoded(encoded: Encoded, unit: str) -> Documents:
 
 def _of_matrix(matrix: Any, vocabulary: Vocabulary | Sequence[str] | None) -> Documents:
     """Check a matrix of counts and turn its rows into documents."""
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_matrix, issparse
 
     if getattr(matrix, "ndim", 2) != 2:
         raise ParameterError(f"counts must have two dimensions, got {matrix.ndim}")
+    if not issparse(matrix):
+        try:
+            matrix = checks.real_numbers("counts", matrix, 2)
+        except CorpusError as error:
+            raise ParameterError(str(error)) from error
+    elif matrix.dtype.kind not in "iufb":
+        raise ParameterError(f"counts must be numbers, got {matrix.dtype}")
     try:
+        if issparse(matrix) and matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)  # what refers to nowhere would crash
         rows = csr_matrix(matrix, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"counts must be numbers: {error}") from error
+        rows.check_format(full_check=True)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ParameterError(
+            f"counts must be a sound sparse matrix of numbers ({error}); make it again from its "
+            "rows, columns and values"
+        ) from error
     rows.sum_duplicates()
     rows.eliminate_zeros()
     wrong = ~(np.isfinite(rows.data) & (rows.data > 0))
@@ -228,6 +291,21 @@ class DocumentShard:
     counts: NDArray[np.float64]
     word_ids: NDArray[np.int32]
     first_document: int
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse arrays that refer to what is not there: kernels check no bounds.
+
+        Raises
+        ------
+        CorpusError
+        """
+        last = len(self.word_ids) - 1
+        checks.whole_numbers("DocumentShard.words", self.words, np.int32, 0, last)
+        checks.same_length("DocumentShard.counts", self.counts, len(self.words), "words")
+        checks.offsets("DocumentShard.offsets", self.offsets, len(self.words))
 
     @property
     def n_documents(self) -> int:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.encoding import checks
 from palaver.encoding.tokens import Encoded
 from palaver.encoding.utterances import Utterances
 
@@ -30,6 +31,8 @@ class Shard:
     conversation_offsets : array of int64, shape (n_conversations + 1,)
     first_token, first_message, first_conversation : int
         Where the shard starts in the corpus; the last of them names the random streams.
+    n_words : int
+        Number of words that there are.
     """
 
     tokens: NDArray[np.int32]
@@ -39,6 +42,28 @@ class Shard:
     first_token: int
     first_message: int
     first_conversation: int
+    n_words: int
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse arrays that refer to what is not there: kernels check no bounds.
+
+        Raises
+        ------
+        CorpusError
+        """
+        n = self.n_messages
+        checks.whole_numbers("Shard.tokens", self.tokens, np.int32, -1, self.n_words - 1)
+        checks.offsets("Shard.message_offsets", self.message_offsets, self.n_tokens)
+        checks.same_length(
+            "Shard.message_offsets", self.message_offsets, n + 1, "messages and an end"
+        )
+        checks.offsets("Shard.conversation_offsets", self.conversation_offsets, n)
+        checks.whole_numbers("Shard.parents", self.parents, np.int32, -1, n - 1)
+        starts = np.repeat(self.conversation_offsets[:-1], np.diff(self.conversation_offsets))
+        checks.earlier("Shard.parents", np.arange(n), self.parents, starts)
 
     @property
     def n_tokens(self) -> int:
@@ -119,6 +144,7 @@ def cut_sentences(
         encoded,
         parents=np.full(encoded.n_messages, -1, np.int32),
         conversation_offsets=np.arange(encoded.n_messages + 1, dtype=np.int64),
+        other_parents=np.empty((0, 2), np.int32),
     )
     return cut(single, smallest=smallest or SMALLEST_SENTENCES, most=most)
 
@@ -142,6 +168,7 @@ def _shard(encoded: Encoded, first: int, last: int) -> Shard:
         tokens.start,
         messages.start,
         first,
+        len(encoded.vocabulary),
     )
 
 
@@ -161,6 +188,18 @@ class VectorShard:
     offsets: NDArray[np.int64]
     first_message: int
     first_sequence: int
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse offsets that refer to what is not there: kernels check no bounds.
+
+        Raises
+        ------
+        CorpusError
+        """
+        checks.offsets("VectorShard.offsets", self.offsets, len(self.vectors))
 
     @property
     def n_messages(self) -> int:

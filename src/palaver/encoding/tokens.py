@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
+from palaver.encoding import checks
 from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
 from palaver.encoding.tokenizer import Tokenizer, split_words, word_type
 from palaver.encoding.vocabulary import Vocabulary, select_words
+from palaver.errors import CorpusError, DamagedStoreError
 
 _CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
 _MAX_LABEL_VALUES = 1000
@@ -36,15 +38,26 @@ class Coded:
     codes: NDArray[np.int32]
     names: list[str]
 
+    def checked(self, name: str, n_messages: int) -> Coded:
+        """Return the same with codes that are numbers of names, one per message.
+
+        Raises
+        ------
+        CorpusError
+        """
+        codes = checks.whole_numbers(name, self.codes, np.int32, -1, len(self.names) - 1)
+        checks.same_length(name, codes, n_messages, "messages")
+        return self if codes is self.codes else Coded(codes, self.names)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoded:
-    """A corpus as flat arrays.
+    """A corpus as flat arrays, which are checked when it is made and whenever a model reads it.
 
     Attributes
     ----------
     tokens : array of int32, shape (n_tokens,)
-        Word numbers of all messages, concatenated.
+        Word numbers of all messages, concatenated; -1 for unknown words, if they are kept.
     message_offsets : array of int64, shape (n_messages + 1,)
         Message ``b`` has ``tokens[message_offsets[b]:message_offsets[b + 1]]``.
     parents : array of int32, shape (n_messages,)
@@ -78,6 +91,62 @@ class Encoded:
     numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     other_parents: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2), np.int32))
     sentence_offsets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        for name, value in self._checked().items():
+            object.__setattr__(self, name, value)
+
+    def check(self, *, unknown: bool = False) -> None:
+        """Check all arrays again, which may have been written to.
+
+        Parameters
+        ----------
+        unknown : bool
+            Whether word number -1, an unknown word, is legal.
+
+        Raises
+        ------
+        CorpusError
+        """
+        self._checked()
+        if not unknown and self.n_tokens and self.tokens.min() < 0:
+            raise CorpusError(
+                "the corpus holds words without a number; encode it without keep_unknown=True"
+            )
+
+    def _checked(self) -> dict[str, Any]:
+        """Return all fields that are arrays, in the form that kernels read."""
+        if not isinstance(self.vocabulary, Vocabulary):
+            raise CorpusError("Encoded.vocabulary: must be a Vocabulary")
+        self.vocabulary.check("Encoded.vocabulary")
+        parents = checks.whole_numbers("Encoded.parents", self.parents, np.int32, -1, 2**31 - 1)
+        n_words, n = len(self.vocabulary), len(parents)
+        tokens = checks.whole_numbers("Encoded.tokens", self.tokens, np.int32, -1, n_words - 1)
+        messages = checks.offsets("Encoded.message_offsets", self.message_offsets, len(tokens))
+        checks.same_length("Encoded.message_offsets", messages, n + 1, "messages and an end")
+        bounds = checks.offsets("Encoded.conversation_offsets", self.conversation_offsets, n)
+        starts = np.repeat(bounds[:-1], np.diff(bounds))
+        checks.earlier("Encoded.parents", np.arange(n), parents, starts)
+        numbers = {
+            name: checks.real_numbers(f"Encoded.numbers[{name!r}]", values)
+            for name, values in self.numbers.items()
+        }
+        for name, values in numbers.items():
+            checks.same_length(f"Encoded.numbers[{name!r}]", values, n, "messages")
+        return {
+            "tokens": tokens,
+            "message_offsets": messages,
+            "parents": parents,
+            "conversation_offsets": bounds,
+            "speakers": self.speakers.checked("Encoded.speakers", n),
+            "labels": {
+                name: coded.checked(f"Encoded.labels[{name!r}]", n)
+                for name, coded in self.labels.items()
+            },
+            "numbers": numbers,
+            "other_parents": _checked_pairs(self.other_parents, starts),
+            "sentence_offsets": _checked_sentences(self.sentence_offsets, messages),
+        }
 
     @property
     def n_tokens(self) -> int:
@@ -132,13 +201,35 @@ class Encoded:
 
     @classmethod
     def open(cls, folder: str | Path, *, mapped: bool = True) -> Encoded:
-        """Open a stored corpus; arrays are mapped from disk, not read into memory."""
+        """Open a stored corpus; arrays are mapped from disk, not kept in memory.
+
+        Raises
+        ------
+        DamagedStoreError
+            An array is missing, was altered, or refers to what is not there.
+        """
         stored = store.load(folder, "encoded corpus", mapped=mapped)
+        try:
+            return cls._restored(stored)
+        except (AttributeError, CorpusError, KeyError, TypeError, ValueError) as error:
+            raise DamagedStoreError(
+                f"{folder}: does not contain a complete corpus ({type(error).__name__}: {error}); "
+                "restore the folder from a backup, or create it again"
+            ) from error
+
+    @classmethod
+    def _restored(cls, stored: store.Stored) -> Encoded:
+        """Make a corpus of what :meth:`write` wrote."""
         arrays, content = stored.arrays, stored.content
         labels = {
             name: Coded(arrays[f"label{i}"], names)
             for i, (name, names) in enumerate(content["labels"].items())
         }
+        for names in (content["words"], content["speakers"], *content["labels"].values()):
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError("a name or word is not text")
+        if not isinstance(content["fingerprint"], str) or not isinstance(content["n_dropped"], int):
+            raise ValueError("the manifest has values of the wrong kind")
         return cls(
             arrays["tokens"],
             arrays["message_offsets"],
@@ -153,6 +244,30 @@ class Encoded:
             arrays["other_parents"],
             arrays["sentence_offsets"],
         )
+
+
+def _checked_pairs(pairs: Any, starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return further parents, if each is an earlier message of the same conversation."""
+    name, shape, n = "Encoded.other_parents", np.shape(pairs), len(starts)
+    if len(shape) != 2 or shape[1] != 2:
+        raise CorpusError(f"{name}: must be pairs of messages, got the shape {shape}")
+    flat = checks.whole_numbers(name, np.ravel(np.asanyarray(pairs)), np.int32, 0, n - 1)
+    found = flat.reshape(-1, 2)
+    checks.earlier(name, found[:, 0], found[:, 1], starts[found[:, 0]])
+    return found
+
+
+def _checked_sentences(sentences: Any, message_offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bounds of sentences, if there are none or no message ends within a sentence."""
+    name = "Encoded.sentence_offsets"
+    if not np.size(sentences):
+        return np.empty(0, np.int64)
+    bounds = checks.offsets(name, sentences, int(message_offsets[-1]))
+    if (bounds[1:] == bounds[:-1]).any():
+        raise CorpusError(f"{name}: sentences must not be empty")
+    if not (bounds[np.searchsorted(bounds, message_offsets)] == message_offsets).all():
+        raise CorpusError(f"{name}: a message ends within a sentence")
+    return bounds
 
 
 def encode(

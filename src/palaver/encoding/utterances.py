@@ -14,6 +14,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
+from palaver.encoding import checks
 from palaver.encoding.corpus_vectors import learn_word_vectors, upright
 from palaver.encoding.tokens import Encoded, encode
 from palaver.encoding.vectors import WordVectors
@@ -62,6 +63,14 @@ class Utterances:
     coverage: float = float("nan")
     has_vector: NDArray[np.bool_] | None = None
 
+    def __post_init__(self) -> None:
+        vectors = checks.real_numbers("Utterances.vectors", self.vectors, 2)
+        offsets = checks.offsets(
+            "Utterances.conversation_offsets", self.conversation_offsets, len(vectors)
+        )
+        object.__setattr__(self, "vectors", vectors)
+        object.__setattr__(self, "conversation_offsets", offsets)
+
     @property
     def n_messages(self) -> int:
         """Number of utterances."""
@@ -108,21 +117,14 @@ class Utterances:
         vectors = checked_vectors(X)
         if lengths is None:
             lengths = [len(vectors)] if len(vectors) else []
-        sizes = np.asarray(lengths)
-        if sizes.ndim != 1 or (len(sizes) and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
-            raise ParameterError("lengths must be non-negative whole numbers, one per conversation")
-        if int(sizes.sum()) != len(vectors):
-            raise ParameterError(
-                f"lengths sum to {int(sizes.sum()):,}, but there are {len(vectors):,} vectors"
-            )
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        offsets = checks.offsets_of_lengths("lengths", lengths, len(vectors))
         return cls(vectors, offsets, sparse.csr_array((len(vectors), 0)))
 
 
 def checked_vectors(X: ArrayLike) -> NDArray[np.float64]:
     """Return vectors as a table of numbers; an error names the first row that cannot be used."""
-    vectors = np.ascontiguousarray(np.asarray(X), dtype=np.float64)
-    if vectors.ndim != 2 or (len(vectors) and not vectors.shape[1]):
+    vectors = checks.real_numbers("vectors", X, 2)
+    if len(vectors) and not vectors.shape[1]:
         raise ParameterError(f"vectors must be a table (n, M), got shape {vectors.shape}")
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(vectors) <= _LARGEST)
@@ -167,6 +169,7 @@ class WordPooling:
 
 def word_counts(encoded: Encoded) -> sparse.csr_array:
     """Return how often each word occurs in each message, (n_messages, n_words)."""
+    encoded.check()
     ones = np.ones(encoded.n_tokens)
     shape = (encoded.n_messages, len(encoded.vocabulary))
     # copies, because duplicates are summed in place

@@ -40,6 +40,16 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
+    def check(self, name: str) -> None:
+        """Refuse words that are no list, or do not match their counts.
+
+        Raises
+        ------
+        CorpusError
+        """
+        if not isinstance(self.words, list) or len(self.words) != len(self.counts):
+            raise CorpusError(f"{name}: must be a list of words with one count each")
+
     @cached_property
     def index(self) -> dict[str, int]:
         """Number of each word."""

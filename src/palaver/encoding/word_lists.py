@@ -11,9 +11,13 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from palaver.corpus.table import Corpus
+from palaver.encoding import checks
 from palaver.encoding.tokens import Coded, Encoded, encode
 from palaver.encoding.vocabulary import Vocabulary
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import ParameterError
+
+#: Words are counted up to the largest number, so that a stray one would fill the memory.
+LARGEST_NUMBER = 100_000_000
 
 
 def encode_sentences(
@@ -31,13 +35,14 @@ def encode_sentences(
         An existing one; by default, all words are kept, however rare.
     """
     if isinstance(sentences, Encoded):
+        sentences.check(unknown=True)
         return sentences
     if isinstance(sentences, Corpus):
         return encode(sentences, vocabulary, min_count=1, keep_unknown=True)
     if isinstance(sentences, str):
         raise ParameterError(f"sentences must be lists of words, got the text {sentences[:40]!r}")
     if lengths is not None or isinstance(sentences, np.ndarray):
-        return _of_numbers(np.asarray(sentences), lengths, vocabulary)
+        return _of_numbers(np.asanyarray(sentences), lengths, vocabulary)
     return _of_lists(sentences, vocabulary)
 
 
@@ -61,21 +66,14 @@ def _of_numbers(
     ids: NDArray[Any], lengths: ArrayLike | None, vocabulary: Vocabulary | None
 ) -> Encoded:
     """Use word numbers as they are; a new vocabulary names them by their digits."""
-    if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
-        raise ParameterError(
-            f"word numbers must be one flat array of whole numbers, got shape {ids.shape} of "
-            f"{ids.dtype}"
-        )
-    sizes = np.array([len(ids)] if lengths is None else lengths, np.int64)
-    if (sizes < 0).any() or sizes.sum() != len(ids):
-        raise ParameterError(f"lengths add up to {sizes.sum():,}, but there are {len(ids):,} words")
-    if len(ids) and ids.min() < 0:
-        raise CorpusError(f"word numbers must not be negative, got {ids.min()}")
+    ids = checks.whole_numbers("word numbers", ids, np.int64, 0, LARGEST_NUMBER)
+    sizes = [len(ids)] if lengths is None else lengths
+    ends = checks.offsets_of_lengths("lengths", sizes, len(ids))
     if vocabulary is None:
         counts = np.bincount(ids) if len(ids) else np.zeros(0, np.int64)
         vocabulary = Vocabulary([str(i) for i in range(len(counts))], counts.astype(np.int64))
     tokens = np.where(ids < len(vocabulary), ids, -1).astype(np.int32)
-    return _joined(tokens, sizes, vocabulary)
+    return _joined(tokens, np.diff(ends), vocabulary)
 
 
 def _joined(tokens: NDArray[np.int32], lengths: Any, vocabulary: Vocabulary) -> Encoded:

@@ -135,7 +135,9 @@ class Worker:
 
     def _take(self, place: Place, shard: Any) -> None:
         if place[1] not in self._shards:
-            self._shards[place[1]] = received(shard)
+            own = self._shards[place[1]] = received(shard)
+            if hasattr(own, "check"):  # files may differ from those that the driver has read
+                own.check()
 
     def _own(self, chain: int, shared: Globals, number: int) -> Globals:
         """Return globals with this process's own copies of the arrays.

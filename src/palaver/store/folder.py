@@ -157,8 +157,8 @@ def load(folder: str | Path, kind: str | None = None, *, mapped: bool = False) -
     kind : str, optional
         What the folder must hold.
     mapped : bool
-        Map arrays from disk instead of reading them; their sizes are checked, but not their
-        checksums. Writing to them changes nothing on disk.
+        Map arrays from disk instead of keeping them in memory. They are read once, to compare
+        their checksums. Writing to them changes nothing on disk.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def _read_array(folder: Path, name: str, entry: Any, mapped: bool) -> NDArray[An
         if _size_by_header(path) != size:
             raise DamagedStoreError(f"{path}: its header does not match its size")
         array: NDArray[Any] = np.load(path, mmap_mode="c" if mapped else None, allow_pickle=False)
-        if not mapped and _checksum(array) != entry["crc32"]:
+        if _checksum(array) != entry["crc32"]:
             raise DamagedStoreError(f"{path}: its content was altered")
     except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(f"{path}: is missing or damaged ({error})") from error

@@ -193,6 +193,7 @@ class Model(HasParams, ABC):
     ) -> Encoded:
         """Encode a corpus, unless it is encoded already."""
         if isinstance(corpus, Encoded):
+            corpus.check()  # its arrays can be written to, and kernels check no bounds
             return corpus
         if not isinstance(corpus, Corpus):
             raise ParameterError(
@@ -211,7 +212,7 @@ class Model(HasParams, ABC):
                 "the corpus was encoded with a different vocabulary; encode it with "
                 "vocabulary=model.vocabulary_"
             )
-        return corpus
+        return self._as_encoded(corpus)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "chains_"):

@@ -121,6 +121,7 @@ def all_words(corpus: Corpus | Encoded) -> Encoded:
         It is no corpus.
     """
     if isinstance(corpus, Encoded):
+        corpus.check()
         return corpus
     if not isinstance(corpus, Corpus):
         raise ParameterError(
