@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.errors import CorpusError
+from palaver.errors import CorpusError, ParameterError
 
 
 def whole_numbers(name: str, values: Any, kind: type, low: int, high: int) -> NDArray[Any]:
@@ -66,12 +66,22 @@ def offsets(name: str, values: Any, total: int) -> NDArray[np.int64]:
 
 
 def offsets_of_lengths(name: str, lengths: Any, total: int) -> NDArray[np.int64]:
-    """Return the offsets of groups of the given sizes, which must sum to ``total``."""
-    sizes = whole_numbers(name, lengths, np.int64, 0, total)
+    """Return the offsets of groups of the given sizes, which must sum to ``total``.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        sizes = whole_numbers(name, lengths, np.int64, 0, total)
+    except CorpusError as error:
+        raise ParameterError(
+            f"{name} must be non-negative whole numbers, one per conversation ({error})"
+        ) from error
     ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     # sizes are at most total each, so that only very many of them could overflow
     if (ends < 0).any() or ends[-1] != total:
-        raise CorpusError(f"{name}: sum to {int(ends[-1]):,}, but there are {total:,}")
+        raise ParameterError(f"{name} sum to {int(ends[-1]):,}, but there are {total:,}")
     return ends
 
 

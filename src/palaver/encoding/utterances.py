@@ -123,9 +123,10 @@ class Utterances:
 
 def checked_vectors(X: ArrayLike) -> NDArray[np.float64]:
     """Return vectors as a table of numbers; an error names the first row that cannot be used."""
+    shape = np.shape(X)
+    if len(shape) != 2 or (shape[0] and not shape[1]):
+        raise ParameterError(f"vectors must be a table (n, M), got shape {shape}")
     vectors = checks.real_numbers("vectors", X, 2)
-    if len(vectors) and not vectors.shape[1]:
-        raise ParameterError(f"vectors must be a table (n, M), got shape {vectors.shape}")
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(vectors) <= _LARGEST)
     if bad.any():
