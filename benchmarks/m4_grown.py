@@ -37,7 +37,7 @@ class Chain:
     """A collapsed chain of one variant."""
 
     def __init__(self, data: Encoded, n_classes: int, params: dict[str, Any]) -> None:
-        model = pv.M4(n_classes=n_classes, sampler="collapsed", **params)
+        model = pv.M4(n_classes=n_classes, sampler="collapsed", background=True, **params)
         self.engine = model._engine(data)
         (self.shard,) = model._shards(data, self.engine)
         self.generator = rng.generator(0, "benchmark")

@@ -71,7 +71,7 @@ def measure_bare() -> None:
     whole = channel(3000)
     numbers = (np.arange(whole.n_messages) // 10).astype(str)
     threads = pv.Corpus.from_polars(whole.table.with_columns(conversation=pl.Series(numbers)))
-    for model in (pv.M4(n_classes=10, n_sweeps=20), pv.BlockHMM(n_classes=10, n_sweeps=20)):
+    for model in (pv.M4(10, True, n_sweeps=20), pv.BlockHMM(10, True, n_sweeps=20)):
         model.fit(threads, show_progress=False)
         model.reconstruct(threads, order="time", n_sweeps=2, show_progress=False)  # compiles
         start = time.process_time()

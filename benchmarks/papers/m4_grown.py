@@ -27,7 +27,8 @@ from palaver.evaluate.labels import labelled_tokens, message_labels
 
 N_PARTICLES = 300
 _FEATURES = ["same_speaker", "position"]
-#: Models to compare, with their settings other than sizes, seeds and the paper's transitions.
+#: Models to compare, with their settings other than sizes, seeds, the paper's transitions and its
+#: background.
 VARIANTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "LDA": (pv.LDA, {"background": True}),
     "block HMM": (pv.BlockHMM, {}),
@@ -84,7 +85,9 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
         corpus = corpus_of(options.data, source)
         train, test = corpus.split(test=0.25, random_state=SEED)
         start = time.process_time()
-        as_in_paper = {"transition": "softmax"} if kind is pv.M4 else {}
+        as_in_paper: dict[str, Any] = {"background": True}
+        if kind is pv.M4:
+            as_in_paper["transition"] = "softmax"
         whole = {**as_in_paper, **params, "n_jobs": options.n_jobs}
         model = kind(**whole).fit(train, show_progress=False)
         seconds = time.process_time() - start

@@ -68,7 +68,9 @@ def _cell(options: Options, name: str, variant: str) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
         train, test = corpus_of(options.data, source).split(test=0.25, random_state=SEED)
         start = time.process_time()
-        model = pv.M4(**params, n_jobs=options.n_jobs).fit(train, show_progress=False)
+        model = pv.M4(**params, background=True, n_jobs=options.n_jobs).fit(
+            train, show_progress=False
+        )
         found = model.reconstruct(test, "time", **_SEARCH, show_progress=False)  # type: ignore[arg-type]
         seconds = time.process_time() - start
         offsets = test.conversation_offsets

@@ -212,7 +212,8 @@ def _models(options: Options, train: pv.Corpus, is_channel: bool) -> dict[str, A
         part = thinned(train, _MODEL_MESSAGES[options.size])
     else:  # conversations, which models learn from
         return {}
-    settings = {"n_classes": 10, "n_sweeps": _SWEEPS[options.size], "n_jobs": options.n_jobs}
+    settings = {"n_classes": 10, "n_sweeps": _SWEEPS[options.size], "n_jobs": options.n_jobs,
+                "background": True}  # fmt: skip
     return {
         "M4": pv.M4(transition="softmax", **settings).fit(part, show_progress=False),
         "block HMM": pv.BlockHMM(**settings).fit(part, show_progress=False),

@@ -53,7 +53,7 @@ def kinds(name):
     if name in OF_DOCUMENTS:
         return [{"unit": unit} for unit in ("message", "conversation")]
     if name in WORDED:
-        return [{"background": background} for background in (False, True, "message")]
+        return [{"background": background} for background in (False, True, "message", "auto")]
     if "covariance" not in model_class(name).limits:
         return [{}]
     covariances = ("full", "diag", "tied") if name == "gaussian-hmm" else ("full",)

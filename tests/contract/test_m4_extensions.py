@@ -191,7 +191,7 @@ def test_seed_words_and_labels_name_classes(corpus):
 @pytest.mark.parametrize("sampler", ["collapsed", "parallel"])
 def test_seeds_of_the_block_hmm(sampler, corpus, tmp_path):
     seeds = {"thanks": ["thanks", "thank"], "asks": ["?", "how"]}
-    model = pv.BlockHMM(6, seed_words=seeds, n_sweeps=60, sampler=sampler, random_state=2)
+    model = pv.BlockHMM(6, True, seed_words=seeds, n_sweeps=60, sampler=sampler, random_state=2)
     model.fit(corpus).save(tmp_path)
     words = model.vocabulary_.index
     assert model.class_words_[:, words["thanks"]].argmax() == 0

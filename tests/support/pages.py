@@ -76,4 +76,4 @@ def mark_texts(
 def small_model(corpus: pv.Corpus, n_classes: int = 4, **params: object) -> pv.M4:
     """Return M4 after a few sweeps, enough for a page."""
     settings = {"n_classes": n_classes, "n_sweeps": 200, "n_chains": 2, "random_state": 1, **params}
-    return pv.M4(**settings).fit(corpus)
+    return pv.M4(**{"background": True, **settings}).fit(corpus)

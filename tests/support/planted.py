@@ -48,8 +48,10 @@ def plant(name: str, generator: np.random.Generator, background: float = 0.3):
 def planted_class(name: str):
     """Return what makes a model of the planted kind."""
     if name == "m4":
-        return partial(model_class("m4"), transition="softmax")
-    return model_class(name.split()[0])
+        return partial(model_class("m4"), transition="softmax", background=True)
+    if name == "lda":
+        return model_class(name)
+    return partial(model_class(name.split()[0]), background=True)
 
 
 def match(planted, found) -> np.ndarray:

@@ -107,7 +107,7 @@ def _about(summary: ModelSummary) -> str:
     line = f"{summary.name}: {counted(facts['sweeps'], 'sweep')} ({facts['sampler']}), "
     line += f"{facts['words']:,} distinct words, seed {facts['seed']}"
     line += _states(summary)
-    if summary.params.get("background"):
+    if facts.get("background"):
         line += f", {summary.background_share:.0%} of the words are background"
     if "coverage" in facts:
         line += f", {facts['coverage']:.1%} of the words have vectors"

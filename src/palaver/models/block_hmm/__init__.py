@@ -40,9 +40,10 @@ class BlockHMM(ThreadModel):
     ----------
     n_classes : int
         Number of classes, K.
-    background : bool or "message"
+    background : bool, "message" or "auto"
         Let words come from a background that all messages share, with one switch probability
-        for the corpus (True) or one per message ("message").
+        for the corpus (True) or one per message ("message"). "auto" has one if messages have 50
+        words or more on average.
     transition_prior : float or "learn"
         Dirichlet prior of the transition rows; "learn" finds an asymmetric one by Minka's
         fixed point.
@@ -102,7 +103,7 @@ class BlockHMM(ThreadModel):
     def __init__(
         self,
         n_classes: int = 15,
-        background: bool | str = True,
+        background: bool | str = "auto",
         transition_prior: float | str = "learn",
         seed_words: Mapping[str, Sequence[str]] | None = None,
         seed_weight: float = 1.0,
@@ -157,9 +158,7 @@ class BlockHMM(ThreadModel):
     def _engine(self, data: Encoded) -> BlockHMMEngine:
         self.class_names_ = guided.class_names(self, data)
         seeds = guided.seed_counts(self, data, self.n_classes + 1)
-        return self._make_engine(
-            self._settings(len(data.vocabulary), self._sampler(data), seeds=seeds)
-        )
+        return self._make_engine(self._settings_for(data, seeds))
 
     def _make_engine(self, settings: ThreadSettings) -> BlockHMMEngine:
         return BlockHMMEngine(settings, transition_prior=unless_learned(self.transition_prior))
@@ -185,12 +184,14 @@ class BlockHMM(ThreadModel):
         self.transition_prior_ = best["transition_prior"]
 
     def _facts(self) -> dict[str, Any]:
-        return guided.facts(self)
+        return {**super()._facts(), **guided.facts(self)}
 
     def _extras(self) -> Extras:
-        return guided.extras(self)
+        content, arrays = super()._extras()
+        return {**content, **guided.extras(self)}, arrays
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._set_extras(content, arrays)
         guided.set_extras(self, content)
 
     # asking

@@ -28,9 +28,10 @@ class LDA(ThreadModel):
     ----------
     n_classes : int
         Number of topics, K.
-    background : bool or "message"
+    background : bool, "message" or "auto"
         Let words come from a background that all messages share, with one switch probability
-        for the corpus (True) or one per message ("message").
+        for the corpus (True) or one per message ("message"). "auto" has one if messages have 50
+        words or more on average.
     share_prior : float or "learn"
         Dirichlet prior of a message's shares; "learn" finds an asymmetric one by Minka's
         fixed point.

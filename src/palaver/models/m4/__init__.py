@@ -47,9 +47,10 @@ class M4(ThreadModel):
     ----------
     n_classes : int
         Number of classes, K.
-    background : bool or "message"
+    background : bool, "message" or "auto"
         Let words come from a background that all messages share, with one switch probability
-        for the corpus (True) or one per message ("message").
+        for the corpus (True) or one per message ("message"). "auto" has one if messages have 50
+        words or more on average.
     transition : {"dirichlet", "softmax"}
         Draw a message's class shares from a Dirichlet distribution around what its parent
         predicts, so that the words of a message go together; or take the prediction itself, as
@@ -111,7 +112,7 @@ class M4(ThreadModel):
     --------
     >>> import palaver as pv
     >>> model = pv.M4(n_classes=8, n_sweeps=50).fit(pv.sample())  # doctest: +SKIP
-    >>> model = pv.M4(n_classes=8, transition="softmax")  # the model of the paper
+    >>> model = pv.M4(n_classes=8, transition="softmax", background=True)  # of the paper
     >>> model = pv.M4(n_classes=8, n_topics=10)
     >>> model = pv.M4(n_classes=8, seed_words={"thanks": ["thanks", "cheers"]})
     """
@@ -139,7 +140,7 @@ class M4(ThreadModel):
     def __init__(
         self,
         n_classes: int = 15,
-        background: bool | str = True,
+        background: bool | str = "auto",
         transition: str = "dirichlet",
         n_topics: int = 0,
         unit: str = "word",
@@ -225,9 +226,7 @@ class M4(ThreadModel):
         self.columns_ = Columns.learn(self.features or [], data)
         self.class_names_ = guided.class_names(self, data)
         seeds = guided.seed_counts(self, data, self.n_classes + 1 + self.n_topics)
-        return self._make_engine(
-            self._settings(len(data.vocabulary), self._sampler(data), seeds=seeds)
-        )
+        return self._make_engine(self._settings_for(data, seeds))
 
     def _make_engine(self, settings: ThreadSettings) -> M4Engine:
         learner = WeightLearner(
@@ -290,10 +289,11 @@ class M4(ThreadModel):
             self.topic_probability_ = float(best["switch_probabilities"][2])
 
     def _extras(self) -> Extras:
-        content, arrays = guided.extras(self)
-        return {**content, "columns": self.columns_.sources}, arrays
+        content, arrays = super()._extras()
+        return {**content, **guided.extras(self), "columns": self.columns_.sources}, arrays
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._set_extras(content, arrays)
         guided.set_extras(self, content)
         self.columns_ = Columns(content["columns"])
 
@@ -389,7 +389,7 @@ class M4(ThreadModel):
 
     def _facts(self) -> dict[str, Any]:
         facts = {"topic_share": self.topic_probability_} if self.n_topics else {}
-        return {**facts, **guided.facts(self)}
+        return {**super()._facts(), **facts, **guided.facts(self)}
 
     # simulating
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from palaver.encoding import Encoded, Shard
 from palaver.errors import CorpusError, ParameterError
-from palaver.models.base.stored import Extras
 from palaver.params import Limit, either, nothing, real, satisfies
 
 #: The name of a column, or one label per message, None where it is not known.
@@ -161,9 +160,9 @@ def facts(model: Guided) -> dict[str, Any]:
     return found if model.label_ is None else {**found, "label": model.label_}
 
 
-def extras(model: Guided) -> Extras:
+def extras(model: Guided) -> dict[str, Any]:
     """Return what a stored model keeps of its names."""
-    return {"class_names": model.class_names_, "label": model.label_}, {}
+    return {"class_names": model.class_names_, "label": model.label_}
 
 
 def set_extras(model: Guided, content: Mapping[str, Any]) -> None:

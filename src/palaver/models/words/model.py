@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Self, Unpack
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from palaver.encoding import Encoded, Shard, cut
 from palaver.fit.fold import fold_in
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
+from palaver.models.base.stored import Extras
 from palaver.models.views import heldout
 from palaver.models.views.reading import TokenReading
 from palaver.models.words.engine import ThreadEngine, ThreadSettings
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 
 #: Tokens up to which the collapsed sampler, which mixes better on one core, is chosen.
 COLLAPSED_TOKENS = 1_000_000
+#: Mean number of words per message from which "auto" gives a model a background. Measured by
+#: ``benchmarks.background``: labels prefer none up to 24 words, coherence and held-out words prefer
+#: one at 100.
+BACKGROUND_WORDS = 50
 FOLD_BURN_IN = 20
 
 #: Parameters that every thread model has.
 COMMON_LIMITS: dict[str, Limit] = {
     **RUN_LIMITS,
     "n_classes": whole(1, 32_000),
-    "background": either(flag(), one_of("message")),
+    "background": either(flag(), one_of("auto", "message")),
     "word_prior": either(real(above=0), one_of("learn")),
     "switch_prior": real(above=0),
     "sampler": one_of("auto", "collapsed", "parallel"),
@@ -56,6 +61,8 @@ class ThreadModel(Model):
     background_words_ : array of float64, shape (n_words,)
     class_probability_ : float
         Share of the tokens that have a class.
+    background_ : bool or "message"
+        What ``background`` stands for; "auto" is decided by the data.
     word_prior_ : float
     """
 
@@ -68,6 +75,7 @@ class ThreadModel(Model):
     switch_prior: float
     sampler: str
     n_jobs: int
+    background_: bool | str
     background_words_: NDArray[np.float64]
     word_prior_: float
 
@@ -81,11 +89,11 @@ class ThreadModel(Model):
         self, n_words: int, sampler: str, seeds: NDArray[np.int32] | None = None
     ) -> ThreadSettings:
         """Return what the parameters that all thread models have tell an engine."""
-        by_message = self.background == "message"
+        background = self.background if self.background != "auto" else self.background_
         return ThreadSettings(
             n_words=n_words,
             n_classes=self.n_classes,
-            switch="message" if by_message else "corpus" if self.background else "off",
+            switch="message" if background == "message" else "corpus" if background else "off",
             switch_prior=np.full(2, float(self.switch_prior)),
             word_prior=unless_learned(self.word_prior),
             sampler=sampler,
@@ -93,7 +101,14 @@ class ThreadModel(Model):
         )
 
     def _engine(self, data: Encoded) -> ThreadEngine:
-        return self._make_engine(self._settings(len(data.vocabulary), self._sampler(data)))
+        return self._make_engine(self._settings_for(data))
+
+    def _settings_for(
+        self, data: Encoded, seeds: NDArray[np.int32] | None = None
+    ) -> ThreadSettings:
+        """Return the settings of a fit; what ``"auto"`` stands for is decided here."""
+        self.background_ = self._background(data)
+        return self._settings(len(data.vocabulary), self._sampler(data), seeds)
 
     def _frozen(self) -> tuple[ThreadEngine, Globals]:
         """Return an engine for new conversations, and the parameters that were learned."""
@@ -132,6 +147,25 @@ class ThreadModel(Model):
         """
         self.check_params()
         return self._fit(self._as_encoded(corpus), **options)
+
+    def _background(self, data: Encoded) -> bool | str:
+        """Return the background that ``"auto"`` stands for; depends on the data alone.
+
+        In short messages the common words make the act, so that a background would take away
+        what classes are told apart by.
+        """
+        if self.background != "auto":
+            return self.background
+        return bool(data.n_tokens >= BACKGROUND_WORDS * data.n_messages)
+
+    def _extras(self) -> Extras:
+        return {"background": self.background_}, {}
+
+    def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.background_ = content["background"]
+
+    def _facts(self) -> dict[str, Any]:
+        return {"background": self.background_}
 
     def _set_estimates(self) -> None:
         """Set the estimates of the best chain as attributes."""
