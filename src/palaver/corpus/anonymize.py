@@ -77,6 +77,7 @@ _SIGNED = (
     r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
 )
 _TITLE = r"\S\s+\S"  # several words, such as "Chat with Ann", rather than an id
+_NAMES_AT_A_TIME = 5_000  # polars prepares for a search in time quadratic in the names
 _SHORTEST_NAME = 3  # shortest speaker name to look for inside ids
 
 _CONTACT = frozenset({
@@ -276,13 +277,13 @@ def _identifies(names: pl.Series, people: _People) -> bool:
     """Whether names contain an address, a phone number or a speaker's name."""
     if any(names.str.contains(pattern).any() for pattern in (_EMAIL, *_PHONES)):
         return True
-    wanted = people.distinctive_names
-    if not len(wanted):
-        return False
-    found = names.to_frame().select(
-        pl.first().str.contains_any(wanted.implode(), ascii_case_insensitive=True).any()
+    wanted, names = people.distinctive_names, names.unique()
+    return any(
+        names.str.contains_any(
+            wanted[first : first + _NAMES_AT_A_TIME].implode(), ascii_case_insensitive=True
+        ).any()
+        for first in range(0, len(wanted), _NAMES_AT_A_TIME)
     )
-    return bool(found.item())
 
 
 def _clean_column(column: pl.Series, people: _People) -> pl.Series:

@@ -36,10 +36,11 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M 
 _ITEM = re.compile(r"(?:[-*•–+]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\(?[A-Z]\))[ \t]+(?=\S)")
 _BREAK = re.compile(r"\n[ \t>]*\n\s*")
 _END = re.compile(
-    r"""(?P<mark>[.!?…]+)(?P<closing>["'”’)\]*_]*)(?=\s|$)|(?P<wide>[。！？]+[」』”’）]*)"""
+    r"""(?<![.!?…])(?P<mark>[.!?…]+)(?P<closing>["'”’)\]*_]*)(?=\s|$)|(?P<wide>[。！？]+[」』”’）]*)"""
 )
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘/]+$")
 _NEXT_WORD = re.compile(r"""\s*["'“‘(\[*_]*(\w+|\S)""")
+_LONGEST_WORD = 60  # that is looked at; abbreviations are shorter
 _SPACES = re.compile(r"\s+")
 _HAS_WORD = re.compile(r"\w")
 
@@ -90,22 +91,22 @@ def _prose(piece: str) -> Iterator[str]:
     is_lower = piece == piece.lower()
     start = 0
     for end in _END.finditer(piece, first):
-        if end["wide"] or _is_end(piece[start : end.start()], end, piece[end.end() :], is_lower):
+        if end["wide"] or _is_end(piece, start, end, is_lower):
             yield piece[start : end.end()]
             start = end.end()
     yield piece[start:]
 
 
-def _is_end(before: str, end: re.Match[str], after: str, is_lower: bool) -> bool:
-    """Whether a punctuation mark ends the sentence before it."""
-    next_word = _NEXT_WORD.match(after)
+def _is_end(piece: str, start: int, end: re.Match[str], is_lower: bool) -> bool:
+    """Whether a punctuation mark ends the sentence that begins at ``start``."""
+    next_word = _NEXT_WORD.match(piece, end.end())
     following = next_word.group(1) if next_word else ""
     if not following:
         return True
     goes_on = following[0].islower() and not is_lower
     if end["mark"] != ".":
         return not (goes_on and (end["closing"] or end["mark"][0] in ".…"))
-    found = _LAST_WORD.search(before)
+    found = _LAST_WORD.search(piece[max(start, end.start() - _LONGEST_WORD) : end.start()])
     word = found.group() if found else ""
     kind = word.lower().rstrip(".")
     if kind in _BEFORE_NUMBER:

@@ -20,6 +20,8 @@ from palaver.corpus.notes import Notes
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
+#: More columns than any table of messages has: each costs time and memory for every message.
+MOST_COLUMNS = 1_000
 #: The columns that every corpus has, in order.
 COLUMNS = ("conversation", "id", "reply_to", "speaker", "time", "text")
 
@@ -47,6 +49,20 @@ class Format:
     read: Callable[[Source, Notes], pl.DataFrame]
 
 
+def check_columns(n_columns: int, place: object) -> None:
+    """Refuse a table with more columns than a table of messages can have.
+
+    Raises
+    ------
+    FormatError
+    """
+    if n_columns > MOST_COLUMNS:
+        raise FormatError(
+            f"{place}: has more than {MOST_COLUMNS:,} columns; a table of messages has one row, or "
+            "one line, per message, and the same few columns in each; keep those that you need"
+        )
+
+
 class Rows:
     """Messages collected column by column while a file is parsed."""
 
@@ -64,6 +80,7 @@ class Rows:
             column = self._columns.get(name)
             if column is None:
                 column = self._columns[name] = []
+                check_columns(len(self._columns), "the file")
             missing = self._count - len(column)
             if missing:
                 column.extend([None] * missing)

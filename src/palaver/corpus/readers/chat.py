@@ -25,7 +25,7 @@ _CLEANING = tuple(
         (r"[\x15\u2022][^\x15\u2022]*[\x15\u2022]?", " "),  # time bullets
         (r"\[[^\[\]]*\]", " "),  # [//] [: word] [=! laughs] [*] [+ code]; the words before stay
         (r"\((?:\.{1,3}|[\d:.]+)\)", " "),  # pauses: (.) (..) (1.5)
-        (r"(?<!\S)\+[/\".]*?([.!?]+)(?=\s|$)", r"\1"),  # +... +/. +//? become plain endings
+        (r"(?<!\S)\+(?:[/\".]*[/\"])?([.!?]+)(?=\s|$)", r"\1"),  # +... +/. +//?: plain endings
         (r"(?<!\S)\+[\"^<,+≈≋]+", " "),  # +< +^ +" +, ++: how an utterance relates to others
         (r"(?<!\S)&\*\w+:\S*|(?<!\S)&[=+~]\S+", " "),  # others' words, &=laughs, fragments
         (r"(?<!\S)&-?(?=\w)", ""),  # fillers: &-uh
@@ -36,7 +36,7 @@ _CLEANING = tuple(
         (r"(?<=[^\W\d_]):+(?=\w|\s|$)|\^", ""),  # drawn-out no:
         (r"(?<=\w)[_+](?=\w)", " "),  # ice+cream, Santa_Claus
         (r"[‡„]", ","),
-        (r"\s+(?=[,.!?;])", ""),
+        (r"(?<!\s)\s+(?=[,.!?;])", ""),
     )
 )
 
@@ -68,7 +68,7 @@ def _read_file(text: str, name: str, rows: Rows, notes: Notes) -> None:
             ended = ended or line.strip() == "@End"
         elif main:
             if utterance is not None:
-                rows.add(**utterance)
+                rows.add(**_joined(utterance))
             number += 1
             utterance = {
                 "conversation": stem(name, ".cha"),
@@ -83,7 +83,7 @@ def _read_file(text: str, name: str, rows: Rows, notes: Notes) -> None:
         else:
             notes.add("bad_line", [f"{name} line {line_number}"])
     if utterance is not None:
-        rows.add(**utterance)
+        rows.add(**_joined(utterance))
     if not ended:
         notes.add("truncated", [name])
 
@@ -159,10 +159,20 @@ def clean_text(tier: str) -> str:
 
 
 def _add_tier(utterance: dict[str, object], name: str, value: str) -> None:
-    """Keep a dependent tier as a column; a second one of the same name is appended."""
+    """Keep a dependent tier as a column; a second one of the same name will be appended."""
     value = _BULLET.sub("", value).strip()
     name = f"{name}_tier" if name in _OURS else name
-    utterance[name] = f"{utterance[name]} {value}" if name in utterance else value
+    tiers = utterance.setdefault(name, [])
+    if isinstance(tiers, list):
+        tiers.append(value)
+
+
+def _joined(utterance: dict[str, object]) -> dict[str, object]:
+    """Return an utterance with the tiers of each name in one text."""
+    return {
+        name: " ".join(value) if isinstance(value, list) else value
+        for name, value in utterance.items()
+    }
 
 
 FORMAT = Format("chat", "CHAT transcripts (.cha)", looks_like, read)

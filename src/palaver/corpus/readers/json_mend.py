@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from palaver.corpus.notes import Notes
+from palaver.corpus.readers.base import MOST_COLUMNS
 from palaver.corpus.readers.source import decode
 
 _LONE_SURROGATE = re.compile(
@@ -51,8 +52,17 @@ def _line_numbers(block: bytes, positions: Iterable[int], first_line: int) -> li
 
 def mend_lines(
     block: bytes, first_line: int, is_cut: bool, notes: Notes
-) -> tuple[list[int], bytes]:
-    """Read line by line and rewrite what polars can read; count and drop all other lines."""
+) -> tuple[list[int], bytes, int]:
+    """Read line by line and rewrite what polars can read; count and drop all other lines.
+
+    Returns
+    -------
+    numbers : list of int
+        Lines that were kept.
+    block : bytes
+    n_keys : int
+        How many different keys they have.
+    """
     numbers: list[int] = []
     records: list[dict[str, Any]] = []
     kinds: dict[str, set[str]] = {}
@@ -68,8 +78,10 @@ def mend_lines(
         else:
             numbers.append(number)
             records.append(record)
-    _write_mixed_as_text(records, kinds)
-    return numbers, b"\n".join(_ENCODER.encode(r).encode("utf-8", "replace") for r in records)
+    if len(kinds) <= MOST_COLUMNS:  # more are refused
+        _write_mixed_as_text(records, kinds)
+    lines = [_ENCODER.encode(record).encode("utf-8", "replace") for record in records]
+    return numbers, b"\n".join(lines), len(kinds)
 
 
 def _flat(record: Any, kinds: dict[str, set[str]]) -> dict[str, Any]:

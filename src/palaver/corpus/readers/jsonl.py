@@ -15,9 +15,9 @@ import polars as pl
 
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
-from palaver.corpus.readers.base import Format, empty_table
+from palaver.corpus.readers.base import MOST_COLUMNS, Format, check_columns, empty_table
 from palaver.corpus.readers.json_mend import as_json, mend_lines, mend_surrogates
-from palaver.corpus.readers.kernels.json_keys import only_these_keys
+from palaver.corpus.readers.kernels.json_keys import has_more_keys, only_these_keys
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
@@ -41,12 +41,15 @@ def looks_like(source: Source) -> bool:
 def read(source: Source, notes: Notes) -> pl.DataFrame:
     """Read a block of lines at a time."""
     tables: list[pl.DataFrame] = []
+    names: set[str] = set()
     line, schema = 1, None
     for block in source.blocks():
         table = _read_block(block, line, notes, schema)
         if table is None:
             raise FormatError(f"{source}: cannot be read as JSON lines from line {line} onwards")
         if table.height:
+            names.update(table.columns)
+            check_columns(len(names) - 1, source)  # PLACE is ours
             tables.append(table)
             schema = {n: t for n, t in table.schema.items() if n != PLACE}
         line += block.count(b"\n")
@@ -70,16 +73,23 @@ def _read_block(
     is_cut = not block.endswith(b"\n")
     block = mend_surrogates(block, first_line, notes)
     numbers: Sequence[int] = range(first_line, first_line + block.count(b"\n") + is_cut)
-    table = _compiled(block, schema)
+    table = None
+    if not _has_many_keys(block):  # polars would make a column, or a field, of each, for all lines
+        table = _compiled(block, schema)
     if table is not None and table.height < len(numbers):  # polars skipped blank lines
         lines = block.split(b"\n")
         numbers = [n for n, line in enumerate(lines, first_line) if line.strip()]
     if table is None or table.height != len(numbers):
-        numbers, block = mend_lines(block, first_line, is_cut, notes)
+        numbers, block, n_keys = mend_lines(block, first_line, is_cut, notes)
+        check_columns(n_keys, f"line {first_line:,} and after")
         table = _compiled(block, None, trusted=True)
         if table is None or table.height != len(numbers):
             return None
     return table.with_columns(pl.Series(PLACE, numbers, dtype=pl.Int64))
+
+
+def _has_many_keys(block: bytes) -> bool:
+    return bool(has_more_keys(np.frombuffer(block, np.uint8), MOST_COLUMNS))
 
 
 def _compiled(block: bytes, schema: Schema | None, trusted: bool = False) -> pl.DataFrame | None:

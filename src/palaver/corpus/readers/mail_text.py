@@ -28,6 +28,7 @@ _TAG_NAME = re.compile(r"</?([a-z0-9]+)")
 _BLOCKS = re.compile("p|div|br|tr|li|ul|ol|table|h[1-6]|hr|pre|blockquote|section|article")
 _HIDDEN = frozenset(("script", "style", "title"))
 
+_MOST_BLANK = 20  # lines between an introduction and its quote
 _QUOTED = re.compile(r"\s{0,3}>")
 _WROTE = re.compile(
     r".{0,300}\b(?:wrote|writes|schrieb|a écrit|escribió|ha scritto|escreveu|skrev|schreef"
@@ -41,7 +42,7 @@ _FORWARDED = re.compile(
     r"|Ursprüngliche Nachricht|Weitergeleitete Nachricht|Message d'origine|Message transféré"
     r"|Mensaje original|Mensaje reenviado|Messaggio originale|Messaggio inoltrato"
     r"|Mensagem original|Mensagem encaminhada|Oorspronkelijk bericht|Doorgestuurd bericht)"
-    r"\s*-*\s*|Begin forwarded message:",
+    r"\s*(?:-+\s*)?|Begin forwarded message:",
     re.IGNORECASE,
 )
 _SENDER = re.compile(r"[\s*]*(?:From|Von|De|Da|Van|Från|Fra|Od|От)[\s*]*:\s*\S")
@@ -60,20 +61,21 @@ def header_text(raw: str, notes: Notes, place: str) -> str:
 def decode_words(text: str, notes: Notes, place: str) -> str:
     """Decode encoded words; adjacent ones in the same charset may share a character."""
     parts: list[str] = []
-    waiting, charset, end = b"", "", 0
+    waiting, charset, end = list[bytes](), "", 0
     for found in _ENCODED.finditer(text):
         between = text[end : found.start()]
         new = found[1].partition("*")[0].lower()
         if waiting and (between.strip() or new != charset):
-            parts.append(decode_as(waiting, charset, notes, place))
-            waiting = b""
+            parts.append(decode_as(b"".join(waiting), charset, notes, place))
+            waiting = []
         if between.strip() or not end:
             parts.append(between)
         data = found[3].encode("utf-8", "replace")
-        waiting += _base64(data) if found[2] in "bB" else quopri.decodestring(data, header=True)
+        is_base64 = found[2] in "bB"
+        waiting.append(_base64(data) if is_base64 else quopri.decodestring(data, header=True))
         charset, end = new, found.end()
     if waiting:
-        parts.append(decode_as(waiting, charset, notes, place))
+        parts.append(decode_as(b"".join(waiting), charset, notes, place))
     return "".join([*parts, text[end:]])
 
 
@@ -232,9 +234,9 @@ def _starts_forwarded(lines: list[str], number: int) -> bool:
 def _drop_introduction(kept: list[str], before_quote: bool) -> bool:
     """Drop "On ... wrote:" from the end of the kept lines, even if it was wrapped."""
     end = len(kept)
-    while end and not kept[end - 1]:
+    while end and not kept[end - 1] and len(kept) - end < _MOST_BLANK:
         end -= 1
-    if not end:
+    if not end or not kept[end - 1]:
         return False
     last = kept[end - 1].strip()
     if not _WROTE.fullmatch(last) and not (before_quote and _SOURCE.fullmatch(last)):

@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r"(?P<name>.*?)<(?P<mail>[^<>]*)>|(?P<mail2>[^\s()]+)\s*\(
 _REPLY = re.compile(
     r"\s*(?:(?:re|aw|sv|vs|antw|ref|odp|rif)(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE
 )
-_TAG = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*")
+_TAG = re.compile(r"\[[^\[\]]{1,40}\]")
 
 
 def looks_like(source: Source) -> bool:

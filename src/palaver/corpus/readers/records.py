@@ -91,7 +91,10 @@ def stream_items(
     while found is None and len(text) < 16 * size and (more := next(chunks, "")):
         text += more
         found = opening.search(text)
-    position = len(text) if found is None else found.end()
+    if found is None:
+        notes.add("truncated", [place])
+        return
+    position = found.end()
     while len(text) - position < MAX_LINE:
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if text.startswith("]", position):

@@ -9,7 +9,7 @@ import polars as pl
 
 from palaver.corpus.names import CELLS, PLACE, names_for_ours, text_column
 from palaver.corpus.notes import Notes
-from palaver.corpus.readers.base import Format
+from palaver.corpus.readers.base import Format, check_columns
 from palaver.corpus.readers.csv_rows import count_cells, read_header, read_rows
 from palaver.corpus.readers.source import Source, decode
 from palaver.errors import FormatError
@@ -54,6 +54,7 @@ def read_csv(source: Source, notes: Notes) -> pl.DataFrame:
     header, start = read_header(text, separator)
     if not header:
         return pl.DataFrame()
+    check_columns(len(header), source)
     body = text[start:]
     table = _compiled(body, separator, len(header))
     if table is None:
@@ -72,6 +73,7 @@ def read_parquet(source: Source, notes: Notes) -> pl.DataFrame:
     except _PARQUET_ERRORS as error:
         reason = str(error).partition("\n")[0]
         raise FormatError(f"{source}: cannot be read as Parquet ({reason})") from error
+    check_columns(table.width, source)
     return table.with_columns(_row_numbers())
 
 

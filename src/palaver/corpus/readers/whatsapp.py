@@ -18,7 +18,7 @@ from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
 _MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_M = f"[{_MARKS}]*"
+_M = f"[{_MARKS}]{{0,8}}"
 _LATE = ("p", "下", "오후", "午後", "م", "μ")  # how "pm" starts
 _START = re.compile(
     rf"""{_M}(?P<bracket>\[)?{_M}

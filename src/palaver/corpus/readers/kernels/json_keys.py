@@ -99,3 +99,44 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
                 return False
             seen, slot = np.int64(0), 0
     return depth == 0
+
+
+@njit(cache=True, nogil=True)
+def has_more_keys(block, most):  # type: ignore[no-untyped-def]
+    """Whether lines hold more than so many different keys, those of nested objects included.
+
+    Keys are compared by their hashes; one pass, which ends as soon as the answer is known.
+
+    Parameters
+    ----------
+    block : array of uint8, shape (n_bytes,)
+        IN. Whole lines.
+    most : int
+    """
+    size = 4
+    while size < 4 * most:
+        size *= 2
+    table = np.zeros(size, np.uint64)
+    count, i = 0, 0
+    while i < block.size:
+        if block[i] != _QUOTE:
+            i += 1
+            continue
+        start = i + 1
+        stop, _ = _string_end(block, start)
+        i = _skip_blanks(block, stop + 1)
+        if i >= block.size or block[i] != _COLON:
+            continue
+        code = np.uint64(14695981039346656037)
+        for place in range(start, stop):
+            code = (code ^ np.uint64(block[place])) * np.uint64(1099511628211)
+        code |= np.uint64(1)  # 0 is an empty slot
+        slot = np.int64((code >> np.uint64(20)) & np.uint64(size - 1))
+        while table[slot] != 0 and table[slot] != code:
+            slot = (slot + 1) % size
+        if table[slot] == 0:
+            table[slot] = code
+            count += 1
+            if count > most:
+                return True
+    return False
