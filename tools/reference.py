@@ -25,7 +25,7 @@ GROUPS = {
     "What every model can do": [],
     "Models of what people do": ["M4", "BlockHMM", "InfiniteHMM", "GaussianHMM", "GaussianMixture"],
     "Models of what people talk about": ["LDA", "MarkovM3", "OnlineLDA"],
-    "Taggers, which learn from labels": ["HiddenBackoffTagger", "MaxEntTagger"],
+    "Taggers, which learn from labels": ["CRFTagger", "HiddenBackoffTagger", "MaxEntTagger"],
     "Viewing and loading": ["report", "load"],
     "Examples, summaries, people": ["exemplars", "summarize", "people", "grasshopper", "rank"],
     "Who answers whom": ["ThreadRebuilder"],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.models.lda import LDA as LDA
     from palaver.models.m4 import M4 as M4
     from palaver.models.registry import load as load
+    from palaver.models.taggers.crf import CRFTagger as CRFTagger
     from palaver.models.taggers.hidden_backoff import HiddenBackoffTagger as HiddenBackoffTagger
     from palaver.models.taggers.maxent import MaxEntTagger as MaxEntTagger
     from palaver.page import report as report

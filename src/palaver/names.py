@@ -41,6 +41,7 @@ NAMES = (
     Name("MarkovM3", "palaver.models.documents.markov_m3", "model", "markov-m3"),
     Name("OnlineLDA", "palaver.models.documents.online_lda", "model", "online-lda"),
     Name("Skeleton", "palaver.models.skeleton", "example", "skeleton"),
+    Name("CRFTagger", "palaver.models.taggers.crf", "tagger", "crf"),
     Name("HiddenBackoffTagger", "palaver.models.taggers.hidden_backoff", "tagger",
          "hidden-backoff"),
     Name("MaxEntTagger", "palaver.models.taggers.maxent", "tagger", "maxent"),

@@ -68,7 +68,7 @@ def make(name, **params):
 
 def make_tagger(name):
     """A tagger with work for several workers."""
-    params = {"hidden-backoff": {"n_states": 2}, "maxent": {"context": True}}
+    params = {"hidden-backoff": {"n_states": 2}, "maxent": {"context": True}, "crf": {}}
     return tagger_class(name)(**params[name])
 
 

@@ -33,9 +33,10 @@ def parts():
 PARAMS = {
     "hidden-backoff": {"n_states": 2, "min_count": 2},
     "maxent": {"context": True, "min_count": 1},
+    "crf": {"min_count": 1},
 }
 #: A sweep after which there is more to do.
-EARLY = {"hidden-backoff": 3, "maxent": 1}
+EARLY = {"hidden-backoff": 3, "maxent": 1, "crf": 3}
 
 
 def make(name, **params):
@@ -81,9 +82,10 @@ def test_probabilities_and_tags(name, corpus, fitted):
 
 
 def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
-    import palaver.models.taggers.hidden_backoff as hidden_backoff
+    from palaver.models.taggers import crf, hidden_backoff
 
     monkeypatch.setattr(hidden_backoff, "SHARD_TOKENS", 300)  # else there is one shard
+    monkeypatch.setattr(crf, "SHARD_MESSAGES", 50)
     tagger = make(name)
     data = tagger._labelled(corpus, "act")
     assert len(tagger._shards(data, tagger._engine(data))) > 2

@@ -8,8 +8,8 @@ import pytest
 from palaver import rng
 from palaver.kernels.random import uniforms
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
-from palaver.models.taggers.hidden_backoff.kernels import tag_chains
 from palaver.models.taggers.hidden_backoff.layout import make_layout
+from palaver.models.taggers.kernels import tag_chains
 
 OFFSETS = np.array([0, 4, 4, 5, 10])
 TAGS = np.array([0, 1, 2, 1], np.int32)

@@ -37,7 +37,7 @@ def learn_tag_moves(
     Returns
     -------
     array of float64, shape (n_kinds, n_histories, n_tags)
-        As :mod:`palaver.models.taggers.hidden_backoff.kernels.tag_chains` takes it; two kinds
+        As :mod:`palaver.models.taggers.kernels.tag_chains` takes it; two kinds
         with ``changes``, else one. The last history is the start of a conversation.
     """
     numbers = tags.astype(np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
-from palaver.models.taggers.hidden_backoff.kernels import tag_chains
+from palaver.models.taggers.kernels import tag_chains
 from palaver.models.taggers.sentences import (
     Sentences,
     all_words,

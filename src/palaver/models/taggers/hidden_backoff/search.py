@@ -17,6 +17,7 @@ import polars as pl
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
+from palaver.models.taggers.search import climb, key_of
 from palaver.models.taggers.sentences import all_words
 
 if TYPE_CHECKING:
@@ -79,26 +80,7 @@ def search(
     table : polars.DataFrame
         One row per evaluation: number, setting, value, accuracy, kept.
     """
-    best = dict(first)
-    known = {_key(best): evaluate(best)}
-    rows = [(1, "", "", known[_key(best)], True)]
-    improved = True
-    while improved and len(known) < budget:
-        improved = False
-        for name, value in _steps(best, parents, tags):
-            trial = {**best, name: value}
-            if _key(trial) in known:
-                continue
-            if len(known) >= budget:
-                break
-            known[_key(trial)] = evaluate(trial)
-            better = known[_key(trial)] > known[_key(best)]
-            rows.append((len(known), name, str(value), known[_key(trial)], better))
-            if better:
-                best.update(trial)  # the same dict: the remaining steps start from it
-                improved = True
-    names = ["number", "setting", "value", "accuracy", "kept"]
-    return best, pl.DataFrame(rows, schema=names, orient="row")
+    return climb(evaluate, first, lambda best: _steps(best, parents, tags), budget)
 
 
 def search_settings(
@@ -131,7 +113,7 @@ def search_settings(
     trained: dict[str, HiddenBackoffTagger] = {}
 
     def train_with(settings: dict[str, Any]) -> HiddenBackoffTagger:
-        costly = _key({name: value for name, value in settings.items() if name not in _CHEAP})
+        costly = key_of({name: value for name, value in settings.items() if name not in _CHEAP})
         if costly not in trained:
             trained.clear()  # one is enough: cheap settings are tried on the best so far
             fresh = type(tagger)(**{**params, **settings})
@@ -145,10 +127,6 @@ def search_settings(
 
     start = train_with(first)
     return search(evaluate, first, start.word_parents_, start.tags_, budget)
-
-
-def _key(settings: dict[str, Any]) -> str:
-    return repr(sorted(settings.items()))
 
 
 def _steps(

@@ -1,0 +1,203 @@
+"""Scores, posteriors and gradients of a linear-chain conditional random field.
+
+Tags d of the messages k of a conversation, with features x, have the probability ::
+
+    P(d | x) = exp( sum_k  x_k . weights[:, d_k] + moves[kind_k, d_{k-1}, d_k] ) / Z(x)       (a)
+
+where d_0 is a start tag and the kind of a message says whether the speaker changed. The
+log-likelihood of some known tags is log Z restricted to these minus log Z, so that both its terms
+and their gradients come from the same forward-backward pass.                                 (b)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from palaver.kernels.plain import longest_stretch
+
+
+@njit(cache=True, nogil=True)
+def score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
+    """Set the scores of each message's tags: a sparse table times the weights.
+
+    Parameters
+    ----------
+    offsets, columns, values : arrays of a sparse table of rows. IN
+    weights : array of float, shape (n_features, n_tags). IN
+    scores : array of float, shape (n_messages, n_tags). OUT
+    """
+    n_tags = weights.shape[1]
+    for k in range(offsets.shape[0] - 1):
+        for t in range(n_tags):
+            scores[k, t] = 0.0
+        for place in range(offsets[k], offsets[k + 1]):
+            value, column = values[place], columns[place]
+            for t in range(n_tags):
+                scores[k, t] += value * weights[column, t]
+
+
+@njit(cache=True, nogil=True)
+def add_gradient(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
+    """Add the transposed table times the residuals to the gradient of the weights.
+
+    Parameters
+    ----------
+    offsets, columns, values : arrays of a sparse table of rows. IN
+    residuals : array of float, shape (n_messages, n_tags). IN
+    gradient : array of float64, shape (n_features, n_tags). IN, OUT
+    """
+    n_tags = residuals.shape[1]
+    for k in range(offsets.shape[0] - 1):
+        for place in range(offsets[k], offsets[k + 1]):
+            value, column = values[place], columns[place]
+            for t in range(n_tags):
+                gradient[column, t] += value * residuals[k, t]
+
+
+@njit(cache=True, nogil=True)
+def _labels(tags, first, last):  # type: ignore[no-untyped-def]
+    """Return how many messages from ``first`` to ``last - 1`` have a tag."""
+    found = 0
+    for k in range(first, last):
+        found += tags[k] >= 0
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _count_known(scores, kinds, moves, tags, first, last, residuals, counts):  # type: ignore[no-untyped-def]
+    """Subtract the known tags of a conversation and its moves; return their score."""
+    n_tags = scores.shape[1]
+    total = 0.0
+    before = n_tags
+    for k in range(first, last):
+        t = tags[k]
+        total += scores[k, t] + moves[kinds[k], before, t]
+        residuals[k, t] -= 1.0
+        counts[kinds[k], before, t] -= 1.0
+        before = t
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _pass(scores, kinds, moves, powers, tags, clamped, sign, first, last, room, residuals, counts):  # type: ignore[no-untyped-def]
+    """Add posteriors and expected moves of a conversation, times ``sign``; return its log Z.
+
+    ``powers`` are exp(moves). If ``clamped``, only the known tags are possible where there is one.
+    ``room`` is (2, n, n_tags) and is overwritten.
+    """
+    n_tags = scores.shape[1]
+    forward, local = room[0], room[1]
+    scales = np.empty(last - first)
+    later = np.empty(n_tags)
+    weights = np.empty(n_tags)
+    older = np.empty(n_tags)
+    total = 0.0
+    for k in range(first, last):
+        row, kind = k - first, kinds[k]
+        top = -np.inf
+        fixed = tags[k] if clamped else -1
+        for t in range(n_tags):
+            if fixed in (-1, t):
+                top = max(top, scores[k, t])
+        for t in range(n_tags):
+            local[row, t] = np.exp(scores[k, t] - top) if fixed in (-1, t) else 0.0
+        if row == 0:
+            for t in range(n_tags):
+                forward[row, t] = powers[kind, n_tags, t]
+        else:
+            for t in range(n_tags):
+                forward[row, t] = 0.0
+            for h in range(n_tags):
+                mass = forward[row - 1, h]
+                if mass > 0.0:
+                    for t in range(n_tags):
+                        forward[row, t] += mass * powers[kind, h, t]
+        scale = 0.0
+        for t in range(n_tags):
+            forward[row, t] *= local[row, t]
+            scale += forward[row, t]
+        for t in range(n_tags):
+            forward[row, t] /= scale
+        scales[row] = scale
+        total += np.log(scale) + top
+    for t in range(n_tags):
+        later[t] = 1.0
+    for k in range(last - 1, first - 1, -1):
+        row, kind = k - first, kinds[k]
+        for t in range(n_tags):
+            residuals[k, t] += sign * forward[row, t] * later[t]
+            weights[t] = local[row, t] * later[t] / scales[row]
+        if row == 0:
+            for t in range(n_tags):
+                counts[kind, n_tags, t] += sign * powers[kind, n_tags, t] * weights[t]
+        else:
+            for h in range(n_tags):
+                mass = sign * forward[row - 1, h]
+                back = 0.0
+                for t in range(n_tags):
+                    step = powers[kind, h, t] * weights[t]
+                    back += step
+                    counts[kind, h, t] += mass * step
+                older[h] = back
+            for h in range(n_tags):
+                later[h] = older[h]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def residuals_of(scores, kinds, conversations, moves, tags, residuals, counts):  # type: ignore[no-untyped-def]
+    """Set the gradients of minus (b) by scores and moves; return minus (b), summed.
+
+    Parameters
+    ----------
+    scores : array of float, shape (n_messages, n_tags). IN
+    kinds : array of int8, shape (n_messages,). IN
+    conversations : array of int64, shape (n_conversations + 1,). IN
+    moves : array of float64, shape (n_kinds, n_tags + 1, n_tags). IN
+        The last row is the start.
+    tags : array of int32, shape (n_messages,). IN
+        -1 for unknown ones; conversations without any known tag say nothing.
+    residuals : array of float, shape (n_messages, n_tags). OUT
+    counts : array of float64, of the shape of moves. OUT
+
+    Cost O(n_messages n_tags^2).
+    """
+    powers = np.exp(moves)
+    room = np.empty((2, longest_stretch(conversations), scores.shape[1]))
+    residuals[:] = 0.0
+    counts[:] = 0.0
+    total = 0.0
+    for c in range(conversations.shape[0] - 1):
+        first, last = conversations[c], conversations[c + 1]
+        known = _labels(tags, first, last)
+        if known == 0:
+            continue
+        total += _pass(scores, kinds, moves, powers, tags, False, 1.0, first, last, room,
+                       residuals, counts)  # fmt: skip
+        if known == last - first:
+            total -= _count_known(scores, kinds, moves, tags, first, last, residuals, counts)
+        else:
+            total -= _pass(scores, kinds, moves, powers, tags, True, -1.0, first, last, room,
+                           residuals, counts)  # fmt: skip
+    return total
+
+
+@njit(cache=True, nogil=True)
+def posteriors_of(scores, kinds, conversations, moves, posteriors):  # type: ignore[no-untyped-def]
+    """Set the posterior probabilities of every message's tags; return log Z, summed.
+
+    Parameters are those of :func:`residuals_of`; ``posteriors`` (n_messages, n_tags) is OUT.
+    """
+    powers = np.exp(moves)
+    room = np.empty((2, longest_stretch(conversations), scores.shape[1]))
+    counts = np.zeros(moves.shape)
+    tags = np.zeros(0, np.int32)
+    posteriors[:] = 0.0
+    total = 0.0
+    for c in range(conversations.shape[0] - 1):
+        first, last = conversations[c], conversations[c + 1]
+        if first < last:
+            total += _pass(scores, kinds, moves, powers, tags, False, 1.0, first, last, room,
+                           posteriors, counts)  # fmt: skip
+    return total

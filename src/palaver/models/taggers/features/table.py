@@ -1,0 +1,328 @@
+"""The sparse table of features: learned once from the training corpus, applied to any.
+
+Features come in groups. The rows of a group are scaled to a fixed length, so that a long message
+has no more weight than a short one, and the many character n-grams no more than the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from palaver.encoding import Encoded, Vocabulary
+from palaver.encoding.utterances import WordPooling
+from palaver.errors import ParameterError
+from palaver.models.taggers.features import around, words
+from palaver.models.taggers.features.settings import FeatureSettings
+from palaver.models.taggers.features.words import Numbered, Numbers, Occurrences
+
+#: Lengths of the rows of a group: a message's own words, its characters, words of neighbours,
+#: vectors. Chosen by cross-validation on the training parts of DailyDialog and NPS chat.
+_OWN, _CHARACTERS, _AROUND, _VECTORS = 4.0, 2.0, 1.5, 4.0
+#: Character n-grams must be more frequent than words by this factor.
+_RARER = 2
+_EDGES = ("beginnings", "ends", "frames")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """How messages become rows of a sparse table.
+
+    Attributes
+    ----------
+    settings : FeatureSettings
+    vocabulary : Vocabulary
+        Words that are told apart.
+    codes : dict of str to array of int64
+        Known words, pairs, beginnings, ends and frames, each in order.
+    grams : list of str
+        Known character n-grams, in order.
+    names : dict of str to list of str
+        Known names in the columns of names.
+    scales : dict of str to (float, float)
+        Mean and standard deviation of the columns of numbers.
+    role : str
+        Where the role of a speaker is: the column "role", the "speaker", or nowhere ("").
+    pooling : WordPooling or None
+        How words become a vector.
+    """
+
+    settings: FeatureSettings
+    vocabulary: Vocabulary
+    codes: dict[str, Numbers]
+    grams: list[str]
+    names: dict[str, list[str]]
+    scales: dict[str, tuple[float, float]]
+    role: str = ""
+    pooling: WordPooling | None = None
+    _index: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        lent = len(self.codes["words"]) + len(self.codes["pairs"])
+        n_around = self.settings.previous + self.settings.following
+        found = len(self.grams) + n_around * lent + sum(len(p) for p in self._own().values())
+        vectors = 0 if self.pooling is None else len(self.pooling.centre)
+        return found + sum(len(names) for _, names in self._flags()) + len(self.scales) + vectors
+
+    def _own(self) -> dict[str, Numbers]:
+        """Return the codes of a message's own words that count."""
+        blocks = set(self.settings.blocks)
+        kept = [*(name for name in ("words", "pairs") if name in blocks)]
+        return {name: self.codes[name] for name in [*kept, *(_EDGES if "edges" in blocks else ())]}
+
+    def __call__(self, encoded: Encoded) -> sparse.csr_array:
+        """Return the features of each message, (n_messages, size), as float32."""
+        numbered = Numbered.of(encoded, self.vocabulary)
+        found = occurrences(numbered)
+        n = encoded.n_messages
+        tables = {
+            name: words.present(found[name], codes, n)
+            for name, codes in self.codes.items()
+        }  # fmt: skip
+        parts = [_scaled([tables[name] for name in self._own()], n, _OWN)]
+        if self.grams:
+            index = self._index or dict(zip(self.grams, range(len(self.grams)), strict=True))
+            self._index.update(index)
+            parts.append(_scaled([words.characters(encoded, index)], n, _CHARACTERS))
+        offsets = np.asarray(encoded.conversation_offsets)
+        steps = [*range(-1, -self.settings.previous - 1, -1),
+                 *range(1, self.settings.following + 1)]  # fmt: skip
+        if steps:
+            lent = _scaled([tables["words"], tables["pairs"]], n, _AROUND)
+            parts += [around.taken(lent, around.neighbours(offsets, step)) for step in steps]
+        parts += [_one_hot(codes, len(names)) for codes, names in self._flags(encoded, numbered)]
+        parts += [self._numbers(encoded, name) for name in self.scales]
+        if self.pooling is not None:
+            vectors = sparse.csr_array(self.pooling(encoded).astype(np.float32))
+            parts.append(_scaled([vectors], n, _VECTORS))
+        table = sparse.csr_array(sparse.hstack(parts, "csr", dtype=np.float32))
+        table.sort_indices()
+        return table
+
+    def _numbers(self, encoded: Encoded, name: str) -> sparse.csr_array:
+        """Return a column of numbers, of mean zero and variance one; zero where missing."""
+        if name not in encoded.numbers:
+            raise ParameterError(f"columns: the corpus has no column {name!r} of numbers")
+        mean, deviation = self.scales[name]
+        values = np.nan_to_num((encoded.numbers[name] - mean) / deviation)
+        return sparse.csr_array(values[:, None].astype(np.float32))
+
+    def _flags(
+        self, encoded: Encoded | None = None, numbered: Numbered | None = None
+    ) -> list[tuple[Numbers, list[str]]]:
+        """Return features of which a message has exactly one: its number, and all their names.
+
+        Without a corpus there are names only.
+        """
+        none = np.zeros(0, np.int64)
+        found: list[tuple[Numbers, list[str]]] = [(none, ["always"])]
+        blocks, data = self.settings.blocks, encoded is not None and numbered is not None
+        if encoded is not None:
+            found = [(np.zeros(encoded.n_messages, np.int64), ["always"])]
+        before = none
+        if encoded is not None:
+            before = around.neighbours(np.asarray(encoded.conversation_offsets), -1)
+        if "length" in blocks:
+            classes = none
+            if data and numbered is not None:
+                classes = np.digitize(numbered.lengths, around.LENGTHS)
+            found.append((classes, _classes("words", around.LENGTHS)))
+            found.append((_before(classes, before), _classes("words before", around.LENGTHS)))
+        if "turn" in blocks:
+            found.append((around.turns(encoded) if encoded else none, list(around.TURNS)))
+            flags = ["did not open the conversation", "opened the conversation"]
+            found.append((around.opens(encoded) if encoded else none, flags))
+        if "position" in blocks:
+            both = around.positions(encoded) if encoded else (none, none)
+            found.append((both[0], _classes("messages before", around.POSITIONS)))
+            found.append((both[1], _classes("messages after", around.POSITIONS)))
+        if "gap" in blocks:
+            codes = around.gaps(encoded) if encoded else none
+            found.append((codes, _classes("seconds since", around.GAPS)))
+        for name, known in self.names.items():
+            codes = self._coded(encoded, name) if encoded else none
+            found.append((codes, [f"{name}={value}" for value in known]))
+            found.append((_before(codes, before), [f"{name} before={value}" for value in known]))
+        return found
+
+    def _coded(self, encoded: Encoded, name: str) -> Numbers:
+        """Return the numbers of the names in a column, -1 for unknown ones."""
+        column = encoded.speakers if name == "speaker" else encoded.labels.get(name)
+        if column is None:
+            if name == self.role:
+                return np.full(encoded.n_messages, -1, np.int64)
+            raise ParameterError(f"columns: the corpus has no column {name!r} of names")
+        index = {value: number for number, value in enumerate(self.names[name])}
+        numbers = np.array([*(index.get(value, -1) for value in column.names), -1], np.int64)
+        return numbers[column.codes]
+
+    def feature_names(self) -> list[str]:
+        """Return the name of each column: words as they are, others in words."""
+        texts = [*self.vocabulary.words, "(rare)", "(end)", "(start)"]
+        base = len(texts)
+        named = {name: [_decoded(int(code), base, texts, name) for code in codes]
+                 for name, codes in self.codes.items()}  # fmt: skip
+        found = [text for name in self._own() for text in named[name]]
+        found += [f"*{words.shown(gram)}*" for gram in self.grams]
+        lent = [*named["words"], *named["pairs"]]
+        for step in range(1, self.settings.previous + 1):
+            found += [f"{step} before: {text}" for text in lent]
+        for step in range(1, self.settings.following + 1):
+            found += [f"{step} after: {text}" for text in lent]
+        found += [name for _, names in self._flags() for name in names]
+        found += list(self.scales)
+        if self.pooling is not None:
+            found += [f"vector {number}" for number in range(len(self.pooling.centre))]
+        return found
+
+    # keeping
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what was learned as arrays, without what :meth:`content` has."""
+        found: dict[str, NDArray[Any]] = {f"known_{name}": c for name, c in self.codes.items()}
+        if self.pooling is not None:
+            found["word_vectors"] = self.pooling.word_vectors
+            found["word_weights"] = self.pooling.word_weights
+            found["centre"] = self.pooling.centre
+        return found
+
+    def content(self) -> dict[str, Any]:
+        """Return what was learned and is no array."""
+        scales = {name: list(pair) for name, pair in self.scales.items()}
+        return {"grams": self.grams, "names": self.names, "scales": scales, "role": self.role}
+
+    @classmethod
+    def of(
+        cls,
+        settings: FeatureSettings,
+        vocabulary: Vocabulary,
+        arrays: Mapping[str, NDArray[Any]],
+        content: Mapping[str, Any],
+    ) -> FeatureMap:
+        """Make a map of what :meth:`arrays` and :meth:`content` returned."""
+        codes = {name: arrays[f"known_{name}"] for name in ("words", "pairs", *_EDGES)}
+        pooling = None
+        if "word_vectors" in arrays:
+            pooling = WordPooling(
+                arrays["word_vectors"], arrays["word_weights"], arrays["centre"], "mean"
+            )
+        scales = {name: (float(a), float(b)) for name, (a, b) in content["scales"].items()}
+        return cls(settings, vocabulary, codes, list(content["grams"]), dict(content["names"]),
+                   scales, str(content["role"]), pooling)  # fmt: skip
+
+
+def occurrences(numbered: Numbered) -> dict[str, Occurrences]:
+    """Return where words, pairs, beginnings, ends and frames occur."""
+    found = {"words": words.words(numbered), "pairs": words.pairs(numbered)}
+    return {**found, **words.edges(numbered)}
+
+
+def learn_features(
+    encoded: Encoded,
+    vocabulary: Vocabulary,
+    settings: FeatureSettings,
+    labels: str,
+    pooling: WordPooling | None = None,
+) -> FeatureMap:
+    """Learn from a corpus which features there are.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        With all its words.
+    vocabulary : Vocabulary
+        The words to tell apart.
+    settings : FeatureSettings
+    labels : str
+        Column of the labels, which must not be a feature.
+    pooling : WordPooling, optional
+        How words become a vector.
+
+    Raises
+    ------
+    ParameterError
+        A column does not exist, or is the one to be learned.
+    """
+    numbered = Numbered.of(encoded, vocabulary)
+    codes = {
+        name: words.frequent(found, settings.min_count)
+        for name, found in occurrences(numbered).items()
+    }
+    grams = []
+    if "characters" in settings.blocks:
+        grams = words.learn_grams(encoded, _RARER * settings.min_count)
+    names: dict[str, list[str]] = {}
+    scales: dict[str, tuple[float, float]] = {}
+    role = _role(encoded, labels) if "role" in settings.blocks else ""
+    if role:
+        column = encoded.speakers if role == "speaker" else encoded.labels[role]
+        names[role] = list(column.names)
+    for name in settings.columns:
+        if name == labels:
+            raise ParameterError(f"columns: {name!r} has the labels that are to be learned")
+        if name in encoded.labels:
+            names[name] = list(encoded.labels[name].names)
+        elif name in encoded.numbers:
+            values = encoded.numbers[name][~np.isnan(encoded.numbers[name])]
+            scales[name] = (float(values.mean()), float(values.std()) or 1.0)
+        else:
+            known = ", ".join([*encoded.labels, *encoded.numbers]) or "none"
+            raise ParameterError(f"columns: there is no column {name!r}; the corpus has: {known}")
+    return FeatureMap(settings, vocabulary, codes, grams, names, scales, role, pooling)
+
+
+def _role(encoded: Encoded, labels: str) -> str:
+    """Return where the roles of speakers are: a column, their names, or nowhere."""
+    if "role" in encoded.labels and labels != "role":
+        return "role"
+    return "speaker" if around.recurring_speakers(encoded) else ""
+
+
+def _before(codes: Numbers, before: Numbers) -> Numbers:
+    """Return the number of the message before, -1 where there is none."""
+    return np.where(before >= 0, codes[before], -1) if len(codes) else codes
+
+
+def _one_hot(codes: Numbers, n_values: int) -> sparse.csr_array:
+    """Return a table with a one in the column of each row's code, none for -1."""
+    there = codes >= 0
+    offsets = np.concatenate(([0], np.cumsum(there)))
+    ones = np.ones(int(there.sum()), np.float32)
+    return sparse.csr_array((ones, codes[there], offsets), (len(codes), n_values))
+
+
+def _scaled(tables: list[sparse.csr_array], n_rows: int, length: float) -> sparse.csr_array:
+    """Return tables side by side, with rows of a given Euclidean length."""
+    if not tables:
+        return sparse.csr_array((n_rows, 0), dtype=np.float32)
+    table = sparse.csr_array(sparse.hstack(tables, "csr", dtype=np.float32))
+    squares = np.asarray(table.multiply(table).sum(axis=1)).ravel()
+    factors = np.where(squares > 0, length / np.sqrt(np.where(squares > 0, squares, 1)), 0)
+    table.data *= np.repeat(factors, np.diff(table.indptr)).astype(np.float32)
+    return table
+
+
+def _classes(what: str, limits: NDArray[Any]) -> list[str]:
+    """Name the classes that limits make."""
+    lower = [f"{what} < {limits[0]:g}", *(f"{what} >= {limit:g}" for limit in limits)]
+    return lower
+
+
+def _decoded(code: int, base: int, texts: list[str], name: str) -> str:
+    """Return the words of a code."""
+    numbers = [code]
+    n_words = {"words": 1, "pairs": 2, "beginnings": 3, "ends": 2, "frames": 2}[name]
+    for _ in range(n_words - 1):
+        numbers = [*divmod(numbers[0], base), *numbers[1:]]
+    shown = [texts[number] for number in numbers]
+    forms = {"beginnings": "{} ...", "ends": "... {}"}
+    if name == "frames":
+        return " ... ".join(shown)
+    return forms.get(name, "{}").format(" ".join(shown))
