@@ -135,11 +135,16 @@ def with_labels(data, name):
     return replace(data, labels={**data.labels, name: rotated(data.labels[name])})
 
 
+def another_parent(data):
+    first = data.conversation_offsets[np.diff(data.conversation_offsets).argmax()]
+    return np.array([[first + 2, first]], np.int32)
+
+
 CHANGES = {
     "labels": ("labels", lambda data: with_labels(data, "some")),
     "topics": ("features", lambda data: with_labels(data, "topic")),
     "speakers": ("features", lambda data: replace(data, speakers=rotated(data.speakers))),
-    "parents": ("parents", lambda data: replace(data, other_parents=np.array([[2, 0]], np.int32))),
+    "parents": ("parents", lambda data: replace(data, other_parents=another_parent(data))),
 }
 
 

@@ -108,7 +108,8 @@ def test_a_shard_that_refers_to_nowhere_is_refused(encoded):
     for name, value in (
         ("tokens", changed(shard.tokens, 0, shard.n_words)),
         ("message_offsets", shard.message_offsets + 1),
-        ("parents", changed(shard.parents, 0, 1)),
+        ("parents", changed(shard.parents, 0, shard.n_messages - 1)),
+        ("parents", changed(shard.parents, shard.n_messages - 1, 0)),
         ("conversation_offsets", shard.conversation_offsets[:-1]),
     ):
         with pytest.raises(CorpusError, match=rf"Shard\.{name}"):

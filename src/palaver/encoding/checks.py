@@ -85,6 +85,27 @@ def offsets_of_lengths(name: str, lengths: Any, total: int) -> NDArray[np.int64]
     return ends
 
 
+def same_conversation(name: str, parents: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+    """Refuse parents that are messages of another conversation.
+
+    Parameters
+    ----------
+    name : str
+    parents : array of int32, shape (n,)
+        -1 for none.
+    offsets : array of int64, shape (n_conversations + 1,)
+    """
+    lengths = np.diff(offsets)
+    starts, ends = np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)
+    wrong = (parents >= 0) & ((parents < starts) | (parents >= ends))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise CorpusError(
+            f"{name}: message {first:,} replies to {parents[first]:,}, which is no message of its "
+            "conversation"
+        )
+
+
 def earlier(
     name: str, messages: Any, parents: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> None:
