@@ -256,6 +256,7 @@ def _new_run(
             min_count=min_count or model.default_min_count,
             max_share=max_share,
             sentences=model.needs_sentences,
+            view=model.view,
         )
     model.check_data(encoded)
     warn_of_missing_replies(model, corpus)

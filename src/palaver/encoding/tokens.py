@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from palaver import store
 from palaver.corpus.table import Corpus
 from palaver.encoding import checks
+from palaver.encoding.act_view import add_marks, marked_types, without_rare_words
 from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
 from palaver.encoding.tokenizer import Tokenizer, split_words, word_type
 from palaver.encoding.vocabulary import Vocabulary, select_words
-from palaver.errors import CorpusError, DamagedStoreError
+from palaver.errors import CorpusError, DamagedStoreError, ParameterError
+from palaver.params import check, one_of
 
 _CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
 _MAX_LABEL_VALUES = 1000
@@ -281,6 +283,7 @@ def encode(
     stop_words: Collection[str] = (),
     sentences: bool = False,
     keep_unknown: bool = False,
+    view: str = "words",
 ) -> Encoded:
     """Turn a corpus into flat arrays.
 
@@ -299,23 +302,37 @@ def encode(
         Find sentence boundaries as well, for models that give each sentence a class.
     keep_unknown : bool
         Keep tokens whose words are not in the vocabulary, as number -1, instead of dropping them.
+    view : {"words", "acts"}
+        What a new vocabulary is made of: words; or the 300 most frequent words, and the first and
+        last word of each message as further tokens, such as ``first:do`` and ``last:?``. An
+        existing vocabulary knows its own.
     """
+    check("encode", {"view": one_of("words", "acts")}, {"view": view})
+    view = view if vocabulary is None else vocabulary.view
+    if sentences and view == "acts":
+        raise ParameterError("encode: view='acts' marks messages; it cannot go with sentences=True")
     words = _Words()
     chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     for lists in _word_lists(corpus, tokenizer):
         lengths = lists.list.len().cast(pl.Int32).to_numpy()
         chunks.append((words.number(lists, fold=tokenizer is None), lengths))
+    types = words.types
+    if view == "acts":
+        n_types, types = len(types), marked_types(types)
+        chunks = [add_marks(chunk, n_types) for chunk in chunks]
     if vocabulary is None:
-        counts, spread = _count(chunks, len(words.types), with_spread=max_share < 1)
+        counts, spread = _count(chunks, len(types), with_spread=max_share < 1)
+        if view == "acts":
+            counts = without_rare_words(types, counts, n_types)
         vocabulary = select_words(
-            words.types, counts, spread, corpus.n_messages, min_count=min_count,
+            types, counts, spread, corpus.n_messages, min_count=min_count,
             max_share=max_share, max_size=max_size, stop_words=stop_words,
         )  # fmt: skip
     n_words = sum(len(numbers) for numbers, _ in chunks)
     limits = None
     if sentences:
         limits = _sentence_limits(corpus, chunks)
-    tokens, offsets, before = _renumber(chunks, words.types, vocabulary, limits, keep_unknown)
+    tokens, offsets, before = _renumber(chunks, types, vocabulary, limits, keep_unknown)
     return Encoded(
         tokens,
         offsets,

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.encoding.act_view import is_mark
 from palaver.errors import CorpusError
 from palaver.params import check, either, nothing, one_of, real, whole
 
@@ -54,6 +55,11 @@ class Vocabulary:
     def index(self) -> dict[str, int]:
         """Number of each word."""
         return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def view(self) -> str:
+        """Which tokens messages are made of: "words", or "acts" if beginnings and ends count."""
+        return "acts" if any(is_mark(word) for word in self.words) else "words"
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self):,} words: {', '.join(self.words[:5])}, ...)"

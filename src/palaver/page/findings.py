@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Vocabulary
+from palaver.encoding.act_view import is_mark
 from palaver.encoding.part import members
 from palaver.encoding.tokenizer import split_words, word_type
 from palaver.models.summary import ModelSummary
@@ -202,8 +203,14 @@ def _token_ranks(
     The words of a model that has no classes for tokens get that of their message. Topics have
     the ranks beyond those of the classes.
     """
-    tokens, offsets = members(reading.encoded.message_offsets, rows)
+    encoded = reading.encoded
+    tokens, offsets = members(encoded.message_offsets, rows)
     lengths = np.diff(offsets)
+    if encoded.vocabulary.view == "acts":  # marks of beginnings and ends are no words of the text
+        marks = np.array([is_mark(word) for word in encoded.vocabulary.words])
+        is_word = ~marks[np.asarray(encoded.tokens)[tokens]]
+        lengths = np.diff(np.concatenate(([0], np.cumsum(is_word)))[offsets])
+        tokens = tokens[is_word]
     if reading.tokens is None:
         return np.repeat(shares[rows].argmax(axis=1), lengths).astype(np.int16), lengths
     rank_of = np.empty(len(order) + 1, np.int16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,10 +43,10 @@ class Parts(NamedTuple):
     test_corpus: Corpus
 
 
-def hold_out(corpus: Corpus, test: float, seed: int, models: Iterable[Model] = ()) -> Parts:
+def hold_out(corpus: Corpus, test: float, seed: int, models: Sequence[Model] = ()) -> Parts:
     """Split a corpus by conversations, and encode it with the words of the training part.
 
-    Sentences are found if one of the models needs them.
+    Sentences are found if one of the models needs them; if one sees the view "acts", all do.
     """
     if corpus.n_conversations < _LEAST_CONVERSATIONS:
         raise ParameterError(
@@ -59,7 +59,8 @@ def hold_out(corpus: Corpus, test: float, seed: int, models: Iterable[Model] = (
             f"test={test:g} of {corpus.n_conversations} conversations leaves none to test on"
         )
     sentences = any(model.needs_sentences for model in models)
-    known = encode(train, sentences=sentences)
+    view = "acts" if any(model.view == "acts" for model in models) else "words"
+    known = encode(train, sentences=sentences, view=view)
     words = known.vocabulary
     unseen = encode(held_out, words, sentences=sentences)
     parts = Parts(known, unseen, encode(corpus, words, sentences=sentences), train, held_out)

@@ -67,6 +67,8 @@ class Model(HasParams, ABC):
     transition_kind: ClassVar[str] = "none"
     #: Whether encoded corpora must hold the limits of sentences.
     needs_sentences: bool = False
+    #: Which tokens messages are made of: "words", or "acts" (see :func:`palaver.encode`).
+    view: str = "words"
     #: Where a transition leads: from a message to its "replies", to the next of the "messages",
     #: on in the same "document", or from word to word ("words").
     transition_steps: str = "replies"
@@ -200,7 +202,7 @@ class Model(HasParams, ABC):
                 f"{type(self).__name__}: takes a Corpus, got {type(corpus).__name__}; make one "
                 "with palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
             )
-        return encode(corpus, vocabulary, sentences=self.needs_sentences)
+        return encode(corpus, vocabulary, sentences=self.needs_sentences, view=self.view)
 
     def _encode(self, corpus: Corpus | Encoded) -> Encoded:
         """Encode a corpus with the words that the model knows."""

@@ -43,7 +43,10 @@ class BlockHMM(ThreadModel):
     background : bool, "message" or "auto"
         Let words come from a background that all messages share, with one switch probability
         for the corpus (True) or one per message ("message"). "auto" has one if messages have 50
-        words or more on average.
+        words or more on average; with ``view="acts"`` it never does.
+    view : {"words", "acts"}
+        What messages are made of: all words; or the 300 most frequent words, and the first and
+        last word of each message as further tokens, from which acts are found much better.
     transition_prior : float or "learn"
         Dirichlet prior of the transition rows; "learn" finds an asymmetric one by Minka's
         fixed point.
@@ -93,6 +96,7 @@ class BlockHMM(ThreadModel):
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         **GUIDED_LIMITS,
+        "view": one_of("words", "acts"),
         "transition_prior": either(real(above=0), one_of("learn")),
     }
 
@@ -104,6 +108,7 @@ class BlockHMM(ThreadModel):
         self,
         n_classes: int = 15,
         background: bool | str = "auto",
+        view: str = "words",
         transition_prior: float | str = "learn",
         seed_words: Mapping[str, Sequence[str]] | None = None,
         seed_weight: float = 1.0,
@@ -120,6 +125,7 @@ class BlockHMM(ThreadModel):
     ) -> None:
         self.n_classes = n_classes
         self.background = background
+        self.view = view
         self.transition_prior = transition_prior
         self.seed_words = seed_words
         self.seed_weight = seed_weight

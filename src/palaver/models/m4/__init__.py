@@ -50,7 +50,10 @@ class M4(ThreadModel):
     background : bool, "message" or "auto"
         Let words come from a background that all messages share, with one switch probability
         for the corpus (True) or one per message ("message"). "auto" has one if messages have 50
-        words or more on average.
+        words or more on average; with ``view="acts"`` it never does.
+    view : {"words", "acts"}
+        What messages are made of: all words; or the 300 most frequent words, and the first and
+        last word of each message as further tokens, from which acts are found much better.
     transition : {"dirichlet", "softmax"}
         Draw a message's class shares from a Dirichlet distribution around what its parent
         predicts, so that the words of a message go together; or take the prediction itself, as
@@ -122,6 +125,7 @@ class M4(ThreadModel):
     limits: ClassVar[dict[str, Limit]] = {
         **COMMON_LIMITS,
         **GUIDED_LIMITS,
+        "view": one_of("words", "acts"),
         "transition": one_of("softmax", "dirichlet"),
         "n_topics": whole(0, 10_000),
         "unit": one_of("word", "sentence", "message"),
@@ -141,6 +145,7 @@ class M4(ThreadModel):
         self,
         n_classes: int = 15,
         background: bool | str = "auto",
+        view: str = "words",
         transition: str = "dirichlet",
         n_topics: int = 0,
         unit: str = "word",
@@ -164,6 +169,7 @@ class M4(ThreadModel):
     ) -> None:
         self.n_classes = n_classes
         self.background = background
+        self.view = view
         self.transition = transition
         self.n_topics = n_topics
         self.unit = unit
@@ -196,6 +202,15 @@ class M4(ThreadModel):
         return ["start", "bias", *getattr(self, "columns_", Columns([])).names]
 
     # fitting
+
+    def check_params(self) -> None:
+        """Refuse parameters that are out of their limits, or do not go together."""
+        super().check_params()
+        if self.view == "acts" and self.unit == "sentence":
+            raise ParameterError(
+                "M4: view='acts' marks the beginnings and ends of messages, not of sentences; use "
+                "unit='message' or unit='word' with it"
+            )
 
     def fit(
         self, corpus: Corpus | Encoded, labels: Labels | None = None, **options: Unpack[FitOptions]

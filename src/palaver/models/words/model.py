@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Shard, cut
+from palaver.errors import ParameterError
 from palaver.fit.fold import fold_in
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
@@ -148,6 +149,15 @@ class ThreadModel(Model):
         self.check_params()
         return self._fit(self._as_encoded(corpus), **options)
 
+    def check_data(self, data: Encoded) -> None:
+        """Refuse a corpus from which nothing can be learned, or whose tokens are others."""
+        if self.view == "acts" and data.vocabulary.view != "acts":
+            raise ParameterError(
+                f"{type(self).__name__}: view='acts' needs other tokens; pass the corpus, or "
+                "palaver.encode(corpus, view='acts')"
+            )
+        super().check_data(data)
+
     def _background(self, data: Encoded) -> bool | str:
         """Return the background that ``"auto"`` stands for; depends on the data alone.
 
@@ -156,6 +166,8 @@ class ThreadModel(Model):
         """
         if self.background != "auto":
             return self.background
+        if data.vocabulary.view == "acts":
+            return False
         return bool(data.n_tokens >= BACKGROUND_WORDS * data.n_messages)
 
     def _extras(self) -> Extras:
@@ -371,4 +383,9 @@ class ThreadModel(Model):
         from palaver.models.views.simulate import simulate
 
         self._check_fitted()
+        if self.vocabulary_.view == "acts":
+            raise ParameterError(
+                f"{type(self).__name__}: with view='acts' tokens mark beginnings and ends, from "
+                "which no message can be drawn"
+            )
         return simulate(self, shape, random_state)
