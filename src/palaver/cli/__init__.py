@@ -27,6 +27,7 @@ from palaver.cli import (
     transitions,
 )
 from palaver.cli.options import with_short_values
+from palaver.cli.terminal import give_up_output, is_broken_pipe, prepare_streams, visible
 
 app = typer.Typer(
     name="palaver",
@@ -83,7 +84,7 @@ def _show_warning(
     from palaver.errors import PalaverWarning
 
     if issubclass(category, PalaverWarning):
-        typer.echo(f"palaver: {message}", err=True)
+        typer.echo(visible(f"palaver: {message}"), err=True)
     else:
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
@@ -93,12 +94,27 @@ def main() -> None:
     from palaver.errors import PalaverError
 
     warnings.showwarning = _show_warning
+    prepare_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except PalaverError as error:
-        typer.echo(f"palaver: {error}", err=True)
+        typer.echo(visible(f"palaver: {error}"), err=True)
         sys.exit(1)
-    except BrokenPipeError:
-        sys.exit(0)  # the reader of our output, such as `head`, has seen enough
+    except SystemExit as error:  # typer ends with 1 where nobody reads on
+        if not is_broken_pipe(error.__context__):
+            raise
+        give_up_output()
+        sys.exit(0)
+    except OSError as error:
+        give_up_output()
+        if is_broken_pipe(error):
+            sys.exit(0)  # the reader of our output, such as `head`, has seen enough
+        place = error.filename or "the output"
+        why = error.strerror or str(error)
+        typer.echo(visible(f"palaver: {place}: cannot be read or written ({why})"), err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, Format, Json, Run
+from palaver.cli.options import Chain, Column, Format, Json, Run, Spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ def run(
         ),
     ],
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
+    spreadsheet: Spreadsheet = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -56,7 +57,7 @@ def run(
         tagged = model.annotate(corpus, sweeps)
     summary = model.summary()
     tagged = _with_names(tagged, runs.names_of(folder, summary), summary.names)
-    path = _rounded(tagged).write(out)
+    path = _rounded(tagged).write(out, spreadsheet=spreadsheet)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})
     else:

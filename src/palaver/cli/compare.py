@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Jobs, Json, TableOut
+from palaver.cli.options import Chain, Column, File, Format, Formulas, Jobs, Json, TableOut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,6 +50,7 @@ def run(
         ),
     ] = None,
     out: TableOut = None,
+    formulas: Formulas = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -89,7 +90,7 @@ def run(
             )
         raise typer.Exit(130) from stop
     if out is not None:
-        write_table(comparison.table, out)
+        write_table(comparison.table, out, spreadsheet=not formulas)
     if json:
         print_json(
             {

@@ -12,6 +12,7 @@ from palaver.cli.options import (
     File,
     Format,
     Json,
+    Spreadsheet,
     Strict,
     Where,
 )
@@ -26,6 +27,7 @@ def run(
     file: File,
     out: CorpusOut,
     anonymize: Anonymize = False,
+    spreadsheet: Spreadsheet = False,
     where: Where = None,
     chain: Chain = False,
     format: Format = None,
@@ -49,7 +51,7 @@ def run(
     if anonymize:
         corpus = corpus.anonymized()
     with working(f"writing {out.name}"):
-        path = corpus.write(out)
+        path = corpus.write(out, spreadsheet=spreadsheet)
     lost, repaired = (sum(corpus.notes.of(kind).values()) for kind in ("loss", "repair"))
     if json:
         print_json(

@@ -40,6 +40,20 @@ CorpusOut = Annotated[
 TableOut = Annotated[
     Path | None, typer.Option(help="Also save the full table as x.csv or x.parquet.")
 ]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="In CSV, put ' before texts that a spreadsheet would take for formulas.",
+    ),
+]
+Formulas = Annotated[
+    bool,
+    typer.Option(
+        "--formulas",
+        help="In CSV, leave texts such as =1+1 as they are (default: ' before them).",
+    ),
+]
 Anonymize = Annotated[
     bool,
     typer.Option(

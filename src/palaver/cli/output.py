@@ -13,19 +13,43 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from palaver.cli.terminal import escaped_json, is_unicode, visible
+
 if TYPE_CHECKING:
     import polars as pl
 
     from palaver.corpus.table import Corpus
 
-# texts and names of users are printed as they are: [x] is no markup, :rocket: no picture
-console = Console(highlight=False, markup=False, emoji=False)
-errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+class Terminal(Console):
+    """A console that prints texts and names of users as they are, but obeys none of them."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        # [x] is no markup, :rocket: no picture
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print texts without control characters; tables are made of such texts."""
+        super().print(*map(_shown, objects), **options)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Text) and visible(value.plain) != value.plain:
+        value = value.copy()
+        value.plain = visible(value.plain)
+    return value
+
+
+console = Terminal()
+errors = Terminal(stderr=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+    text = json.dumps(value, indent=1, ensure_ascii=not is_unicode(), default=str)
+    typer.echo(escaped_json(text))
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -34,7 +58,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(name, Text(_words(value)))
+        grid.add_row(visible(name), Text(_words(value)))
     console.print(grid)
 
 
@@ -51,6 +75,7 @@ def print_table(
     each row becomes a list.
     """
     make = Text.from_markup if markup else Text
+    table = table.rename(visible)
     rows = [tuple(make(_words(cell)) for cell in row) for row in table.iter_rows()]
     columns = list(zip(*rows, strict=True)) or [()] * table.width
     longest = [
@@ -100,10 +125,21 @@ def check_table_file(path: Path | None) -> None:
         raise ParameterError(f"{path}: is a folder; choose another name for --out")
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table in the format that the file name implies, completely or not at all."""
+def write_table(table: pl.DataFrame, path: Path, *, spreadsheet: bool = True) -> None:
+    """Write a table in the format that the file name implies, completely or not at all.
+
+    Parameters
+    ----------
+    table : DataFrame
+    path : path
+    spreadsheet : bool
+        In CSV, mark texts that a spreadsheet would take for formulas.
+    """
+    from palaver.corpus.write import without_formulas
     from palaver.store.atomic import replace_file
 
+    if spreadsheet and path.suffix == ".csv":
+        table = without_formulas(table)
     with replace_file(path) as target:
         table.write_csv(target) if path.suffix == ".csv" else table.write_parquet(target)
 
@@ -111,7 +147,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal what is being done, for as long as it takes."""
-    with errors.status(Text(f"{what} …")):
+    with errors.status(Text(f"{visible(what)} …")):
         yield
 
 
@@ -159,7 +195,7 @@ def reading(path: Path) -> Iterator[Callable[[int], None]]:
     except (PalaverError, OSError):
         total = None  # reading will say what is wrong
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task(f"reading {path.name}", total=total)
+        task = bar.add_task(f"reading {visible(path.name)}", total=total)
         yield lambda n_bytes: bar.advance(task, n_bytes)
 
 
@@ -208,4 +244,4 @@ def _words(value: Any) -> str:
         return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, list):
         return ", ".join(map(_words, value))
-    return str(value)
+    return visible(str(value))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaver.cli.classes import with_letters, with_names
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, TableOut
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run, TableOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,7 @@ def run(
         str, typer.Option(help="What to resample for intervals: auto, conversation or message.")
     ] = "auto",
     out: TableOut = None,
+    formulas: Formulas = False,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
     chain: Chain = False,
     format: Format = None,
@@ -57,7 +58,7 @@ def run(
     with folding("classifying messages"):
         table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
     if out is not None:
-        write_table(table, out)
+        write_table(table, out, spreadsheet=not formulas)
     if json:
         print_json(table.to_dicts())
     elif not table.height:

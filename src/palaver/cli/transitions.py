@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Json, Run
+from palaver.cli.options import Formulas, Json, Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    formulas: Formulas = False,
     json: Json = False,
 ) -> None:
     """Show which classes follow which more often than usual.
@@ -75,7 +76,7 @@ def run(
         with replace_file(out) as path:
             path.write_text(model.plot_graph(least, corpus=data, names=names), encoding="utf-8")
     elif out is not None:
-        write_table(table, out)
+        write_table(table, out, spreadsheet=not formulas)
     if json:
         print_json(table.to_dicts())
         return

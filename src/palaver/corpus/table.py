@@ -259,8 +259,15 @@ class Corpus:
                 f"to_pandas needs {error.name}: pip install pandas pyarrow"
             ) from error
 
-    def write(self, path: str | Path) -> Path:
+    def write(self, path: str | Path, *, spreadsheet: bool = False) -> Path:
         """Write the corpus as JSONL, Parquet or CSV, by suffix, or else as a ConvoKit folder.
+
+        Parameters
+        ----------
+        path : path
+        spreadsheet : bool
+            In CSV, put an apostrophe before texts that a spreadsheet would take for formulas
+            (``=``, ``+``, ``-``, ``@``). For files that people open, not for reading back.
 
         Returns
         -------
@@ -268,7 +275,7 @@ class Corpus:
         """
         from palaver.corpus.write import write
 
-        return write(self.table, Path(path))
+        return write(self.table, Path(path), spreadsheet=spreadsheet)
 
     def _repr_html_(self) -> str:
         from palaver.draw.tables import notebook_table

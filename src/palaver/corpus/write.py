@@ -46,10 +46,19 @@ _CHOICES = (
     "or a name without a suffix for a ConvoKit folder"
 )
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.fZ"
+_FORMULA = r"^[=+\-@\t\r]"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
-def write(table: pl.DataFrame, path: Path) -> Path:
+def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before texts and names of columns that spreadsheets take for formulas."""
+    texts = pl.col([name for name, dtype in table.schema.items() if dtype == pl.String])
+    marked = pl.when(texts.str.contains(_FORMULA)).then(pl.lit("'") + texts).otherwise(texts)
+    names = {name: f"'{name}" for name in table.columns if re.match(_FORMULA, name)}
+    return table.with_columns(marked.name.keep()).rename(names)
+
+
+def write(table: pl.DataFrame, path: Path, *, spreadsheet: bool = False) -> Path:
     """Write a tidy table; the file or folder appears complete or not at all.
 
     Parameters
@@ -58,6 +67,9 @@ def write(table: pl.DataFrame, path: Path) -> Path:
     path : path
         ``.jsonl``, ``.ndjson``, ``.csv``, ``.tsv``, ``.conll`` (each also ``.gz`` or ``.zst``),
         ``.parquet``, or the name of a folder for ConvoKit.
+    spreadsheet : bool
+        In CSV and TSV, mark texts that a spreadsheet would take for formulas; reading the file
+        again gives other texts.
 
     Returns
     -------
@@ -77,6 +89,8 @@ def write(table: pl.DataFrame, path: Path) -> Path:
         return path
     writer, compression = found
     _check_types(table, path)
+    if spreadsheet and {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}:
+        table = without_formulas(table)
     with replace_file(path) as temporary, _naming(path), _opened(temporary, compression) as stream:
         writer(table, stream)
     return path
