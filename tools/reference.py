@@ -29,7 +29,7 @@ GROUPS = {
     "Viewing and loading": ["report", "load"],
     "Examples, summaries, people": ["exemplars", "summarize", "people", "grasshopper", "rank"],
     "Who answers whom": ["ThreadRebuilder"],
-    "Evaluating and choosing": ["choose", "compare", "evaluate"],
+    "Evaluating and choosing": ["choose", "choose_tagger", "compare", "evaluate"],
     "Words and vectors": ["encode", "Encoded", "Vocabulary", "WordVectors", "utterance_vectors",
                           "BackoffModel"],
     "Clusters": ["RayExecutor"],

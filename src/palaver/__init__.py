@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.threads.rebuilder import ThreadRebuilder as ThreadRebuilder
     from palaver.trials.choose import choose as choose
     from palaver.trials.compare import compare as compare
+    from palaver.trials.taggers import choose_tagger as choose_tagger
 
 __version__ = "0.1.0.dev0"
 

@@ -53,6 +53,7 @@ NAMES = (
     Name("Vocabulary", "palaver.encoding"),
     Name("WordVectors", "palaver.encoding"),
     Name("choose", "palaver.trials.choose"),
+    Name("choose_tagger", "palaver.trials.taggers"),
     Name("compare", "palaver.trials.compare"),
     Name("encode", "palaver.encoding"),
     Name("evaluate", "palaver.evaluate"),  # the package itself

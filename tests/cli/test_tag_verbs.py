@@ -91,6 +91,35 @@ def test_maximum_entropy(files, tmp_path):
     )
 
 
+def test_the_best_tagger_is_taken_and_said(files, tmp_path):
+    train, test = files
+    run = tmp_path / "run"
+    shown = " ".join(call("train-tagger", train, "--test", test, "--out", run).split())
+    chosen = pv.choose_tagger(pv.read(train), "act")
+    assert pv.load(run).name == chosen.tagger.name == chosen.table["tagger"][0]
+    assert f"{chosen.why}." in shown
+    assert all(f"│{name} " in shown for name in TAGGERS)
+    report = json.loads(call("train-tagger", train, "--set", "penalty=3", "--out",
+                             tmp_path / "two", "--json"))  # fmt: skip
+    assert {row["tagger"] for row in report["compared"]} == {"crf", "maxent"}
+    assert report["why"].startswith(report["compared"][0]["tagger"] + ": ")
+    assert pv.load(tmp_path / "two").penalty == 3
+    assert "no tagger has the parameters shoes" in fails(
+        "train-tagger", train, "--set", "shoes=2", "--out", tmp_path / "three"
+    )
+
+
+def test_an_interrupted_choice_is_kept(files, tmp_path):
+    from palaver.cli import runs
+
+    run = tmp_path / "run"
+    begun = pv.MaxEntTagger(context=True, max_iter=7)
+    runs.write_settings(run, begun, str(files[0]), {}, label="act")
+    call("train-tagger", files[0], "--out", run)
+    found = pv.load(run)
+    assert (found.name, found.context, found.max_iter) == ("maxent", True, 7)
+
+
 def test_train_shows_scores_and_mistakes(files, tmp_path):
     train, test = files
     shown = call("train-tagger", train, "--states", 1, "--test", test, "--out", tmp_path / "run")

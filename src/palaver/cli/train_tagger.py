@@ -26,6 +26,7 @@ from palaver.names import commands
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
     from palaver.models.taggers.contract import Tagger
+    from palaver.trials.taggers import TaggerChoice
 
 NAME = "train-tagger"
 
@@ -37,10 +38,15 @@ def run(
     ],
     labels: Annotated[str, typer.Option(help="Column with the labels to learn.")] = "act",
     tagger: Annotated[
-        str, typer.Option(help=f"One of {', '.join(commands('tagger'))}.")
-    ] = "hidden-backoff",
+        str,
+        typer.Option(
+            help=f"One of {', '.join(commands('tagger'))}; auto compares them on FILE and takes "
+            "the best."
+        ),
+    ] = "auto",
     states: Annotated[
-        str | None, typer.Option(help="Hidden states per tag: a number, or auto.")
+        str | None,
+        typer.Option(help="Hidden states per tag of hidden-backoff: a number, or auto."),
     ] = None,
     test: Annotated[
         Path | None, typer.Option(help="Labelled conversations to evaluate the tagger on.")
@@ -60,9 +66,14 @@ def run(
 ) -> None:
     """Train a tagger on the labelled messages of FILE and save it in a folder.
 
+    Unless --tagger names one, all taggers are compared by a quick cross-validation over the
+    conversations of FILE, and the best is trained.
+
     If training is interrupted (Ctrl-C, kill), run the same command again to continue.
 
     Example: `palaver train-tagger meetings.jsonl --labels act --out run/`
+
+    Example: `palaver train-tagger meetings.jsonl --tagger crf --out run/`
 
     Example: `palaver train-tagger train.jsonl --labels act --states 2 --test test.jsonl --out run/`
 
@@ -80,8 +91,11 @@ def run(
         changes["n_states"] = int(states) if states.isdigit() else states
     changes = {name: value for name, value in changes.items() if value is not None}
     changes |= dict(parse_setting(pair) for pair in set_ or [])
-    model = tagger_class(tagger)().set_params(**changes)
-    model.check_params()
+    begun = runs.settings_of(out) if tagger == "auto" else {}  # what an interrupted run chose
+    name = begun.get("model", tagger)
+    if name != "auto":
+        model = tagger_class(name)(**begun.get("params", {})).set_params(**changes)
+        model.check_params()
     _check_folder(out)
     corpus = read_corpus(file, format, column)
     judged = read_corpus(test, format, column) if test is not None else None
@@ -89,6 +103,10 @@ def run(
         if labels not in judged.table.columns:
             raise ParameterError(f"{test}: has no column {labels!r} of labels to evaluate on")
         _warn_of_known(corpus, judged)
+    chosen = None
+    if name == "auto":
+        chosen = _choose(corpus, labels, changes, json)
+        model = chosen.tagger
     reading = {"format": format, "column": column, "chain": False}
     if not store.is_stored(out / "settings"):  # else interrupted; the checkpoint checks the rest
         runs.write_settings(out, model, str(file.absolute()), reading, label=labels)
@@ -101,7 +119,27 @@ def run(
     if judged is not None:
         model.judge(judged)
         model.save(out)
-    _report(model, out, test or file, json)
+    _report(model, out, test or file, json, chosen)
+
+
+def _choose(corpus: Corpus, labels: str, changes: dict[str, Any], json: bool) -> TaggerChoice:
+    """Compare the taggers, and say which is taken and why."""
+    from palaver.cli.output import console, print_table, working
+    from palaver.trials.taggers import choose_tagger
+
+    with working("comparing taggers"):
+        chosen = choose_tagger(corpus, labels, params=changes)
+    if json:
+        return chosen
+    if chosen.table.height:
+        shown = chosen.table.with_columns(
+            (100 * chosen.table["accuracy"]).round(1).alias("% right"),
+            chosen.table["p_value"].round(3),
+            chosen.table["seconds"].round(1),
+        ).select("tagger", "% right", "p_value", "seconds")
+        print_table(shown)
+    console.print(f"{chosen.why}.\n", soft_wrap=True)
+    return chosen
 
 
 def _warn_of_known(train: Corpus, test: Corpus) -> None:
@@ -135,7 +173,9 @@ def _check_folder(folder: Path) -> None:
         runs.check_new(folder)
 
 
-def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
+def _report(
+    model: Tagger, folder: Path, file: Path, json: bool, chosen: TaggerChoice | None
+) -> None:
     """Print what was learned and what to do next."""
     import polars as pl
 
@@ -150,6 +190,8 @@ def _report(model: Tagger, folder: Path, file: Path, json: bool) -> None:
                 "run": str(folder),
                 "model": summary.name,
                 **summary.facts,
+                "why": None if chosen is None else chosen.why,
+                "compared": None if chosen is None else chosen.table.to_dicts(),
                 "tags": model.tags_,
                 "accuracy": model.accuracy_,
                 "scores": None

@@ -3,5 +3,15 @@
 from palaver.trials.choose import Choice, choose
 from palaver.trials.compare import Comparison, compare
 from palaver.trials.labels import Judgement, judge
+from palaver.trials.taggers import TaggerChoice, choose_tagger
 
-__all__ = ["Choice", "Comparison", "Judgement", "choose", "compare", "judge"]
+__all__ = [
+    "Choice",
+    "Comparison",
+    "Judgement",
+    "TaggerChoice",
+    "choose",
+    "choose_tagger",
+    "compare",
+    "judge",
+]

@@ -1,0 +1,61 @@
+"""The choice of a tagger: the best in held-out conversations, and what it says if there is none."""
+
+import polars as pl
+import pytest
+
+import palaver as pv
+from palaver.errors import ParameterError
+
+
+def test_the_best_in_held_out_conversations_is_chosen():
+    corpus = pv.sample(50)
+    chosen = pv.choose_tagger(corpus, taggers=["hidden-backoff", "crf"], params={"n_jobs": 2})
+    table = chosen.table
+    assert set(table["tagger"]) == {"hidden-backoff", "crf"}
+    assert table["accuracy"].is_sorted(descending=True)
+    assert chosen.tagger.name == table["tagger"][0]
+    assert chosen.tagger.n_jobs == 2
+    assert not hasattr(chosen.tagger, "tags_")
+    assert table["p_value"][0] is None
+    assert 0 < table["p_value"][1] <= 1
+    assert f"{100 * table['accuracy'][0]:.1f} %" in chosen.why
+    again = pv.choose_tagger(corpus, taggers=["hidden-backoff", "crf"])
+    assert again.table.drop("seconds").equals(table.drop("seconds"))
+
+
+def test_accuracy_is_of_conversations_that_were_not_learned_from():
+    """Every conversation has words of its own, which a tagger can only know by heart."""
+    rows = [(str(c), f"w{c}a w{c}b", "xy"[(c * 7919) % 11 < 5]) for c in range(40) for _ in "12"]
+    table = pl.DataFrame(rows, ["conversation", "text", "act"], orient="row")
+    corpus = pv.Corpus.from_polars(table)
+    crf = pv.CRFTagger(features=["words"], previous=0, min_count=1)
+    assert crf.fit(corpus).score(corpus) > 0.95
+    chosen = pv.choose_tagger(corpus, taggers=["crf", "hidden-backoff"], params={"min_count": 1})
+    assert chosen.table["accuracy"].max() < 0.8
+
+
+def test_what_cannot_be_compared():
+    few = pv.sample(4)
+    chosen = pv.choose_tagger(few)
+    assert chosen.tagger.name == "crf"
+    assert chosen.table.height == 0
+    assert "too few labelled conversations" in chosen.why
+    only = pv.choose_tagger(pv.sample(20), params={"n_states": 2})
+    assert only.tagger.name == "hidden-backoff"
+    assert "the only one" in only.why
+    with pytest.raises(ParameterError, match="no tagger 'best'"):
+        pv.choose_tagger(few, taggers=["best"])
+    with pytest.raises(ParameterError, match="no tagger has the parameters shoes"):
+        pv.choose_tagger(few, params={"shoes": 1})
+    with pytest.raises(ParameterError, match="no column 'mood'"):
+        pv.choose_tagger(few, "mood")
+
+
+def test_large_corpora_are_sampled():
+    corpus = pv.sample(200)
+    taggers = ["hidden-backoff", "crf"]
+    small = pv.choose_tagger(corpus, taggers=taggers, max_messages=60)
+    assert small.table["seconds"].sum() < 20
+    assert (
+        small.table["accuracy"][0] < pv.choose_tagger(corpus, taggers=taggers).table["accuracy"][0]
+    )
