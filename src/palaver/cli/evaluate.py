@@ -34,9 +34,9 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Compare the classes of a run with gold labels, and with what needs no model.
+    """Compare the classes of a run with gold labels, and with baselines.
 
-    A table sets the run beside k-means of tf-idf, the rule "has a ?", a single class and random
+    A table compares the run with k-means of tf-idf, the rule "has a ?", a single class and random
     classes: a model should beat all of them. Lower is better for `vi` (variation of information,
     in bits), higher for everything else. For a tagger, the share of correct tags is shown as
     well. Intervals come from resampling conversations. docs/evaluation.md explains the measures.

@@ -44,14 +44,14 @@ Spreadsheet = Annotated[
     bool,
     typer.Option(
         "--spreadsheet",
-        help="In CSV, put ' before texts that a spreadsheet would take for formulas.",
+        help="In CSV, put ' before texts that a spreadsheet would treat as formulas.",
     ),
 ]
 Formulas = Annotated[
     bool,
     typer.Option(
         "--formulas",
-        help="In CSV, leave texts such as =1+1 as they are (default: ' before them).",
+        help="In CSV, do not escape texts such as =1+1 (default: put ' before them).",
     ),
 ]
 Anonymize = Annotated[

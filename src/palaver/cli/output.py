@@ -133,7 +133,7 @@ def write_table(table: pl.DataFrame, path: Path, *, spreadsheet: bool = True) ->
     table : DataFrame
     path : path
     spreadsheet : bool
-        In CSV, mark texts that a spreadsheet would take for formulas.
+        In CSV, mark texts that a spreadsheet would treat as formulas.
     """
     from palaver.corpus.write import without_formulas
     from palaver.store.atomic import replace_file

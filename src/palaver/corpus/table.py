@@ -266,7 +266,7 @@ class Corpus:
         ----------
         path : path
         spreadsheet : bool
-            In CSV, put an apostrophe before texts that a spreadsheet would take for formulas
+            In CSV, put an apostrophe before texts that a spreadsheet would treat as formulas
             (``=``, ``+``, ``-``, ``@``). For files that people open, not for reading back.
 
         Returns

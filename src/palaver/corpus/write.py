@@ -68,7 +68,7 @@ def write(table: pl.DataFrame, path: Path, *, spreadsheet: bool = False) -> Path
         ``.jsonl``, ``.ndjson``, ``.csv``, ``.tsv``, ``.conll`` (each also ``.gz`` or ``.zst``),
         ``.parquet``, or the name of a folder for ConvoKit.
     spreadsheet : bool
-        In CSV and TSV, mark texts that a spreadsheet would take for formulas; reading the file
+        In CSV and TSV, mark texts that a spreadsheet would treat as formulas; reading the file
         again gives other texts.
 
     Returns
