@@ -1,6 +1,8 @@
 """Runs remember how their file was read; options that are given take precedence."""
 
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -99,3 +101,53 @@ def test_a_folder_that_is_taken_is_refused_before_the_file_is_read(tmp_path):
     for verb in (("fit", "lda"), ("train-tagger",)):
         missing = tmp_path / "nothing.jsonl"
         assert "is not empty" in fails(*verb, missing, "--out", tmp_path / "mine")
+
+
+def test_a_start_that_was_killed_is_begun_again(tmp_path):
+    """Killed at every file that is written before the run has settings."""
+    data = pv.sample(5).write(tmp_path / "talk.jsonl")
+    run = tmp_path / "run"
+    arguments = ("fit", "lda", data, "--classes", 2, "--sweeps", 2, "--out", run)
+    code = (
+        "import os, signal, sys\nleft = [int(sys.argv.pop())]\n"
+        "def hook(event, arguments):\n"
+        "    if event == 'open' and isinstance(arguments[0], str) and '/run/' in arguments[0]:\n"
+        "        left[0] -= 1\n"
+        "        if left[0] < 0:\n            os.kill(os.getpid(), signal.SIGKILL)\n"
+        "sys.addaudithook(hook)\nfrom palaver.cli import main\nmain()"
+    )
+    for number in (0, 1, 5, 12):
+        words = [sys.executable, "-c", code, *map(str, arguments), str(number)]
+        assert subprocess.run(words, check=False, capture_output=True).returncode == -9
+    assert run.exists()
+    assert "Next:" in call(*arguments)
+    assert not list(run.rglob("*.tmp"))
+
+
+def test_a_folder_with_data_of_its_own_is_no_start_of_a_run(tmp_path):
+    data = pv.sample(5).write(tmp_path / "talk.jsonl")
+    for name in ("data/mine.txt", "thesis.txt", "settings/x.toml"):
+        run = tmp_path / name.replace("/", "-")
+        place = run / name
+        place.parent.mkdir(parents=True)
+        place.write_text("mine")
+        assert "is not empty" in fails("fit", "lda", data, "--out", run)
+        assert place.read_text() == "mine"
+        assert len(list(run.iterdir())) == 1
+
+
+def test_of_two_starts_in_one_folder_one_wins(tmp_path, monkeypatch):
+    """The lock is taken before the first file is written."""
+    data = pv.sample(5).write(tmp_path / "talk.jsonl")
+    run, write = tmp_path / "run", pv.Encoded.write
+    said = []
+
+    def while_another_starts(self, folder):
+        if not said:
+            said.append(fails("fit", "lda", data, "--classes", 2, "--sweeps", 2, "--out", run))
+        write(self, folder)
+
+    monkeypatch.setattr(pv.Encoded, "write", while_another_starts)
+    call("fit", "lda", data, "--classes", 2, "--sweeps", 2, "--out", run)
+    assert "another process is writing" in said[0]
+    assert pv.load(run).n_sweeps_ == 2

@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -132,6 +134,7 @@ def test_a_failure_leaves_the_old_folder_and_no_litter(tmp_path):
 def test_the_old_folder_comes_back_if_the_last_rename_fails(tmp_path, monkeypatch):
     path = tmp_path / "folder"
     fill(path, a="1")
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     rename, calls = atomic._rename, []
 
     def fails_second(source, target):
@@ -162,3 +165,45 @@ def test_windows_renames_wait_for_whoever_holds_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(atomic.os, "replace", held_twice)
     atomic._rename(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_text() == "x"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder is moved aside")
+def test_a_folder_is_replaced_in_one_step(tmp_path, monkeypatch):
+    path = tmp_path / "folder"
+    fill(path, a="1")
+    seen, exchange = [], atomic._exchange
+
+    def watched(one, other):
+        done = exchange(one, other)
+        seen.append((done, names(path)))
+        return done
+
+    monkeypatch.setattr(atomic, "_exchange", watched)
+    monkeypatch.setattr(atomic, "_rename", None)  # is not called
+    fill(path, b="2")
+    assert seen == [(True, ["b"])]
+    assert names(tmp_path) == ["folder"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are told apart on Linux and macOS")
+def test_what_killed_processes_left_is_removed_by_the_next_writer(tmp_path):
+    code = (
+        "import os, signal, sys\nfrom palaver.store.atomic import replace_file, replace_folder\n"
+        "with replace_file(sys.argv[1] + '/x') as path, replace_folder(sys.argv[1] + '/y') as y:\n"
+        "    path.write_text('half')\n    (y / 'a').write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert len(names(tmp_path)) == 2
+    other = tmp_path / ".palaver-0123abcd-1-0123456789abcdef.tmp"  # of another machine
+    other.write_text("x")
+    with atomic.replace_file(tmp_path / "z") as mine:
+        mine.write_text("1")
+        write(tmp_path / "x", "2")  # leaves what a living process is writing
+    assert names(tmp_path) == [other.name, "x", "z"]
+
+
+def test_a_write_that_was_cut_short_is_a_full_disk(tmp_path):
+    full = pytest.raises(StoreError, match="the disk is full; make room")
+    with full, atomic.explained(tmp_path):
+        raise OSError("82800 requested and 11248 written")

@@ -14,16 +14,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palaver import store
 from palaver.errors import InputError, StoreError
+from palaver.store.atomic import replace_file
 
 #: Source of a run of `palaver demo`.
 SAMPLE = "built-in sample"
-_NAMES = "names.json"
+_NAMES, _LABELS = "names.json", "labels.parquet"
+#: What a run begins with, and what a stored folder consists of.
+_BEGUN = ("data", "settings")
+_STORED = re.compile(r"manifest\.json|arrays-[0-9a-f]{12}|\.palaver-.*\.tmp")
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,33 +55,55 @@ def begin(
     from palaver.encoding import Encoded
 
     check_new(folder)  # again: reading takes minutes, and another run may have started here
-    encoded.write(folder / "data")
-    if labels is not None:
-        write_labels(folder, labels)
-    write_settings(folder, model, source, reading or {}, words=words or {})
-    return Encoded.open(folder / "data")
+    with store.locked(folder):
+        check_new(folder)
+        _remove_start(folder)
+        encoded.write(folder / "data")
+        if labels is not None:
+            write_labels(folder, labels)
+        write_settings(folder, model, source, reading or {}, words=words or {})
+        return Encoded.open(folder / "data")
 
 
 def withdraw(folder: Path) -> None:
     """Remove what :func:`begin` wrote for a run that the model then refused to fit."""
     if store.is_stored(folder / "checkpoint") or store.is_stored(folder):
         return
-    for name in ("data", "settings", "checkpoint"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for name in ("labels.parquet", "lock"):
-        (folder / name).unlink(missing_ok=True)
+    _remove_start(folder)
+    shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+    (folder / "lock").unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
+def _remove_start(folder: Path) -> None:
+    """Remove what :func:`begin` wrote."""
+    for name in _BEGUN:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / _LABELS).unlink(missing_ok=True)
+
+
+def _is_unfinished_start(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a killed :func:`begin` left."""
+    ours = {"lock", _LABELS, *_BEGUN}
+    for path in folder.iterdir():
+        if path.is_symlink() or (path.name not in ours and not _STORED.fullmatch(path.name)):
+            return False
+        if path.name in _BEGUN and not (
+            path.is_dir() and all(_STORED.fullmatch(part.name) for part in path.iterdir())
+        ):
+            return False
+    return True
+
+
 def check_new(folder: Path) -> None:
-    """Refuse a folder for a new run that already contains something."""
+    """Refuse a folder for a new run that contains more than the start of a run that was killed."""
     if store.is_stored(folder / "settings"):
         raise StoreError(
             f"{folder}: already holds a run; continue it with `palaver fit --resume {folder}`, "
             "or choose another --out"
         )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or not _is_unfinished_start(folder)):
         raise StoreError(f"{folder}: is not empty; choose a new folder for --out")
 
 
@@ -190,7 +217,8 @@ def keep_names(folder: Path, given: Path, summary: ModelSummary) -> bool:
         "names": {str(number): name for number, name in sorted(names.items())},
     }
     try:
-        (folder / _NAMES).write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
+        with replace_file(folder / _NAMES) as path:
+            path.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
     except OSError:
         return False
     return True

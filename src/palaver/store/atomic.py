@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import hashlib
 import os
+import platform
+import re
 import secrets
 import shutil
 import time
@@ -22,6 +26,8 @@ _ADVICE = {
     errno.ENOTDIR: "part of the path is a file; choose another folder",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
+_HOST = hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()
+_TEMPORARY = re.compile(rf"\.palaver-{_HOST}-(\d+)-[0-9a-f]{{16}}\.tmp")
 _RENAME_TRIES = 10 if os.name == "nt" else 1  # virus scanners hold new files for a moment
 _PAUSE_SECONDS = 0.05
 
@@ -31,7 +37,7 @@ def replace_file(path: str | Path) -> Iterator[Path]:
     """Yield a temporary name to write to; on success it becomes ``path`` in one step.
 
     Missing folders are created, links are followed, and the permissions of an existing file are
-    kept.
+    kept. What killed processes have left beside it is removed.
 
     Raises
     ------
@@ -41,6 +47,7 @@ def replace_file(path: str | Path) -> Iterator[Path]:
     target = _real(path)
     with explained(path), _discarding(_sibling(target)) as temporary:
         target.parent.mkdir(parents=True, exist_ok=True)
+        _discard_litter(target.parent)
         yield temporary
         if target.is_file():
             shutil.copymode(target, temporary)
@@ -53,8 +60,8 @@ def replace_file(path: str | Path) -> Iterator[Path]:
 def replace_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; on success it replaces ``path``.
 
-    Not every platform can replace a folder in one step, so the old one is moved aside first and
-    removed afterwards; a kill in between leaves it under its temporary name.
+    Linux and macOS exchange both folders in one step. Elsewhere the old one is moved aside first
+    and removed afterwards; a kill in between leaves it beside ``path``, as ``.palaver-....old``.
 
     Raises
     ------
@@ -64,6 +71,7 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
     target = _real(path)
     with explained(path), _discarding(_sibling(target)) as temporary:
         temporary.mkdir(parents=True)
+        _discard_litter(target.parent)
         yield temporary
         for file in temporary.rglob("*"):
             sync(file)
@@ -94,7 +102,9 @@ def explained(path: str | Path) -> Iterator[None]:
     except StoreError:
         raise
     except OSError as error:
-        reason = _ADVICE.get(error.errno or 0) or error.strerror or str(error)
+        is_short = error.errno is None and "requested and" in str(error)  # numpy's words
+        code = errno.ENOSPC if is_short else error.errno or 0
+        reason = _ADVICE.get(code) or error.strerror or str(error)
         raise StoreError(f"{path}: cannot be written ({reason})") from error
 
 
@@ -105,7 +115,28 @@ def _real(path: str | Path) -> Path:
 
 def _sibling(path: Path) -> Path:
     """Name a temporary file next to ``path``: a rename is atomic only within one disk."""
-    return path.with_name(f".palaver-{secrets.token_hex(8)}.tmp")
+    return path.with_name(f".palaver-{_HOST}-{os.getpid()}-{secrets.token_hex(8)}.tmp")
+
+
+def _discard_litter(folder: Path) -> None:
+    """Remove temporary files and folders of processes of this machine that have ended."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        for path in folder.glob(f".palaver-{_HOST}-*.tmp"):
+            found = _TEMPORARY.fullmatch(path.name)
+            if found and not _is_alive(int(found[1])):
+                _discard(path)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # of another user
+    return True
 
 
 @contextmanager
@@ -122,7 +153,10 @@ def _swap(new: Path, old: Path) -> None:
     if not old.exists():
         _rename(new, old)
         return
-    aside = _sibling(old)
+    if _exchange(new, old):
+        _discard(new)  # which is the old one now
+        return
+    aside = _sibling(old).with_suffix(".old")
     _rename(old, aside)
     try:
         _rename(new, old)
@@ -130,6 +164,19 @@ def _swap(new: Path, old: Path) -> None:
         _rename(aside, old)
         raise
     _discard(aside)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; False where the system cannot."""
+    names = os.fsencode(one), os.fsencode(other)
+    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+    with suppress(OSError, TypeError):  # TypeError: Windows has no such library
+        library = ctypes.CDLL(None)
+        if hasattr(library, "renameat2"):
+            return bool(library.renameat2(here, names[0], here, names[1], swap) == 0)
+        if hasattr(library, "renamex_np"):
+            return bool(library.renamex_np(names[0], names[1], swap) == 0)
+    return False
 
 
 def _rename(source: Path, target: Path) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import os
+import stat
 import tempfile
 from pathlib import Path
 
 from palaver.errors import MissingExtraError, StoreError
-from palaver.store.atomic import replace_folder
+from palaver.store.atomic import explained, replace_folder
 
 _URL = "url.txt"
 
@@ -34,6 +36,7 @@ def local_folder(place: str | Path) -> Path:
         return Path(place)
     url = str(place).rstrip("/")
     folder = _cache() / hashlib.blake2b(url.encode(), digest_size=12).hexdigest()
+    _check_own(folder.parent)
     if not (folder / _URL).exists():
         _fetch(url, folder)
     return folder
@@ -53,6 +56,25 @@ def source_of(path: str | Path) -> tuple[str | None, str]:
 
 def _cache() -> Path:
     return Path(tempfile.gettempdir()).resolve() / f"palaver-{getpass.getuser()}"
+
+
+def _check_own(cache: Path) -> None:
+    """Create the cache; refuse one that another user could have filled.
+
+    Raises
+    ------
+    StoreError
+    """
+    with explained(cache):
+        cache.mkdir(mode=0o700, exist_ok=True)
+    if os.name != "posix":
+        return
+    facts = cache.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+        raise StoreError(
+            f"{cache}: belongs to another user, or others may write to it; remove it, or set "
+            "TMPDIR to a folder of your own"
+        )
 
 
 def _fetch(url: str, folder: Path) -> None:
