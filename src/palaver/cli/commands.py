@@ -24,7 +24,7 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     params : dict
         Parameters of the fitted model; defaults are left out.
     anonymize : bool
-        Leave out the name of the file. Its folder is always left out.
+        Leave out the names of file and run. Their folders are always left out.
     """
     settings = settings_of(folder)
     if not settings:
@@ -33,12 +33,13 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
         sweeps = ["--sweeps", str(params["n_sweeps"])]
         return command("demo", "--out", folder.name, *sweeps)
     file = "FILE" if anonymize else Path(settings["source"]).name
+    run = "RUN" if anonymize else folder.name
     told = _parameters(settings["model"], params, is_tagger="label" in settings)
     arguments = [file, *told, *_reading(settings)]
     if "label" in settings:
         tagger = ["--tagger", settings["model"], "--labels", settings["label"]]
-        return command("train-tagger", *arguments, *tagger, "--out", folder.name)
-    return command("fit", settings["model"], *arguments, "--out", folder.name)
+        return command("train-tagger", *arguments, *tagger, "--out", run)
+    return command("fit", settings["model"], *arguments, "--out", run)
 
 
 def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[str]:

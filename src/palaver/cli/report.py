@@ -110,7 +110,7 @@ def _command(
     *,
     short: bool,
 ) -> str:
-    """Return the command to type again; ``short``, for anonymous pages, leaves out folders."""
+    """Return the command to type again; ``short``, for anonymous pages, leaves out names."""
     from palaver.cli.options import command
 
     arguments: list[str | Path] = ["report", folder, *([file] if file else [])]
@@ -121,4 +121,11 @@ def _command(
             arguments += [f"--{name}", value if isinstance(value, Path) else str(value)]
     for pair in column or []:
         arguments += ["--column", pair]
-    return command(*(a.name if short and isinstance(a, Path) else a for a in arguments))
+    return command(*(_placeholder(a, folder) if short else a for a in arguments))
+
+
+def _placeholder(argument: str | Path, folder: Path) -> str | Path:
+    """Return what stands for a name of a file, which may be that of a person."""
+    if not isinstance(argument, Path):
+        return argument
+    return "RUN" if argument == folder else f"FILE{argument.suffix}"

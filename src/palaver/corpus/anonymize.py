@@ -4,20 +4,24 @@ What is replaced, consistently throughout: speakers become ``p1``, ``p2``... in 
 appearance; mail addresses become ``<email>`` and phone numbers ``<phone>``. A speaker's handle
 (``@ann``), a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) and the
 sender's name, or part of it, on the last line of a message ("Best regards, Ann") become the new
-name; other handles become ``@someone``. Columns of contact data (mail, phone, IP address,
-avatar...) are dropped, and columns that name people get the new names. Conversations and ids that
-contain an address, a phone number or a speaker's name are renumbered, and so are conversations
-named by titles of several words or after files (WhatsApp, recordings).
+name, and so does a speaker's whole name anywhere if it can hardly be anything else: five
+characters or more, with a digit, a mark or a blank ("wanderer42", "Ann Miller"). Other handles
+become ``@someone``. Columns of contact data (mail, phone, IP address,
+avatar...) are dropped, columns that name people get the new names, as do values that are a
+speaker's name in any column, and columns whose name holds a speaker's are numbered. Conversations
+and ids that contain an address, a phone number or a speaker's name are renumbered, and so are
+conversations named by titles of several words or after files (WhatsApp, recordings).
 
-What is **not** found: names inside running text, signatures of several lines, further nicknames,
-postal addresses, disguised addresses ("ann at example dot org"), numbers that do not look like
-phone numbers, links to profiles, and anything people say about themselves. Read a sample before
-sharing data.
+What is **not** found: other names inside running text, signatures of several lines, further
+nicknames, postal addresses, disguised addresses ("ann at example dot org"), numbers that do not
+look like phone numbers, links to profiles, and anything people say about themselves. Read a
+sample before sharing data.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -77,6 +81,8 @@ _SIGNED = (
     r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
 )
 _TITLE = r"\S\s+\S"  # several words, such as "Chat with Ann", rather than an id
+_UNMISTAKABLE = r"[\d_\s]|\w[.-]\w"
+_SHORTEST_UNMISTAKABLE = 5
 _NAMES_AT_A_TIME = 5_000  # polars prepares for a search in time quadratic in the names
 _SHORTEST_NAME = 3  # shortest speaker name to look for inside ids
 
@@ -118,9 +124,20 @@ def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
         renamed = _follow_ids(renamed, table["id"])
     others = [_clean_column(renamed[name], people) for name in table.columns[len(COLUMNS) :]]
     signed = _replace_signatures(table["text"], table["speaker"], people)
-    return renamed.with_columns(
+    cleaned = renamed.with_columns(
         people.new_names(table["speaker"]), _clean_text(signed, people), *others
     )
+    return _rename_columns(cleaned, people)
+
+
+def _rename_columns(table: pl.DataFrame, people: _People) -> pl.DataFrame:
+    """Replace names of further columns that hold a speaker's name by numbers."""
+    names = pl.Series(table.columns[len(COLUMNS) :], dtype=pl.String)
+    people_are = set(people.distinctive_names.str.to_lowercase())
+    words = [set(re.findall(r"[^\W_]+", name.lower())) for name in names]
+    known = pl.Series([not own.isdisjoint(people_are) for own in words], dtype=pl.Boolean)
+    telling = names.filter(known | _holds(names, people.unmistakable_names))
+    return table.rename({name: f"column{i}" for i, name in enumerate(telling, 1)})
 
 
 class _People:
@@ -134,6 +151,12 @@ class _People:
         self._lower, self._new_of_lower = lower.filter(first), self._new.filter(first)
         words = self._names.str.count_matches(r"\s+") + 1
         self.longest = min(int(words.max() or 1), 4)  # type: ignore[arg-type]
+
+    @property
+    def unmistakable_names(self) -> pl.Series:
+        """Names that can hardly mean anything but the person, even within a sentence."""
+        long = self._names.str.len_chars() >= _SHORTEST_UNMISTAKABLE
+        return self._names.filter(long & self._names.str.contains(_UNMISTAKABLE))
 
     @property
     def distinctive_names(self) -> pl.Series:
@@ -158,6 +181,7 @@ def _clean_text(text: pl.Series, people: _People) -> pl.Series:
         for _ in range(2):  # adjacent numbers share the character between them
             text = text.str.replace_all(pattern, "${1}<phone>${2}")
     text = _replace_vocatives(_replace_handles(text, people), people)
+    text = _replace_whole_names(text, people)
     return text.str.replace_all(_MARK, "", literal=True)
 
 
@@ -225,6 +249,27 @@ def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
     return text
 
 
+def _replace_whole_names(text: pl.Series, people: _People) -> pl.Series:
+    """Replace unmistakable names of speakers wherever they occur as whole words."""
+    wanted = people.unmistakable_names
+    rows = _holds(text, wanted).fill_null(False).arg_true()
+    if not len(rows):
+        return text
+    new = dict(zip(wanted.str.to_lowercase(), people.new_names(wanted), strict=True))
+    chosen = text.gather(rows)
+    found: list[set[str]] = [set() for _ in rows]
+    for some in _at_a_time(wanted):
+        hits = chosen.str.extract_many(some, ascii_case_insensitive=True, overlapping=True)
+        for own, names in zip(found, hits.to_list(), strict=True):
+            own.update(name.lower() for name in names)
+    changed = []
+    for one, own in zip(chosen.to_list(), found, strict=True):
+        known = "|".join(map(re.escape, sorted(own, key=len, reverse=True)))
+        whole = re.compile(rf"(?<!\w)(?:{known})(?!\w)", re.IGNORECASE)
+        changed.append(whole.sub(lambda name: _MARK + new.get(name[0].lower(), name[0]), one))
+    return text.scatter(rows, pl.Series(changed, dtype=pl.String))
+
+
 def _replace_signatures(text: pl.Series, speakers: pl.Series, people: _People) -> pl.Series:
     """Replace the sender's own name, or part of it, on the last line of a message."""
     frame = pl.DataFrame(
@@ -277,13 +322,21 @@ def _identifies(names: pl.Series, people: _People) -> bool:
     """Whether names contain an address, a phone number or a speaker's name."""
     if any(names.str.contains(pattern).any() for pattern in (_EMAIL, *_PHONES)):
         return True
-    wanted, names = people.distinctive_names, names.unique()
-    return any(
-        names.str.contains_any(
-            wanted[first : first + _NAMES_AT_A_TIME].implode(), ascii_case_insensitive=True
-        ).any()
-        for first in range(0, len(wanted), _NAMES_AT_A_TIME)
-    )
+    return bool(_holds(names.unique(), people.distinctive_names).any())
+
+
+def _holds(texts: pl.Series, names: pl.Series) -> pl.Series:
+    """Return whether each text contains one of the names."""
+    found = pl.repeat(False, len(texts), eager=True)
+    for some in _at_a_time(names):
+        found |= texts.str.contains_any(some, ascii_case_insensitive=True).fill_null(False)
+    return found
+
+
+def _at_a_time(names: pl.Series) -> Iterator[pl.Series]:
+    """Yield names in lists that polars is quick to search for."""
+    for first in range(0, len(names), _NAMES_AT_A_TIME):
+        yield names[first : first + _NAMES_AT_A_TIME].implode()
 
 
 def _clean_column(column: pl.Series, people: _People) -> pl.Series:
@@ -291,7 +344,9 @@ def _clean_column(column: pl.Series, people: _People) -> pl.Series:
     meaning = _meaning(column.name)
     if column.dtype == pl.String:
         clean = _new_person_names if meaning in _PERSON else _clean_text
-        return clean(column, people)
+        known = people.new_names(column)
+        is_name = known.is_not_null() & column.is_in(people.distinctive_names.implode())
+        return known.zip_with(is_name.fill_null(False), clean(column, people)).alias(column.name)
     if column.dtype == pl.List(pl.String):
         words = column.explode().drop_nulls().unique().rename(column.name)
         new = pl.element().replace_strict(words, _clean_column(words, people), default=None)

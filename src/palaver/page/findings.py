@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from palaver.corpus.table import Corpus
-from palaver.encoding import Encoded, Vocabulary
+from palaver.encoding import Encoded
 from palaver.encoding.act_view import is_mark
 from palaver.encoding.part import members
 from palaver.encoding.tokenizer import split_words, word_type
@@ -34,6 +34,7 @@ from palaver.ranking.exemplars import N_WORDS, choose_examples
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
 
+_SHORTEST_NAME = 3  # a word of a name that is hidden
 _EXAMPLES = 3
 
 
@@ -76,7 +77,8 @@ class Findings:
         Whether every word has a class of its own, and not that of its message.
     anonymized : bool
     hidden : frozenset of str
-        Words of the model that are in no text of an anonymized page.
+        Words that an anonymized page does not list: those of what was replaced somewhere, those
+        of speakers' names, and words of the model that are in no text of the page.
     """
 
     summary: ModelSummary
@@ -171,7 +173,7 @@ def gather(
         walks=walks,
         words_apart=reading.tokens is not None,
         anonymized=anonymize,
-        hidden=_gone(reading.encoded.vocabulary, words) if anonymize else frozenset(),
+        hidden=_hidden(corpus, reading, words) if anonymize else frozenset(),
     )
 
 
@@ -233,10 +235,25 @@ def learned_from(encoded: Encoded) -> bool:
     return np.array_equal(counts, encoded.vocabulary.counts)
 
 
-def _gone(vocabulary: Vocabulary, words: pl.Series) -> frozenset[str]:
-    """Return the words of the vocabulary that are in no text any more."""
-    there = {word_type(word) for word in words.explode().drop_nulls().unique()}
-    return frozenset(vocabulary.words) - there
+def _hidden(corpus: Corpus, reading: Reading, after: pl.Series) -> frozenset[str]:
+    """Return the words of speakers' names, and those that texts hold less often once anonymized.
+
+    A word that was part of a name or number once stays hidden if it is elsewhere too. So are words
+    of the model that are in no text: the model may have learned from others.
+    """
+    before = reading.words
+    counts = before.explode().drop_nulls().value_counts(name="n").join(
+        after.explode().drop_nulls().value_counts(name="left"), on=before.name, how="left"
+    )  # fmt: skip
+    fewer = counts.filter(pl.col("left").fill_null(0) < pl.col("n"))[before.name]
+    speakers = corpus.table["speaker"].drop_nulls().unique().str.to_lowercase()
+    named = [word for word in speakers.str.extract_all(r"\w+").explode().drop_nulls()
+             if len(word) >= _SHORTEST_NAME and not word.isdigit()]  # fmt: skip
+    whole = split_words(speakers).explode().drop_nulls().to_list()
+    there = {word_type(word) for word in after.explode().drop_nulls().unique()}
+    found = {word_type(word) for word in (*fewer, *named, *whole)}
+    found |= set(reading.encoded.vocabulary.words) - there
+    return frozenset(word for word in found if any(letter.isalnum() for letter in word))
 
 
 def rows_of(corpus: Corpus, shown: Shown) -> NDArray[np.int64]:

@@ -150,7 +150,8 @@ def _dropped(findings: Findings) -> dict[str, Any]:
         "background": findings.summary.background_share,
         "notes": [
             {"severity": KINDS[kind][0], "count": count, "what": KINDS[kind][1],
-             "places": [name(place) for place in notes.places.get(kind, [])[:3]]}
+             "places": [] if findings.anonymized else [
+                 name(place) for place in notes.places.get(kind, [])[:3]]}
             for kind, count in sorted(notes.counts.items(), key=lambda item: -item[1])
         ],
     }  # fmt: skip
