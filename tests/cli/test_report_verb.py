@@ -132,3 +132,23 @@ def test_a_bar_of_the_page_ends_where_the_page_does(run, threads, tmp_path):
     with progress_listener(heard.append):
         pv.report(pv.load(run), pv.read(threads), tmp_path / "page.html")
     assert sum(heard) == pytest.approx(1)
+
+
+def test_a_page_says_how_many_messages_are_new_to_the_model(tmp_path):
+    """By messages, not by files: a part of the training file is nothing new."""
+    corpus = pv.sample(30)
+    whole = corpus.take(range(20)).write(tmp_path / "whole.jsonl")
+    call("fit", "lda", whole, "--classes", 2, "--sweeps", 6, "--out", tmp_path / "run")
+    parts = {"part": corpus.take(range(5)), "mixed": corpus.take(range(15, 25)),
+             "new": corpus.take(range(20, 30))}  # fmt: skip
+    found = {}
+    for name, part in parts.items():
+        file = part.write(tmp_path / f"{name}.jsonl")
+        call("report", tmp_path / "run", file, "--out", tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        found[name] = " ".join(re.search(r'id="other-texts">(.*?)</p>', page, re.S)[1].split())
+        assert "never seen" not in page
+    assert found["part"].startswith("These are some of the texts that the model learned")
+    n_new = corpus.take(range(20, 25)).n_messages
+    assert f"{n_new} messages of {parts['mixed'].n_messages} are new to it" in found["mixed"]
+    assert found["new"].startswith("The model learned its topics from other texts and finds")

@@ -45,7 +45,7 @@ def run(
         show(corpus, describe(corpus))
         console.print()
     model = M4(n_classes=8, n_topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
-    encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE)
+    encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE, corpus=corpus)
     model.fit(encoded, folder=out)
     with folding("classifying messages"):
         model.annotate(corpus).write(out / _TAGGED)

@@ -264,7 +264,7 @@ def _new_run(
     words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
     words = {name: value for name, value in words.items() if value is not None}
     source = str(file.absolute())
-    data = runs.begin(folder, model, encoded, source, reading, words, labels)
+    data = runs.begin(folder, model, encoded, source, reading, words, labels, corpus)
     return _Start(model, data, labels)
 
 

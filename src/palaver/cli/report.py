@@ -80,8 +80,9 @@ def run(
             max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
             fit_command=fit_command(folder, summary.params, anonymize=anonymize),
+            n_new=runs.count_new(folder, corpus),
         )  # fmt: skip
-    same = file is None or findings.same_texts
+    same = file is None or findings.same_texts or runs.count_new(folder, corpus) == 0
     kept = names is not None and runs.keep_names(folder, names, summary)
     if json:
         print_json({"out": str(target), "bytes": target.stat().st_size, "same_texts": same})

@@ -5,6 +5,7 @@
     run/manifest.json, arrays-*   the fitted model (palaver.load)
     run/checkpoint/               the state of the chains, to continue from
     run/data/                     the encoded corpus, so that a run needs nothing else
+    run/messages/                 which messages it learned from, as hashes of ids and texts
     run/settings/                 model, parameters and where the data came from
     run/labels.parquet            known classes, if `palaver fit --labels` was used
     run/names.json                names of the classes, if `palaver report --names` was used
@@ -19,19 +20,24 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from palaver import store
 from palaver.errors import InputError, StoreError
 from palaver.store.atomic import replace_file
+from palaver.store.fingerprint import message_keys
 
 #: Source of a run of `palaver demo`.
 SAMPLE = "built-in sample"
 _NAMES, _LABELS = "names.json", "labels.parquet"
 #: What a run begins with, and what a stored folder consists of.
-_BEGUN = ("data", "settings")
+_BEGUN = ("data", "messages", "settings")
+_MESSAGES = "messages of a run"
 _STORED = re.compile(r"manifest\.json|arrays-[0-9a-f]{12}|\.palaver-.*\.tmp")
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from palaver.corpus.table import Corpus
     from palaver.encoding import Encoded
@@ -46,8 +52,11 @@ def begin(
     reading: dict[str, Any] | None = None,
     words: dict[str, Any] | None = None,
     labels: pl.Series | None = None,
+    corpus: Corpus | None = None,
 ) -> Encoded:
     """Write all that is needed to resume a run: data, labels, parameters, how its file was read.
+
+    With a corpus, the run also knows later which messages it has learned from.
 
     Returns the data mapped from disk, so that the copy in memory can be freed.
     """
@@ -61,8 +70,23 @@ def begin(
         encoded.write(folder / "data")
         if labels is not None:
             write_labels(folder, labels)
+        if corpus is not None:
+            arrays = {"keys": np.unique(_keys(corpus))}
+            store.save(folder / "messages", _MESSAGES, {}, arrays)
         write_settings(folder, model, source, reading or {}, words=words or {})
         return Encoded.open(folder / "data")
+
+
+def _keys(corpus: Corpus) -> NDArray[np.uint64]:
+    return message_keys(corpus.table["id"], corpus.table["text"])
+
+
+def count_new(folder: Path, corpus: Corpus) -> int | None:
+    """Return how many messages of a corpus a run has not learned from; None if it cannot tell."""
+    if not store.is_stored(folder / "messages"):
+        return None
+    learned = store.load(folder / "messages", _MESSAGES).arrays.get("keys")
+    return None if learned is None else int((~np.isin(_keys(corpus), learned)).sum())
 
 
 def withdraw(folder: Path) -> None:

@@ -55,6 +55,7 @@ class Options(TypedDict, total=False):
     command: str | None
     fit_command: str | None
     rebuilder: ThreadRebuilder | None
+    n_new: int | None
 
 
 def report(
@@ -164,8 +165,12 @@ def render(
     command: str | None = None,
     fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
+    n_new: int | None = None,
 ) -> str:
-    """Return the page's text."""
+    """Return the page's text; ``n_new`` messages are not among those that the model learned from.
+
+    None if that is not known.
+    """
     positions = sections.positions_of(findings)
     acts = sections.make_acts(findings, names, positions)
     graph = sections.make_graph(findings, acts)
@@ -194,6 +199,7 @@ def render(
         positions=sections.make_positions(positions, acts),
         axis=positions.axis,
         quality=make_quality(findings),
+        n_new=n_new,
         topics=topics,
         topic_share=findings.summary.facts.get("topic_share", 0.0),
         tagging=make_tagging(findings, acts),
