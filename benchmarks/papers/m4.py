@@ -7,7 +7,7 @@ background of section 5.3; the best of the chains by log joint is the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -28,6 +28,8 @@ MODELS: dict[str, Callable[..., Any]] = {
     "block-hmm": pv.BlockHMM,
     "m4": partial(pv.M4, transition="softmax"),
 }
+#: Raised when a model's sampler changes, so that its fits are computed again.
+VERSIONS = {"m4": 2}
 #: Time of a sweep relative to LDA's.
 _COST = {"lda": 1.0, "block-hmm": 1.1, "m4": 2.6}
 
@@ -40,7 +42,7 @@ class Source:
     ----------
     path : str or None
     n_conversations : int or None
-        The first so many conversations, or all.
+        Use only this many conversations, the first ones; None: all.
     is_talk : bool
         The file does not say who answers whom: every message answers the one before it.
     """
@@ -52,7 +54,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done at one size of the experiment."""
+    """How much is done at one size of the experiment.
+
+    ``fewer`` has the numbers of classes of corpora that do not take all of ``classes``.
+    """
 
     sources: Mapping[str, Source]
     classes: tuple[int, ...]
@@ -61,6 +66,11 @@ class Plan:
     n_samples: int
     fold_sweeps: int
     n_restarts: int
+    fewer: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def classes_of(self, name: str) -> tuple[int, ...]:
+        """Return the numbers of classes that are tried on a corpus."""
+        return self.fewer.get(name, self.classes)
 
 
 #: In the name of a corpus on which all models go without the background.
@@ -92,6 +102,7 @@ PLANS: dict[Size, Plan] = {
         },
         classes=(5, 15, 25), n_chains=2, n_sweeps=1000, n_samples=10,
         fold_sweeps=500, n_restarts=2,
+        fewer=dict.fromkeys(("r-help", "ubuntu-irc", "4forums"), (5, 15)),
     ),
     "paper": Plan(
         {
@@ -152,7 +163,10 @@ def fit_cell(options: Options, name: str, model: str, n_classes: int) -> Cell:
             **fitted.convergence_,
         }
 
-    settings = {"fit": model, "source": vars(source), **params, "split": [0.25, SEED]}
+    version = {"version": VERSIONS[model]} if model in VERSIONS else {}
+    settings = {
+        "fit": model, "source": vars(source), **params, "split": [0.25, SEED], **version
+    }  # fmt: skip
     cost = _COST[model] * (1 + n_classes / 25) * _SIZES.get(name, 1.0)
     return Cell(f"{name}/{model}/{n_classes}/fit", settings, work, cost)
 
@@ -247,7 +261,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     for name in plan.sources:
         fits = [
             fit_cell(options, name, model, n_classes)
-            for n_classes in plan.classes
+            for n_classes in plan.classes_of(name)
             for model in MODELS
         ]
         measures = [judge_cells(options, kept, name, fit) for fit in fits]

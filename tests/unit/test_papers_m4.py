@@ -42,6 +42,7 @@ def test_larger_runs_do_all_that_smaller_ones_do(tmp_path):
         for name, source in less.sources.items():
             limit = more.sources[name].n_conversations
             assert limit is None or limit >= source.n_conversations
+            assert set(less.classes_of(name)) <= set(more.classes_of(name))
     for size in sizes:
         names = [cell.name for cell in m4.cells(Options(tmp_path, size, 1), Cells(tmp_path))]
         assert len(names) == len(set(names))
