@@ -20,6 +20,8 @@ from benchmarks.papers.hidden_backoff_data import Convention, calls, meetings
 from palaver.encoding import Encoded, encode
 
 SEED, VERSION = 0, 2
+#: What the paper has, and our defaults have not.
+PAPERS: dict[str, Any] = {"interpolate": False, "tag_order": 2, "speaker_change": False}
 CONVENTIONS: tuple[Convention, ...] = ("words", "marks")
 PAPERS_STATES = {"q": 3, "s": 2, "x": 2, "b": 1, "h": 1}
 
@@ -61,9 +63,7 @@ def part(data: Path, convention: Convention, name: str) -> Encoded:
 
 
 def tagger(params: Mapping[str, Any], n_jobs: int) -> pv.HiddenBackoffTagger:
-    return pv.HiddenBackoffTagger(
-        **{"interpolate": False, "random_state": SEED, **params}, n_jobs=n_jobs
-    )
+    return pv.HiddenBackoffTagger(**{**PAPERS, "random_state": SEED, **params}, n_jobs=n_jobs)
 
 
 def judged(options: Options, convention: Convention, model: Any) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_likelihood_never_falls_within_the_epochs_of_a_round(params, parts):
     for _, part in tagger.rounds_.filter(pl.col("phase") == "epoch").group_by("round"):
         logs = part["log_likelihood"].to_numpy()
         assert (np.diff(logs) >= -1e-9 * np.abs(logs[1:])).all()
-    assert tagger.score(test) > 0.5
+    assert tagger.score(test) > 0.45  # a fifth by always giving the most frequent tag
     if params["n_states"] != 1:
         epochs = tagger.rounds_.filter(pl.col("phase") == "epoch")["round"].value_counts(sort=True)
         assert sorted(epochs["count"].to_list()) == [3, 3, 3, 5]
@@ -193,25 +193,33 @@ def test_search_finds_the_best_of_a_toy_space():
         seen.append(settings)
         return (
             (settings["min_count"] == 20)
-            + (settings["backoff"] == "word+tag")
+            + (settings["backoff"] == "word+tag>state")
             + (settings["word_weight"] == 0.8)
-            + 0.1 * (settings["n_states"] == {"a": 3, "b": 1})
+            + 0.05 * (settings["n_states"] == 2)
+            + 0.1 * (settings["n_states"] == {"a": 3, "b": 2})
         )
 
     first = {name: values[0] for name, values in SPACE.items()}
-    first |= {"backoff": "auto", "n_states": 2}
-    best, table = search(evaluate, first, ["word", "tag"], ["a", "b"], 500)
+    first |= {"backoff": "auto", "n_states": 1}
+    best, table = search(evaluate, first, ["word", "state", "tag"], ["a", "b"], 500)
     assert best["min_count"] == 20
-    assert best["backoff"] == "word+tag"
+    assert best["backoff"] == "word+tag>state"
     assert best["word_weight"] == 0.8
+    assert best["n_states"] == {"a": 3, "b": 2}
     assert table.height == len(seen) < 200
     assert table.filter(pl.col("kept"))["accuracy"].is_sorted()
-    assert search(evaluate, first, ["word", "tag"], ["a", "b"], 5)[1].height == 5
+    assert search(evaluate, first, ["word", "state", "tag"], ["a", "b"], 5)[1].height == 5
+    tried = {name: {repr(settings[name]) for settings in seen} for name in first}
+    assert {"1", "2", "3", "'auto'"} <= tried["n_states"]
+    assert {"'forward'", "'fork'"} == tried["topology"]
+    assert {"2", "3"} == tried["order"]
+    assert {"True", "False"} == tried["end"]
 
 
 def test_graphs_to_search():
     assert set(graphs(["word", "tag"])) == {"word>tag", "tag>word", "word+tag"}
-    assert len(graphs(["word", "state", "tag"])) == 6 + 6
+    assert len(graphs(["word", "state", "tag"])) == 6 + 6 + 1
+    assert "word+state+tag" in graphs(["word", "state", "tag"])
 
 
 def test_search_of_a_tagger(parts):

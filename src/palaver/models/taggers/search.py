@@ -13,7 +13,7 @@ Settings = dict[str, Any]
 def climb(
     evaluate: Callable[[Settings], float],
     first: Settings,
-    steps: Callable[[Settings], Iterator[tuple[str, Any]]],
+    steps: Callable[[Settings], Iterator[Settings]],
     budget: int,
 ) -> tuple[Settings, pl.DataFrame]:
     """Change one setting at a time and keep what is better, until nothing is.
@@ -25,7 +25,8 @@ def climb(
     first : dict
         Settings to start from.
     steps : callable
-        From the best settings, which change along the way, to names and values to try.
+        From the best settings, which change along the way, to changes to try: one setting, and
+        others that it makes meaningless.
     budget : int
         Evaluations at most, including that of the first settings.
 
@@ -41,14 +42,15 @@ def climb(
     improved = True
     while improved and len(known) < budget:
         improved = False
-        for name, value in steps(best):
-            trial = {**best, name: value}
+        for changes in steps(best):
+            trial = {**best, **changes}
             if key_of(trial) in known:
                 continue
             if len(known) >= budget:
                 break
             known[key_of(trial)] = evaluate(trial)
             better = known[key_of(trial)] > known[key_of(best)]
+            name, value = next(iter(changes.items()))
             rows.append((len(known), name, str(value), known[key_of(trial)], better))
             if better:
                 best.update(trial)  # the same dict: the remaining steps start from it

@@ -382,8 +382,8 @@ class CRFTagger(Tagger):
             fresh = type(self)(**{**params, **settings})
             return fresh.fit(parts[0], labels, show_progress=False).score(parts[1], labels)
 
-        def steps(best: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-            yield from ((name, value) for name, values in SPACE.items() for value in values)
+        def steps(best: dict[str, Any]) -> Iterator[dict[str, Any]]:
+            yield from ({name: value} for name, values in SPACE.items() for value in values)
 
         first = {name: params[name] for name in SPACE}
         settings, self.search_ = climb(evaluate, first, steps, budget)

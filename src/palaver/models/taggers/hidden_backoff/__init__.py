@@ -158,15 +158,15 @@ class HiddenBackoffTagger(Tagger):
         smoothing: str = "modified-kneser-ney",
         combine: str = "mean",
         path_weights: Mapping[str, float] | None = None,
-        interpolate: bool = True,
+        interpolate: bool = False,
         cutoffs: int | Sequence[int] = 0,
         continuation: bool | str = True,
         order: int = 2,
         min_count: int = 2,
         end: bool = True,
         factors: Sequence[str] | None = None,
-        tag_order: int = 2,
-        speaker_change: bool = False,
+        tag_order: int = 3,
+        speaker_change: bool = True,
         word_weight: float = 1.0,
         decode: str = "viterbi",
         topology: str = "forward",
@@ -312,8 +312,8 @@ class HiddenBackoffTagger(Tagger):
         """Look for better settings on development data, and train with the best.
 
         Starting from the tagger's parameters, one setting at a time is changed (backoff graph,
-        cut-offs, smoothing, unknown words, tags before, states of each tag) and kept if it tags
-        ``dev`` better, until nothing improves.
+        cut-offs, smoothing, unknown words, tags before, length of n-grams, the end of sentences,
+        topology, states of each tag) and kept if it tags ``dev`` better, until nothing improves.
 
         Parameters
         ----------

@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 #: Values to try, in this order.
 SPACE: dict[str, list[Any]] = {
-    "interpolate": [True, False],
+    "interpolate": [False, True],
     "min_count": [1, 2, 5, 20, 60, 200],
     "continuation": [True, "words", False],
     "smoothing": ["modified-kneser-ney", "kneser-ney", "witten-bell"],
     "combine": ["mean", "count-weighted", "max", "product"],
     "cutoffs": [0, [0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 2]],
-    "tag_order": [2, 1, 3],
-    "speaker_change": [False, True],
+    "tag_order": [3, 2, 1],
+    "speaker_change": [True, False],
     "decode": ["viterbi", "sum"],
     "word_weight": [1.0, 0.8, 1.25],
+    "order": [2, 3],
+    "end": [True, False],
     "topology": ["forward", "fork"],
 }
 #: Settings that only change how tags are chosen.
@@ -42,14 +44,15 @@ _CHEAP = ("tag_order", "speaker_change", "decode", "word_weight")
 
 
 def graphs(parents: Sequence[str]) -> list[str]:
-    """Return every order of dropping parents, then every pair of them dropped in parallel."""
+    """Return every order of dropping parents, then some of them dropped in parallel."""
     chains = [">".join(order) for order in itertools.permutations(parents)]
     pairs = []
     for first, second in itertools.combinations(parents, 2):
         rest = [name for name in parents if name not in (first, second)]
         steps = [f"{first}+{second}", *rest]
         pairs += [">".join(order) for order in itertools.permutations(steps)]
-    return chains + pairs
+    every = ["+".join(parents)] if len(parents) > 2 else []
+    return chains + pairs + every
 
 
 def search(
@@ -68,9 +71,9 @@ def search(
     first : dict
         Settings to start from.
     parents : sequence of str
-        Parents of words, for the backoff graphs.
+        Parents of words in bigrams, for the backoff graphs; "state" counts if any is hidden.
     tags : sequence of str
-        Their numbers of states are tried one by one if the first settings hide states.
+        Their numbers of states are tried one by one if hidden states are better than none.
     budget : int
         Evaluations at most, including that of the first settings.
 
@@ -126,26 +129,34 @@ def search_settings(
         return judged.score(dev, labels)
 
     start = train_with(first)
-    return search(evaluate, first, start.word_parents_, start.tags_, budget)
+    factors = list(tagger.factors or [])
+    return search(evaluate, first, ["word", "state", "tag", *factors], start.tags_, budget)
 
 
 def _steps(
     best: dict[str, Any], parents: Sequence[str], tags: Sequence[str]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """Yield settings to change; those that need no training first."""
-    hides = best.get("n_states", 1) != 1
     for name in _CHEAP:
-        yield from ((name, value) for value in SPACE[name])
-    yield from (("backoff", text) for text in graphs(parents))
+        yield from ({name: value} for value in SPACE[name])
+    yield from ({"n_states": number, **_graph(best, "state")} for number in (1, 2, 3, "auto"))
+    yield from ({"order": order, "backoff": "auto"} for order in SPACE["order"])
+    present = [*parents[:1], *(["word2"] if best["order"] > 2 else []), *parents[1:]]
+    hides = best["n_states"] != 1
+    yield from ({"backoff": text} for text in graphs([n for n in present if hides or n != "state"]))
     for name, values in SPACE.items():
-        if name not in _CHEAP and (hides or name != "topology"):
-            yield from ((name, value) for value in values)
+        if name not in (*_CHEAP, "order") and (hides or name != "topology"):
+            yield from ({name: value} for value in values)
     if not hides:
         return
-    yield from (("n_states", number) for number in (2, 3))
     for tag in tags:
         for number in (1, 2, 3):
-            yield "n_states", _with_states(best["n_states"], tags, tag, number)
+            yield {"n_states": _with_states(best["n_states"], tags, tag, number)}
+
+
+def _graph(best: dict[str, Any], parent: str) -> dict[str, str]:
+    """Return the change of a backoff graph that lacks a parent."""
+    return {} if parent in best["backoff"] else {"backoff": "auto"}
 
 
 def _with_states(n_states: Any, tags: Sequence[str], tag: str, number: int) -> dict[str, int]:
