@@ -10,6 +10,7 @@ from palaver.names import NAMES
 
 if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares it with the table
     from palaver import evaluate as evaluate
+    from palaver.corpus.filled import with_labels as with_labels
     from palaver.corpus.sample import sample as sample
     from palaver.corpus.table import Corpus as Corpus
     from palaver.corpus.table import read as read
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.ranking.baselines import rank as rank
     from palaver.ranking.exemplars import exemplars as exemplars
     from palaver.ranking.grasshopper import grasshopper as grasshopper
+    from palaver.ranking.labelling import to_label as to_label
     from palaver.ranking.people import people as people
     from palaver.ranking.summarize import summarize as summarize
     from palaver.threads.rebuilder import ThreadRebuilder as ThreadRebuilder

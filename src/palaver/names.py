@@ -66,7 +66,9 @@ NAMES = (
     Name("report", "palaver.page"),
     Name("sample", "palaver.corpus.sample"),
     Name("summarize", "palaver.ranking.summarize"),
+    Name("to_label", "palaver.ranking.labelling"),
     Name("utterance_vectors", "palaver.encoding"),
+    Name("with_labels", "palaver.corpus.filled"),
 )  # fmt: skip
 
 

@@ -195,3 +195,32 @@ def test_a_test_file_without_labels_is_refused_before_the_training(files, tmp_pa
     told = fails("train-tagger", files[0], "--test", path, "--out", tmp_path / "run")
     assert "bare.csv: has no column 'act' of labels" in " ".join(told.split())
     assert not (tmp_path / "run").exists()
+
+
+def test_label_fill_in_and_train(files, tmp_path):
+    gold = pv.read(files[0])
+    bare = pv.Corpus.from_polars(gold.table.drop("act")).write(tmp_path / "bare.jsonl")
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    shown = " ".join(call("label", bare, "--n", 30, "--out", first).split())
+    assert f"30 messages to label -> {first}" in shown
+    assert f"palaver train-tagger {bare} --labels act --filled {first} --out run/" in shown
+
+    def fill_in(path):
+        rows = pl.read_csv(path, infer_schema=False)
+        answers = gold.table.select("conversation", "id", pl.col("act").alias("answer"))
+        done = rows.join(answers, on=["conversation", "id"], how="left", maintain_order="left")
+        done.with_columns(label="answer").drop("answer").write_csv(path)
+
+    fill_in(first)
+    shown = call("label", bare, "--filled", first, "--n", 20, "--out", second)
+    assert f"{first}: 30 labels read." in " ".join(shown.split())
+    assert pl.read_csv(second)["suggested"].null_count() == 0
+    fill_in(second)
+    run = tmp_path / "run"
+    call("train-tagger", bare, "--filled", first, "--filled", second, "--tagger", "crf",
+         "--out", run)  # fmt: skip
+    assert pv.load(run).score(pv.read(files[1])) > 0.3
+    rows = json.loads(call("label", bare, "--run", run, "--n", 3, "--out", tmp_path / "x.csv",
+                           "--json"))  # fmt: skip
+    assert len(rows["messages"]) == 3
+    assert "is a .csv file" in fails("label", bare, "--out", tmp_path / "x.jsonl")

@@ -17,6 +17,7 @@ from palaver.cli import (
     demo,
     evaluate,
     fit,
+    label,
     people,
     reconstruct,
     report,
@@ -55,6 +56,7 @@ for verb in (
     reconstruct,
     people,
     report,
+    label,
     train_tagger,
     tag,
 ):

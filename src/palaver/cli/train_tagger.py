@@ -48,6 +48,10 @@ def run(
         str | None,
         typer.Option(help="Hidden states per tag of hidden-backoff: a number, or auto."),
     ] = None,
+    filled: Annotated[
+        list[Path] | None,
+        typer.Option(help="CSV written by `palaver label`, with labels filled in. Repeatable."),
+    ] = None,
     test: Annotated[
         Path | None, typer.Option(help="Labelled conversations to evaluate the tagger on.")
     ] = None,
@@ -81,6 +85,7 @@ def run(
     """
     from palaver import store
     from palaver.cli import runs
+    from palaver.cli.label import with_filled
     from palaver.cli.options import read_corpus
     from palaver.errors import ParameterError
     from palaver.fit import Interrupted
@@ -97,7 +102,7 @@ def run(
         model = tagger_class(name)(**begun.get("params", {})).set_params(**changes)
         model.check_params()
     _check_folder(out)
-    corpus = read_corpus(file, format, column)
+    corpus = with_filled(read_corpus(file, format, column), filled, labels, json)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
         if labels not in judged.table.columns:

@@ -143,7 +143,7 @@ class CRFTagger(Tagger):
         In alphabetical order; columns of :meth:`predict_proba`.
     label_ : str
         Column that the tags were learned from.
-    weights_ : array of float64, shape (n_features, n_tags)
+    weights_ : array of float32, shape (n_features, n_tags)
     moves_ : array of float64, shape (2, n_tags + 1, n_tags)
         Scores of a tag after a tag; the last row is the start; first where the speaker stays,
         then where the speaker changes.
@@ -176,7 +176,7 @@ class CRFTagger(Tagger):
         "n_jobs": whole(1),
     }
 
-    weights_: NDArray[np.float64]
+    weights_: NDArray[np.float32]
     moves_: NDArray[np.float64]
     search_: pl.DataFrame
     _features: FeatureMap
@@ -321,8 +321,8 @@ class CRFTagger(Tagger):
         before = np.concatenate(([0], np.cumsum(data.codes >= 0)))
         offsets = before[data.encoded.conversation_offsets]  # among the labelled messages
         learned = {
-            "weights": weights.astype(np.float32),
-            "moves": moves,
+            "weights": weights,
+            "moves": moves.astype(np.float64),
             **data.features.arrays(),
             "tag_words": (by_tag @ counts).toarray().astype(np.int64),
             **tag_statistics(codes, offsets, n_tags),

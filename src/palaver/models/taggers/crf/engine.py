@@ -88,7 +88,9 @@ class CRFEngine:
     def start(self, generator: np.random.Generator) -> Globals:
         """Start at zero."""
         counts = np.zeros(3, np.int64)  # evaluations, steps, small steps in a row
-        return Globals("descend", {**descent.start(self.n_parameters), "course": counts})
+        return Globals(
+            "descend", {**descent.start(self.n_parameters, np.float32), "course": counts}
+        )
 
     def open(self, shared: Globals, shard: ChainShard, key: NDArray[np.uint64]) -> Arrays:
         """Return the state of a shard, which has none to speak of."""
@@ -103,11 +105,14 @@ class CRFEngine:
         weights, moves = split(shared.arrays["trial"], self.n_features, self.n_tags)
         scores = np.empty((len(shard.tags), self.n_tags), np.float32)
         residuals = np.empty_like(scores)
-        chain.score(shard.offsets, shard.columns, shard.values, weights.astype(np.float32), scores)
-        gradient = np.zeros(self.n_parameters)
+        chain.score(shard.offsets, shard.columns, shard.values, weights, scores)
+        gradient = np.zeros(self.n_parameters, np.float32)
         by_weights, by_moves = split(gradient, self.n_features, self.n_tags)
-        value = chain.residuals_of(scores, shard.kinds, shard.conversations, moves, shard.tags,
-                                   residuals, by_moves)  # fmt: skip
+        counts = np.empty(moves.shape)
+        value = chain.residuals_of(scores, shard.kinds, shard.conversations,
+                                   moves.astype(np.float64), shard.tags, residuals,
+                                   counts)  # fmt: skip
+        by_moves[:] = counts
         chain.add_gradient(shard.offsets, shard.columns, shard.values, residuals, by_weights)
         return {"value": np.array(value), "gradient": gradient}
 
@@ -125,7 +130,7 @@ class CRFEngine:
         evaluations, steps, small = arrays.pop("course").tolist()
         trial = arrays["trial"]
         value = float(statistics["value"]) + self.penalty / 2 * float(trial @ trial)
-        gradient = statistics["gradient"] + self.penalty * trial
+        gradient = statistics["gradient"] + np.float32(self.penalty) * trial
         arrays, taken, gain = descent.advance(arrays, value, gradient)
         steps += taken
         small = small + 1 if taken and gain < self.tolerance else small * (not taken)

@@ -45,7 +45,7 @@ def add_gradient(offsets, columns, values, residuals, gradient):  # type: ignore
     ----------
     offsets, columns, values : arrays of a sparse table of rows. IN
     residuals : array of float, shape (n_messages, n_tags). IN
-    gradient : array of float64, shape (n_features, n_tags). IN, OUT
+    gradient : array of float, shape (n_features, n_tags). IN, OUT
     """
     n_tags = residuals.shape[1]
     for k in range(offsets.shape[0] - 1):
