@@ -515,3 +515,26 @@ def test_a_users_own_place_column_is_kept() -> None:
 def test_local_dates_are_read_by_what_the_whole_column_tells(texts, expected) -> None:
     found = parse_times(pl.Series(texts)).dt.strftime("%Y-%m-%d %H:%M").to_list()
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["dialog_no", "对话编号", "id_conversa", "block"])
+def test_a_column_that_may_hold_the_conversations_is_suggested(name):
+    table = pl.DataFrame({
+        "text": [f"text {i}" for i in range(24)], "score": [i % 3 for i in range(24)],
+        "half": [i // 12 for i in range(24)], name: [i // 4 for i in range(24)],
+    })  # fmt: skip
+    corpus = pv.Corpus.from_polars(table)
+    assert corpus.n_conversations == 1
+    assert corpus.notes.advice == [
+        f"all messages were put into one conversation; is it {name!r}? Try "
+        f'columns={{"conversation": "{name}"}} (--column conversation={name})'
+    ]
+    assert pv.Corpus.from_polars(table, columns={"conversation": name}).n_conversations == 6
+
+
+def test_columns_that_hold_no_conversations_are_not_suggested():
+    table = pl.DataFrame({
+        "text": [f"text {i}" for i in range(24)], "tone": ["calm", "angry"] * 12,
+        "number": range(24), "same": ["x"] * 24, "some": [None] * 12 + ["y"] * 12,
+    })  # fmt: skip
+    assert pv.Corpus.from_polars(table).notes.advice == []

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.names import CELLS, PLACE, name_columns, text_column
+from palaver.corpus.names import CELLS, CONVERSATION_WORDS, PLACE, name_columns, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS
 from palaver.corpus.replies import components, ids_at, moved_parents
@@ -27,6 +27,7 @@ from palaver.kernels.trees import break_cycles, parents_first
 LONG_TEXT = 1_000_000
 _NOT_TEXT = r"[\x00\x{FFFE}\x{FFFF}]"
 _REAL_NAME = r"^(-?\d+)\.0$"
+_RUNS = 1.1  # most runs of equal values, per value, in a column of conversations
 _MOSTLY, _DISTINCT = 0.5, 0.9  # smallest shares for a column to be suggested as the id column
 
 
@@ -179,6 +180,8 @@ def _fill_conversations(table: pl.DataFrame, notes: Notes, places: _Places) -> p
         return table
     if table["reply_to"].null_count() == table.height:
         notes.add("one_conversation", *places.of(missing))
+        if missing.all():
+            _advise_on_conversations(table, notes)
         return table.with_columns(pl.col("conversation").fill_null("conversation"))
     notes.add("no_conversation", *places.of(missing))
     parents = _lookup(table.select("id"), table.select(id="reply_to"))
@@ -247,6 +250,28 @@ def _resolve_parents(table: pl.DataFrame, notes: Notes, places: _Places) -> NDAr
     cut[break_cycles(parents)] = True
     notes.add("cyclic_parent", *places.of(cut))
     return parents
+
+
+def _advise_on_conversations(table: pl.DataFrame, notes: Notes) -> None:
+    """Suggest a column that may say which conversation a message belongs to.
+
+    Its values repeat, and messages with the same value follow each other. Names that mean
+    conversation in one of the most common languages come first, then columns of many values.
+    """
+    found = []
+    for column in (table[name] for name in table.columns[len(COLUMNS) :]):
+        if column.dtype.is_nested() or column.dtype.is_float() or column.null_count():
+            continue
+        n_values = column.n_unique()
+        if 2 <= n_values <= table.height / 2 and len(column.rle()) <= _RUNS * n_values:
+            told = any(word in column.name.lower() for word in CONVERSATION_WORDS)
+            found.append((told, n_values, column.name))
+    if found:
+        best = max(found, key=lambda one: one[:2])[-1]
+        notes.advice.append(
+            f"all messages were put into one conversation; is it {best!r}? Try "
+            f'columns={{"conversation": "{best}"}} (--column conversation={best})'
+        )
 
 
 def _advise_on_ids(

@@ -22,6 +22,53 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "text": ("body", "message", "content", "utterance", "comment", "transcript", "msg"),
 }  # fmt: skip
 
+#: Words for a conversation in names of columns: English, Chinese, Spanish, Arabic, French,
+#: Portuguese, Russian, German, Hindi.
+CONVERSATION_WORDS = (
+    "conv",
+    "dialog",
+    "thread",
+    "chat",
+    "session",
+    "ticket",
+    "case",
+    "call",
+    "meeting",
+    "topic",
+    "episode",
+    "interview",
+    "room",
+    "channel",
+    "对话",
+    "会话",
+    "對話",
+    "會話",
+    "聊天",
+    "conversaci",
+    "diálogo",
+    "dialogo",
+    "hilo",
+    "sesi",
+    "محادثة",
+    "حوار",
+    "جلسة",
+    "fil",
+    "conversa",
+    "sess",
+    "диалог",
+    "беседа",
+    "чат",
+    "сесси",
+    "тема",
+    "gespräch",
+    "gespraech",
+    "sitzung",
+    "unterhaltung",
+    "बातचीत",
+    "वार्ता",
+    "संवाद",
+)
+
 #: Where a row was in its file. Users' tables may have columns of any name, so readers of such
 #: tables use this one, and leave a column called ``place`` alone.
 PLACE = "\0place"
