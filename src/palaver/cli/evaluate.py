@@ -87,7 +87,8 @@ def show(
     console.print(in_short(judgement, summary.name))
     measures = _measures(judgement)
     print_table(measures, right=[name for name in measures.columns if "random" in name])
-    console.print("↓ lower is better; higher for the others. 95% intervals over conversations.")
+    over = judgement.resampled
+    console.print(f"↓ lower is better; higher for the others. 95% intervals over {over}.")
     console.print()
     rivals = _rivals(judgement, summary.name)
     print_table(rivals, right=rivals.columns[1:])

@@ -40,6 +40,8 @@ class Judgement:
         Number of different labels, and of messages that were judged.
     n_silent, n_unlabelled : int
         Messages that were not judged: labelled but without a known word; without a label.
+    resampled : {"conversations", "messages"}
+        What intervals are about.
     """
 
     scores: pl.DataFrame
@@ -50,6 +52,7 @@ class Judgement:
     n_messages: int
     n_silent: int = 0
     n_unlabelled: int = 0
+    resampled: str = "conversations"
 
 
 def judge(
@@ -65,7 +68,8 @@ def judge(
 
     Messages with several labels count once per label (Paul 2012); those without a label are
     left out, as are background words and messages without a known word. Intervals come from
-    resampling conversations; ``random`` is the value for classes drawn uniformly at random.
+    resampling conversations, or messages where there is one conversation; ``random`` is the value
+    for classes drawn uniformly at random.
     Rivals are judged by the same messages: k-means of tf-idf with as many classes, the rule "has
     a ?", and a single class.
 
@@ -87,6 +91,9 @@ def judge(
     encoded = encode(corpus, model.vocabulary_, sentences=model.needs_sentences)
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
+    resampled = "conversations"
+    if corpus.n_conversations < 2:  # documents, or one long talk: there is nothing to resample
+        conversation, resampled = np.arange(corpus.n_messages), "messages"
     levels: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
     if hasattr(model, "token_classes"):
         classes = model.token_classes(encoded, n_sweeps)["class"].fill_null(-1).to_numpy()
@@ -112,7 +119,7 @@ def judge(
         pl.concat(scores), rivals,
         classes.with_columns(messages=pl.Series(sizes[classes["class"]])), gold,
         len(pairs.names), len(judged), len(labelled) - len(judged),
-        corpus.n_messages - len(labelled),
+        corpus.n_messages - len(labelled), resampled,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,8 +46,12 @@ class Parts(NamedTuple):
 def hold_out(corpus: Corpus, test: float, seed: int, models: Sequence[Model] = ()) -> Parts:
     """Split a corpus by conversations, and encode it with the words of the training part.
 
-    Sentences are found if one of the models needs them; if one sees the view "acts", all do.
+    Where there are too few conversations and no replies, messages are documents: each is held out
+    or kept by itself. Sentences are found if one of the models needs them; if one sees the view
+    "acts", all do.
     """
+    if corpus.n_conversations < _LEAST_CONVERSATIONS and not (corpus.parents >= 0).any():
+        corpus = _each_apart(corpus)
     if corpus.n_conversations < _LEAST_CONVERSATIONS:
         raise ParameterError(
             f"at least {_LEAST_CONVERSATIONS} conversations are needed to hold some out; "
@@ -67,6 +71,16 @@ def hold_out(corpus: Corpus, test: float, seed: int, models: Sequence[Model] = (
     if not parts.train.n_tokens or not parts.test.n_tokens:
         raise ParameterError("there are too few words to hold any out")
     return parts
+
+
+def _each_apart(corpus: Corpus) -> Corpus:
+    """Return a corpus in which each message is a conversation of its own."""
+    names = pl.format("{}/{}", "conversation", pl.int_range(pl.len()))
+    return replace(
+        corpus,
+        table=corpus.table.with_columns(names.alias("conversation")),
+        conversation_offsets=np.arange(corpus.n_messages + 1, dtype=np.int64),
+    )
 
 
 @dataclass(frozen=True, eq=False)
