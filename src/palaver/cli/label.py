@@ -21,7 +21,7 @@ def run(
     out: Annotated[
         Path, typer.Option(help="CSV file to write and to fill in.", show_default=False)
     ],
-    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many messages.")] = 50,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of messages to choose.")] = 50,
     labels: Annotated[str, typer.Option(help="Column with the labels so far, if any.")] = "act",
     filled: Annotated[
         list[Path] | None,
@@ -29,7 +29,7 @@ def run(
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(help="Folder of a trained tagger; else one is trained on the labels so far."),
+        typer.Option(help="Folder of a trained tagger (default: train one on the labels so far)."),
     ] = None,
     format: Format = None,
     column: Column = None,
@@ -37,9 +37,9 @@ def run(
 ) -> None:
     """Choose the messages of FILE that are most worth labelling next.
 
-    A tagger that was trained on the labels so far is unsure of them, and they differ from each
-    other. Without any labels, they are central and different. Fill in the column `label` (in any
-    spreadsheet), and train with `palaver train-tagger FILE --filled labels.csv`.
+    It picks messages that a tagger, trained on the labels so far, is unsure of, and that differ
+    from each other; without any labels, typical messages. Fill in the column `label` (in any
+    spreadsheet), then train with `palaver train-tagger FILE --filled labels.csv`.
 
     Example: `palaver label talk.jsonl --out first.csv`
 
