@@ -58,6 +58,48 @@ def meetings(data: Path, convention: Convention, part: str) -> Corpus:
     return Corpus.from_polars(table.select(*columns, pl.col(convention).alias("tokens")))
 
 
+#: Main tags of MRDA by their first letter; "z" (not labelled) is left out.
+_MAIN = {"s": "s", "b": "b", "f": "h", "h": "h", "q": "q", "%": "x", "x": "x"}
+
+
+@cache
+def by_main_tags(data: Path) -> pl.DataFrame:
+    """Return MRDA by main tags: sentences are split where their label has a ``|``.
+
+    A label is ``main^special.disruption``, and a transcript has a ``|`` for each of its label's. A
+    sentence is a disruption (x) only if it has no other main tag.
+    """
+    table = pv.read(data / "mrda" / "mrda.jsonl.gz").table.drop_nulls("raw_act")
+    columns = ["conversation", "id", "speaker", "split"]
+    texts = pl.col("transcript").str.split("|").alias("part")
+    rows = table.select(*columns, pl.col("raw_act").str.split("|").alias("label"), texts)
+    rows = rows.filter(pl.col("label").list.len() == pl.col("part").list.len())
+    rows = rows.explode("label", "part").with_row_index("number")
+    tokens = pl.col("part").str.to_lowercase().str.replace_all(r"\?==", "==").str.split(" ")
+    return (
+        rows.with_columns(
+            pl.format("{}/{}", "id", "number").alias("id"),
+            pl.col("label").str.slice(0, 1).replace_strict(_MAIN, default=None).alias("act"),
+            pl.col("part").alias("text"),
+            tokens.list.eval(pl.element().filter(pl.element().str.contains(r"[\p{L}\p{N}]"))).alias(
+                "words"
+            ),
+            tokens.list.eval(
+                pl.element().filter((pl.element() != "") & ~pl.element().is_in(_DROPPED))
+            ).alias("marks"),
+        )
+        .drop_nulls("act")
+        .filter(pl.col("words").list.len() > 0)
+    )
+
+
+def meetings_by_main_tags(data: Path, convention: Convention, part: str) -> Corpus:
+    """Return MRDA's meetings of a split, by main tags."""
+    table = by_main_tags(data).filter(pl.col("split") == part)
+    columns = ["conversation", "id", "speaker", "text", "act"]
+    return Corpus.from_polars(table.select(*columns, pl.col(convention).alias("tokens")))
+
+
 @cache
 def calls(data: Path, part: str) -> Corpus:
     """Return Switchboard's calls of a split: 42 tags, rows with + or @ left out."""
