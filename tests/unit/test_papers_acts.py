@@ -1,14 +1,16 @@
 """The pages of the Gaussian HMM and the hidden backoff models say what their numbers say."""
 
+import gzip
+import json
 from datetime import UTC, datetime
 
 import polars as pl
 import pytest
 
-from benchmarks.papers import Options, gaussian_hmm_page, hidden_backoff_page
+from benchmarks.papers import Options, gaussian_hmm_page, hidden_backoff_page, taggers_page
 from benchmarks.papers.cells import Cells
 from benchmarks.papers.gaussian_hmm import cells
-from benchmarks.papers.hidden_backoff_data import _pause
+from benchmarks.papers.hidden_backoff_data import _pause, meetings_by_main_tags
 
 
 def measured(f1, v1):
@@ -57,3 +59,42 @@ def test_pauses_are_those_of_one_speaker():
     words = table.select(_pause().alias("word"))["word"].to_list()
     # a continues after 2 s, b after 6.5 s; then nobody does
     assert words == ["<pause 4>", "<pause 5>", "<pause, the last>", "<pause, the last>"]
+
+
+def test_main_tags_and_sentences_with_two_labels(tmp_path):
+    rows = [
+        ("fh|s.%--", "so | we have this um =="), ("%-", "i =="), ("qy^rt", "Is it ?"),
+        ("s^bk|s", "yeah | right ."), ("z", "hm"), ("b.%", "uhhuh"), ("s", "."),
+    ]  # fmt: skip
+    (tmp_path / "mrda").mkdir()
+    with gzip.open(tmp_path / "mrda" / "mrda.jsonl.gz", "wt") as file:
+        for number, (label, text) in enumerate(rows):
+            row = {"conversation": "m", "id": str(number), "speaker": "a", "text": text,
+                   "raw_act": label, "act": "S", "transcript": text, "split": "train"}  # fmt: skip
+            file.write(json.dumps(row) + "\n")
+    words = meetings_by_main_tags(tmp_path, "words", "train").table
+    assert words["act"].to_list() == ["h", "s", "x", "q", "s", "s", "b"]
+    assert words["tokens"].to_list() == [
+        ["so"], ["we", "have", "this", "um"], ["i"], ["is", "it"], ["yeah"], ["right"], ["uhhuh"]
+    ]  # fmt: skip
+    marks = meetings_by_main_tags(tmp_path, "marks", "train").table["tokens"].to_list()
+    assert marks[1:4] == [["we", "have", "this", "um", "=="], ["i", "=="], ["is", "it"]]
+
+
+def test_the_page_of_the_taggers_says_what_was_measured():
+    rows = {"majority": [[4, 10]], "hidden backoff": [[6, 10]],
+            "conditional random field": [[8, 10]]}  # fmt: skip
+    results = {
+        f"dailydialog/{name}": {"right": right * 3, "train": 1.0, "tag": 0.001, "messages": 70}
+        for name, right in rows.items()
+    }
+    found = [{"tagger": "crf", "accuracy": 0.75}, {"tagger": "maxent", "accuracy": 0.7}]
+    results["dailydialog/choice"] = {"chosen": "crf", "table": found}
+    results["swda/50 labels"] = {"conditional random field": 0.5}
+    text = taggers_page.text(results)
+    assert "| conditional random field | **80.0** |" in text
+    assert "| majority | 40.0 |" in text
+    assert "crf (crf 75.0, maxent 70.0); on the test part it has 80.0." in text
+    assert "hidden backoff +20.0 (+20.0 to +20.0)" in text
+    assert "| conditional random field | 1.0 / 30 |" in text
+    assert "| swda | 50 | 50.0 |" in text
