@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "m4": "benchmarks.papers.m4",
     "m4_grown": "benchmarks.papers.m4_grown",
     "markov_m3": "benchmarks.papers.markov_m3",
+    "taggers": "benchmarks.papers.taggers",
     "threads": "benchmarks.papers.threads",
 }
 ROOT = Path(__file__).parents[2]

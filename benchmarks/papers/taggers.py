@@ -1,0 +1,235 @@
+"""Taggers on labelled talk that they have not seen.
+
+Every tagger has its defaults; whatever was chosen, was chosen by cross-validation within training
+parts. The test parts are tagged once per row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import palaver as pv
+from benchmarks.papers import Options
+from benchmarks.papers.cells import Cell, Cells
+from benchmarks.papers.hidden_backoff_data import calls, meetings
+from palaver.corpus.table import Corpus
+from palaver.encoding import Encoded, encode
+
+VERSION = 1
+#: Taggers by the name of their row. MaxEnt on Switchboard has fewer features and iterations.
+TAGGERS: dict[str, Callable[[str, int], Any]] = {
+    "hidden backoff": lambda corpus, n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
+    "conditional random field": lambda corpus, n_jobs: pv.CRFTagger(n_jobs=n_jobs),
+    "maximum entropy": lambda corpus, n_jobs: pv.MaxEntTagger(n_jobs=n_jobs, **_few(corpus)),
+    "maximum entropy, context": lambda corpus, n_jobs: pv.MaxEntTagger(
+        context=True, n_jobs=n_jobs, **_few(corpus)
+    ),
+}
+NAMES = {
+    "crf": "conditional random field",
+    "maxent": "maximum entropy, context",
+    "hidden-backoff": "hidden backoff",
+}
+PEER = "python-crfsuite"
+N_LABELS = (50, 200, 1000, 5000)
+
+
+def _few(corpus: str) -> dict[str, int]:
+    return {"min_count": 5, "max_iter": 40} if corpus == "swda" else {}
+
+
+def dailydialog(data: Path, part: str) -> Corpus:
+    """Return written dialogues: dev is for training, test for testing."""
+    split = {"train": "dev", "test": "test"}[part]
+    table = pv.read(data / "dailydialog" / "dailydialog.jsonl.gz").table
+    return _only(table.filter(pl.col("split") == split))
+
+
+def nps_chat(data: Path, part: str) -> Corpus:
+    """Return chat rooms without joins and parts: the first eight, or the other seven."""
+    table = pv.read(data / "nps-chat" / "nps-chat.jsonl.gz").table
+    rooms = table["conversation"].unique().sort()
+    chosen = rooms[:8] if part == "train" else rooms[8:]
+    return _only(table.filter(pl.col("act") != "System",
+                              pl.col("conversation").is_in(chosen.implode())))  # fmt: skip
+
+
+def _only(table: pl.DataFrame) -> Corpus:
+    return Corpus.from_polars(table.select("conversation", "id", "speaker", "text", "act"))
+
+
+#: Corpora by name: what they are, and their parts.
+CORPORA: dict[str, tuple[str, Callable[[Path, str], Corpus]]] = {
+    "dailydialog": ("written everyday dialogues, 4 acts", dailydialog),
+    "nps-chat": ("open chat rooms, 14 acts", nps_chat),
+    "mrda, marks": ("meetings with transcribers' marks, 5 acts",
+                    lambda data, part: meetings(data, "marks", part)),
+    "mrda, words": ("meetings, bare words, 5 acts",
+                    lambda data, part: meetings(data, "words", part)),
+    "swda": ("telephone calls, 42 acts", calls),
+}  # fmt: skip
+
+
+@cache
+def read(data: Path, corpus: str, part: str) -> Corpus:
+    return CORPORA[corpus][1](data, part)
+
+
+def right_by_conversation(corpus: Corpus, tags: Any) -> list[list[int]]:
+    """Return right tags and labelled messages of every conversation."""
+    right = pl.Series("right", np.asarray(tags) == corpus.table["act"].to_numpy())
+    table = corpus.table.select("conversation", right).group_by("conversation", maintain_order=True)
+    return (
+        table.agg(pl.col("right").sum(), pl.len().alias("n"))
+        .select("right", "n")
+        .to_numpy()
+        .tolist()
+    )
+
+
+def tagger_cell(options: Options, corpus: str, name: str) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        train, test = (read(options.data, corpus, part) for part in ("train", "test"))
+        model = TAGGERS[name](corpus, options.n_jobs)
+        model.fit(train.take(np.arange(2)), show_progress=False).predict(train.take(np.arange(2)))
+        clocks = [(time.process_time(), time.perf_counter())]
+        model = TAGGERS[name](corpus, options.n_jobs).fit(train, show_progress=False)
+        clocks.append((time.process_time(), time.perf_counter()))
+        tags = model.predict(test)
+        clocks.append((time.process_time(), time.perf_counter()))
+        train_time, tag_time = (np.subtract(b, a) for a, b in pairwise(clocks))
+        return {
+            "right": right_by_conversation(test, tags), "train": train_time[0],
+            "train_wall": train_time[1], "tag": tag_time[0], "messages": train.n_messages,
+        }  # fmt: skip
+
+    cost = {"swda": 30}.get(corpus, 3) * (10 if "context" in name else 1)
+    return Cell(f"{corpus}/{name}", {"corpus": corpus, "tagger": name, "version": VERSION},
+                work, cost)  # fmt: skip
+
+
+def strings(corpus: Corpus) -> Iterator[tuple[list[list[str]], list[str]]]:
+    """Yield the conversations as python-crfsuite takes them.
+
+    Words, pairs, words of the message before, whether it has the same speaker, the role.
+    """
+    encoded: Encoded = encode(corpus, min_count=1)
+    words = np.array(encoded.vocabulary.words, dtype=object)[encoded.tokens]
+    lists = np.split(words, encoded.message_offsets[1:-1])
+    roles = corpus.table["speaker"].to_list() if len(encoded.speakers.names) <= 20 else None
+    speakers, acts = encoded.speakers.codes, corpus.table["act"].to_list()
+    for first, last in pairwise(encoded.conversation_offsets.tolist()):
+        rows = []
+        for k in range(first, last):
+            own = ["<s>", *lists[k], "</s>"]
+            row = ["always", *(f"w={w}" for w in lists[k])]
+            row += [f"p={a} {b}" for a, b in pairwise(own)]
+            if roles:
+                row.append(f"role={roles[k]}")
+            if k > first:
+                row += [f"b={w}" for w in lists[k - 1]]
+                row.append(f"same={speakers[k] == speakers[k - 1]}")
+            rows.append(row)
+        yield rows, acts[first:last]
+
+
+def peer_cell(options: Options, corpus: str) -> Cell:
+    """Return the cell of a plain field by python-crfsuite (L-BFGS, c2 = 1, 100 iterations)."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        import pycrfsuite
+
+        train, test = (read(options.data, corpus, part) for part in ("train", "test"))
+        begun = time.process_time()
+        trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+        trainer.set_params({"c1": 0.0, "c2": 1.0, "max_iterations": 100})
+        for rows, acts in strings(train):
+            trainer.append(rows, acts)
+        with TemporaryDirectory() as place:
+            path = str(Path(place) / "model")
+            trainer.train(path)
+            trained = time.process_time()
+            tagger = pycrfsuite.Tagger()
+            tagger.open(path)
+            tags = [tag for rows, _ in strings(test) for tag in tagger.tag(rows)]
+            tagger.close()
+        return {"right": right_by_conversation(test, tags), "train": trained - begun,
+                "tag": time.process_time() - trained, "messages": train.n_messages}  # fmt: skip
+
+    settings = {"corpus": corpus, "peer": PEER, "version": VERSION}
+    return Cell(f"{corpus}/{PEER}", settings, work, 300 if corpus == "swda" else 20)
+
+
+def majority_cell(options: Options, corpus: str) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        train, test = (read(options.data, corpus, part) for part in ("train", "test"))
+        most = train.table["act"].value_counts(sort=True)["act"][0]
+        return {"right": right_by_conversation(test, np.full(test.n_messages, most)),
+                "most": most, "test": test.n_messages, "messages": train.n_messages}  # fmt: skip
+
+    return Cell(
+        f"{corpus}/majority", {"corpus": corpus, "majority": True, "version": VERSION}, work
+    )
+
+
+def choice_cell(options: Options, corpus: str) -> Cell:
+    """Return the cell of what ``palaver train-tagger`` takes; it sees the training part alone."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        chosen = pv.choose_tagger(read(options.data, corpus, "train"))
+        return {"chosen": chosen.tagger.name, "table": chosen.table.to_dicts()}
+
+    settings = {"corpus": corpus, "choice": True, "version": VERSION}
+    return Cell(f"{corpus}/choice", settings, work, 20)
+
+
+def few_cell(options: Options, corpus: str, n_labels: int) -> Cell:
+    """Return the cell of taggers that learn from few labels, judged on the dev part."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        train, dev = (read(options.data, corpus, part) for part in ("train", "dev"))
+        sizes = np.diff(train.conversation_offsets)
+        order = np.random.default_rng(0).permutation(len(sizes))
+        enough = int(np.searchsorted(np.cumsum(sizes[order]), n_labels)) + 1
+        part = train.take(np.sort(order[:enough]))
+        acts = part.table["act"].to_list()
+        some = [act if k < n_labels else None for k, act in enumerate(acts)]
+        part = part.with_columns(known=pl.Series(some, dtype=pl.String))
+        found = {}
+        for name in ("hidden backoff", "conditional random field", "maximum entropy, context"):
+            model = TAGGERS[name]("", options.n_jobs).fit(part, "known", show_progress=False)
+            found[name] = model.score(dev, "act")
+        return found
+
+    settings = {"corpus": corpus, "labels": n_labels, "version": VERSION}
+    return Cell(f"{corpus}/{n_labels} labels", settings, work, 3)
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells, the cheap ones first."""
+    names = list(CORPORA)[:2] if options.size == "quick" else list(CORPORA)
+    found = [majority_cell(options, corpus) for corpus in names]
+    found += [tagger_cell(options, corpus, name) for corpus in names for name in list(TAGGERS)[:2]]
+    found += [peer_cell(options, corpus) for corpus in names if corpus != "swda"]
+    found += [choice_cell(options, corpus) for corpus in names]
+    found += [tagger_cell(options, corpus, name) for corpus in names for name in list(TAGGERS)[2:]]
+    if options.size != "quick":
+        found += [few_cell(options, c, n) for c in ("mrda, words", "swda") for n in N_LABELS]
+        found.append(peer_cell(options, "swda"))
+    return found
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the text of the page."""
+    from benchmarks.papers.taggers_page import text
+
+    return text(results)

@@ -1,0 +1,154 @@
+"""The results page of the taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.papers.taggers import CORPORA, N_LABELS, NAMES, PEER, TAGGERS
+from palaver import evaluate
+
+_INTRO = """# Taggers on labelled talk
+
+Written by `python -m benchmarks.papers taggers --data ../shared/data`. Models:
+[conditional random field](../models/crf.md), [maximum entropy](../models/maxent.md),
+[hidden backoff](../models/hidden_backoff.md).
+
+Taggers have their defaults, which were chosen by cross-validation within training parts; the test
+parts were tagged once per row. *Majority* always answers the most frequent label of the training
+part. *python-crfsuite* is a plain conditional random field: words, pairs of words, words of the
+message before, whether its speaker is the same, and the speaker if there are at most twenty in
+all; L-BFGS, `c2=1`, at most 100 iterations. It needs a list of strings per message.
+"""
+
+_NOTES = """
+Trained on / tested on: DailyDialog's dev part / its test part; NPS chat's first eight rooms / its
+other seven, without joins and parts; the usual 51 / 11 meetings of MRDA (*words*: bare words;
+*marks*: with the transcribers' marks; see [hidden backoff](hidden_backoff.md#setup) for both and
+for the tags); the usual 1,115 / 19 calls of Switchboard, rows with + or @ left out. Maximum entropy
+on Switchboard has `min_count=5, max_iter=40`.
+"""
+
+
+def _share(result: Mapping[str, Any]) -> float:
+    right, n = np.sum(result["right"], axis=0)
+    return float(right / n)
+
+
+def _rows() -> list[str]:
+    return ["majority", *TAGGERS, PEER]
+
+
+def text(results: Mapping[str, Any]) -> str:
+    """Return the text of the page; results not computed yet are left out."""
+    parts = [_INTRO, "## Share of right tags, in percent\n", _accuracies(results), _NOTES]
+    parts += [_choices(results), _differences(results), _seconds(results), _few(results)]
+    return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def _accuracies(results: Mapping[str, Any]) -> str:
+    lines = ["| | " + " | ".join(CORPORA) + " |", "|---" * (len(CORPORA) + 1) + "|"]
+    best = {
+        corpus: max((_share(results[f"{corpus}/{row}"]) for row in _rows()
+                     if f"{corpus}/{row}" in results), default=0.0)
+        for corpus in CORPORA
+    }  # fmt: skip
+    for row in _rows():
+        cells = []
+        for corpus in CORPORA:
+            result = results.get(f"{corpus}/{row}")
+            shown = "" if result is None else f"{100 * _share(result):.1f}"
+            cells.append(f"**{shown}**" if result and _share(result) == best[corpus] else shown)
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _choices(results: Mapping[str, Any]) -> str:
+    lines = []
+    for corpus in CORPORA:
+        found = results.get(f"{corpus}/choice")
+        if found is None:
+            continue
+        table = ", ".join(f"{row['tagger']} {100 * row['accuracy']:.1f}" for row in found["table"])
+        name = NAMES[found["chosen"]]
+        test = results.get(f"{corpus}/{name}")
+        judged = "" if test is None else f"; on the test part it has {100 * _share(test):.1f}"
+        lines.append(f"- **{corpus}**: {found['chosen']} ({table}){judged}.")
+    if not lines:
+        return ""
+    head = (
+        "## What `palaver train-tagger` takes\n\nBy cross-validation within at most 10,000 "
+        "labelled messages of the training part, in percent:\n"
+    )
+    return head + "\n" + "\n".join(lines) + "\n"
+
+
+def _differences(results: Mapping[str, Any]) -> str:
+    """Compare the field with every other row, paired over conversations."""
+    lines = []
+    ours = "conditional random field"
+    for corpus in CORPORA:
+        mine = results.get(f"{corpus}/{ours}")
+        if mine is None:
+            continue
+        shown = []
+        for row in _rows()[1:]:
+            other = results.get(f"{corpus}/{row}")
+            if other is None or row == ours:
+                continue
+            found = evaluate.paired_bootstrap(
+                np.array(mine["right"], float), np.array(other["right"], float)
+            )
+            limits = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+            shown.append(f"{row} {100 * found.difference:+.1f} ({limits})")
+        lines.append(f"- **{corpus}**: {'; '.join(shown)}.")
+    if not lines:
+        return ""
+    return (
+        "## The conditional random field against the others\n\nDifferences in points, with 95 % "
+        "intervals by a bootstrap over conversations:\n\n" + "\n".join(lines) + "\n"
+    )
+
+
+def _seconds(results: Mapping[str, Any]) -> str:
+    lines = ["| | " + " | ".join(CORPORA) + " |", "|---" * (len(CORPORA) + 1) + "|"]
+    for row in _rows()[1:]:
+        cells = []
+        for corpus in CORPORA:
+            found = results.get(f"{corpus}/{row}")
+            if found is None:
+                cells.append("")
+                continue
+            n_test = int(np.sum(found["right"], axis=0)[1])
+            speed = n_test / found["tag"] / 1000
+            cells.append(f"{found['train']:.1f} / {speed:,.0f}")
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    sizes = [f"{corpus} {results[f'{corpus}/majority']['messages']:,}" for corpus in CORPORA
+             if f"{corpus}/majority" in results]  # fmt: skip
+    return (
+        "## Time\n\nProcessor seconds to train / thousands of messages tagged per processor "
+        "second, splitting texts into words included, on a busy machine; training messages: "
+        + ", ".join(sizes) + ".\n\n" + "\n".join(lines) + "\n"
+    )  # fmt: skip
+
+
+def _few(results: Mapping[str, Any]) -> str:
+    lines = []
+    names: list[str] = []
+    for corpus in CORPORA:
+        for n in N_LABELS:
+            found = results.get(f"{corpus}/{n} labels")
+            if found is None:
+                continue
+            names = list(found)
+            cells = " | ".join(f"{100 * value:.1f}" for value in found.values())
+            lines.append(f"| {corpus} | {n:,} | {cells} |")
+    if not lines:
+        return ""
+    head = f"| | labels | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}\n"
+    return (
+        "## Few labels\n\nShare of right tags on the dev parts, in percent. The labelled messages "
+        "are the first ones of conversations drawn at random.\n\n" + head + "\n".join(lines) + "\n"
+    )
