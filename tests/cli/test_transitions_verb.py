@@ -62,7 +62,9 @@ def test_models_and_files_that_cannot(run, tmp_path):
     call("fit", "lda", run.parent / "threads.jsonl", "--classes", 2, "--sweeps", 2,
          "--out", tmp_path / "lda")  # fmt: skip
     assert "lda does not learn what follows what" in fails("transitions", tmp_path / "lda")
-    assert "x.csv, x.parquet or x.svg" in fails("transitions", run, "--out", tmp_path / "x.txt")
+    assert "x.csv, x.parquet, x.svg, x.png or x.pdf" in fails(
+        "transitions", run, "--out", tmp_path / "x.txt"
+    )
     output = call("transitions", run, "--least", 99)
     assert "at least 99 times as often as usual" in " ".join(output.split())
 

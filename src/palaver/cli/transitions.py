@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from palaver.models import ModelSummary
 
 NAME = "transitions"
+_PICTURES = (".svg", ".png", ".pdf")
 _MANY = 1000  # times as often as usual; beyond, a number says nothing
 
 
@@ -35,7 +36,7 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Also save the full table (x.csv, x.parquet) or the graph (x.svg).",
+            help="Also save the full table (x.csv, x.parquet) or the graph (x.svg, x.png, x.pdf).",
             show_default=False,
         ),
     ] = None,
@@ -57,8 +58,8 @@ def run(
     from palaver.models.summary import least_replies
     from palaver.store.atomic import replace_file
 
-    if out is not None and out.suffix not in (".csv", ".parquet", ".svg"):
-        raise ParameterError(f"--out takes x.csv, x.parquet or x.svg, got {out.name}")
+    if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES):
+        raise ParameterError(f"--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, got {out.name}")
     model: Any = load(folder)
     summary = model.summary()
     if summary.next_shares() is None:
@@ -71,10 +72,11 @@ def run(
         answered = None if data is None else model.count_replies(data)
     called = _called(summary, names_of(folder, summary))
     table = _labelled(summary.follow_ups(answered), called)
-    if out is not None and out.suffix == ".svg":
+    if out is not None and out.suffix in _PICTURES:
         names = {int(number): name for number, name in called.items() if number != "start"}
+        drawn = model.plot_graph(least, corpus=data, names=names).encoded(out.suffix)
         with replace_file(out) as path:
-            path.write_text(model.plot_graph(least, corpus=data, names=names), encoding="utf-8")
+            path.write_bytes(drawn)
     elif out is not None:
         write_table(table, out, spreadsheet=not formulas)
     if json:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from palaver.draw.inline import with_plain_styles
 from palaver.draw.palette import style_sheet
+from palaver.errors import MissingExtraError
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> str:
@@ -42,21 +44,41 @@ class Svg(str):
     __slots__ = ()
 
     def standalone(self) -> Svg:
-        """Return the picture with the style that it needs outside the page."""
+        """Return the picture as a file needs it: plain colours and fonts, no style sheet."""
         head, close, rest = self.partition(">")
         head = head if "xmlns=" in head else head + ' xmlns="http://www.w3.org/2000/svg"'
-        return Svg(f"{head}{close}<style>{style_sheet()}{_ALONE}</style>{rest}")
+        return Svg(with_plain_styles(f"{head}{close}{rest}", style_sheet() + _ALONE, _PAPER))
 
     def _repr_svg_(self) -> str:
         return str(self)
 
+    def encoded(self, suffix: str) -> bytes:
+        """Return the bytes of a file: SVG, or with ".png" and ".pdf" those (extra ``pictures``).
+
+        Raises
+        ------
+        MissingExtraError
+        """
+        if suffix.lower() not in (".png", ".pdf"):
+            return self.encode()
+        try:
+            import cairosvg
+        except (ImportError, OSError) as error:  # OSError: the system lacks the library cairo
+            raise MissingExtraError(
+                f"{suffix} needs CairoSVG: pip install cairosvg (and the library cairo)"
+            ) from error
+        draw = cairosvg.svg2png if suffix.lower() == ".png" else cairosvg.svg2pdf
+        return bytes(draw(bytestring=self.encode(), scale=2))
+
     def save(self, path: str | Path) -> Path:
-        """Write the picture to a file."""
-        Path(path).write_text(self, encoding="utf-8")
-        return Path(path)
+        """Write the picture to a file: SVG, or PNG and PDF by name (extra ``pictures``)."""
+        path = Path(path)
+        path.write_bytes(self.encoded(path.suffix))
+        return path
 
 
+_PAPER = "#ffffff"
 _ALONE = """
-svg{font-family:system-ui,sans-serif;background:#fff;--ink:#1c1e21;--soft:#5b6169;--page:#fff;
+svg{font-family:Helvetica,Arial,sans-serif;--ink:#1c1e21;--soft:#5b6169;--page:#ffffff;
 --line:#c9ced6;--more:#1d5fa8;--less:#a33b20}
 """
