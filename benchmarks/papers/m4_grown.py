@@ -96,6 +96,8 @@ def variant_cell(options: Options, name: str, variant: str) -> Cell:
     stored = {_STORED_AS.get(name, name): value for name, value in params.items()}
     settings = {"grown": 2, "model": kind.__name__, "source": vars(source), **stored}
     settings["n_particles"] = N_PARTICLES
+    if kind is pv.M4 and "transition" not in extra:
+        settings["softmax"] = 2  # raised when the sampler of the paper's transitions changes
     return Cell(f"{name}/{variant}", settings, work)
 
 

@@ -40,8 +40,8 @@ _NOTES = """## What to make of it
 **M4 needed the words of a message to vary together.** With `transition="dirichlet"` a message can
 deviate from what its parent predicts, and all its words deviate together. This closes the gap to
 LDA: on every corpus here it predicts words better than the paper's M4 and the block HMM, and as
-well as LDA or better. More words also have a class: on Switchboard, the paper's M4 leaves four out
-of five words in the background, whereas here four out of five have a class, and the classes of
+well as LDA or better. More words also have a class: on Switchboard, the paper's M4 leaves most
+words in the background (*classed*), whereas here four out of five have a class, and the classes of
 messages agree with acts as well as the block HMM's.
 
 **Without topics, the block HMM is hard to beat.** By *V, words* it is at least as good, on every
@@ -62,8 +62,8 @@ less well defined (*V, messages*): its largest part may be a greeting or thanks.
 
 **Features** help where replies say little. On Switchboard and in meetings, where each message
 replies to the previous one by construction, knowing who speaks improves every measure of the
-paper's M4, and word prediction with Dirichlet transitions. On the forum and on tweets, features do
-little for the paper's M4.
+paper's M4, and word prediction with Dirichlet transitions. On the forum they help the paper's M4
+somewhat, on tweets hardly at all.
 
 **Features hardly help to find replies** when the order is known: a few points on mails, less
 elsewhere, and M4 remains behind the simplest guess that suits the corpus. A feature only says which
