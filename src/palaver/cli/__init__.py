@@ -118,5 +118,8 @@ def main() -> None:
         why = error.strerror or str(error)
         typer.echo(visible(f"palaver: {place}: cannot be read or written ({why})"), err=True)
         sys.exit(1)
+    except MemoryError as error:
+        typer.echo(f"palaver: the memory is not enough ({error})".replace(" ()", ""), err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palaver import store
-from palaver.errors import InputError, StoreError
+from palaver.errors import DamagedStoreError, InputError, StoreError
 from palaver.store.atomic import replace_file
 from palaver.store.fingerprint import message_keys
 
@@ -148,7 +148,13 @@ def reopen(folder: Path) -> tuple[Model, Encoded, pl.Series | None]:
     settings = settings_of(folder)
     if not settings:
         raise StoreError(f"{folder}: holds no run written by `palaver fit`")
-    model = model_class(settings["model"])(**settings["params"])
+    try:
+        model = model_class(settings["model"])(**settings["params"])
+    except (KeyError, TypeError) as error:
+        raise DamagedStoreError(
+            f"{folder / 'settings'}: does not say which model to continue ({error!r}); fit again, "
+            "into a new folder"
+        ) from error
     return model, Encoded.open(folder / "data"), read_labels(folder)
 
 

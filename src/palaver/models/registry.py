@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from palaver import store
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
 from palaver.models.base.model import Model
@@ -62,6 +64,7 @@ def load(folder: str | Path) -> Model:
         _check_stored(stored)
         model = kind._restore(stored)
         model.check_params()
+        _check_restored(model)
     except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(
             f"{folder}: does not contain a complete model ({type(error).__name__}: {error})"
@@ -78,6 +81,21 @@ _SIGNS_OF_DAMAGE = (
 def _check_stored(stored: store.Stored) -> None:
     """Check what loops and allocations depend on, before they begin."""
     content, arrays = stored.content, stored.arrays
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iufb" or not array.dtype.isnative:
+            raise ValueError(f"{name} holds {array.dtype}")
+        # only a trace may lack numbers
+        if (
+            array.dtype.kind == "f"
+            and not name.startswith("trace.")
+            and not np.isfinite(array).all()
+        ):
+            raise ValueError(f"{name} holds numbers that are not finite")
+    best = f"chain.{content['best_chain']}."
+    for name, array in arrays.items():
+        own = arrays.get(best + name.removeprefix("draws."))
+        if name.startswith("draws.") and own is not None and array.shape[1:] != own.shape:
+            raise ValueError(f"{name} has the shape {array.shape}, but its mean {own.shape}")
     words = content["words"]
     if not isinstance(words, list) or len(words) != len(arrays["word_counts"]):
         raise ValueError("the words do not match their counts")
@@ -96,6 +114,17 @@ def _check_stored(stored: store.Stored) -> None:
             raise ValueError(f"{name} is {value!r}")
     if not isinstance(content["sampler"], str) or not isinstance(content["fingerprint"], str):
         raise ValueError("sampler or fingerprint is not text")
+
+
+def _check_restored(model: Model) -> None:
+    """Check what all models say, of which tables, pictures and pages are made."""
+    shares, words = np.asarray(model.class_shares_), np.asarray(model.class_words_)
+    if shares.ndim != 1 or words.shape != (len(shares), len(model.vocabulary_)):
+        raise ValueError(f"{len(shares)} classes, but words of the shape {words.shape}")
+    if not (np.isfinite(shares).all() and np.isfinite(words).all()):
+        raise ValueError("shares or words of classes are not finite")
+    if shares.min(initial=0) < 0 or words.min(initial=0) < 0 or abs(shares.sum() - 1) > 1e-6:
+        raise ValueError("shares or words of classes are no probabilities")
 
 
 def _how_to_go_on(folder: Path) -> str:

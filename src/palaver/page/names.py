@@ -72,7 +72,7 @@ def _load(path: Path) -> Mapping[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON: {error}") from error
     if not isinstance(content, Mapping):
         raise InputError(f'{path}: must be an object such as {{"names": {{"0": "asks"}}}}')

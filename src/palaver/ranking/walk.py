@@ -117,7 +117,11 @@ def make_walk(graph: Graph, prior: ArrayLike | None, weight: float) -> RandomWal
 
 def _checked_graph(graph: Graph) -> Any:
     """Return a copy of a graph as a csr matrix of float64."""
-    if not sparse.issparse(graph):
+    if sparse.issparse(graph):
+        _refuse_odd(graph.dtype, "the graph")
+        _refuse_broken(graph)
+    else:
+        _refuse_odd(graph, "the graph")
         try:
             graph = np.asarray(graph, np.float64)
         except (TypeError, ValueError) as error:
@@ -143,6 +147,25 @@ def _checked_graph(graph: Graph) -> Any:
     return matrix
 
 
+def _refuse_odd(values: Any, what: str) -> None:
+    """Refuse what a conversion to numbers would silently reduce: complex parts and masks."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(f"{what} has a mask; fill or drop the masked values first")
+    kind = values.kind if isinstance(values, np.dtype) else np.asarray(values).dtype.kind
+    if kind == "c":
+        raise InputError(f"{what} must hold real numbers, got complex ones")
+
+
+def _refuse_broken(graph: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of it, which compiled code would follow."""
+    if graph.format not in ("csr", "csc", "bsr"):
+        return
+    try:
+        graph.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"the graph is no sound sparse matrix ({error})") from error
+
+
 def _normalized(matrix: Any) -> tuple[Any, NDArray[np.bool_]]:
     """Divide rows by their sums, in place; first by their maximum, to avoid overflow."""
     lengths = np.diff(matrix.indptr)
@@ -159,6 +182,7 @@ def checked_prior(prior: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
     if prior is None:
         return np.full(n_items, 1.0 / n_items)
     try:
+        _refuse_odd(prior, "the prior")
         values = np.array(prior, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"the prior must be numbers: {error}") from error

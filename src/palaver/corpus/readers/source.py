@@ -138,7 +138,12 @@ class Source:
         self.path = Path(path)
         self.max_bytes = max_bytes
         self.on_read = on_read
-        if not self.path.exists():
+        try:
+            is_there = self.path.exists()
+        except (OSError, ValueError) as error:  # too long, or with a NUL
+            reason = getattr(error, "strerror", None) or error
+            raise FormatError(f"{path}: no such file or folder ({reason})") from error
+        if not is_there:
             raise FormatError(f"{path}: no such file or folder")
         suffix = self.path.suffix.lower()
         self._compression = suffix if suffix in _COMPRESSIONS and self.path.is_file() else ""

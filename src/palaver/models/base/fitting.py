@@ -75,6 +75,26 @@ def fit_model(
 ) -> None:
     """Let a model learn from data that have a vocabulary and a fingerprint; see FitOptions."""
     model.check_data(data)
+    try:
+        _fit_model(model, data, folder, checkpoint_seconds, executor, callbacks, show_progress)
+    except MemoryError as error:
+        size = model.get_params().get(model.size_parameter)
+        raise StoppedError(
+            f"{type(model).__name__}: the memory is not enough for {size} classes, "
+            f"{len(data.vocabulary):,} words and {data.n_messages:,} messages ({error}); lower "
+            f"{model.size_parameter}, keep fewer words (min_count), or use a larger machine"
+        ) from error
+
+
+def _fit_model(
+    model: Model,
+    data: Any,
+    folder: str | Path | None,
+    checkpoint_seconds: float,
+    executor: Executor | None,
+    callbacks: Sequence[Callback],
+    show_progress: Show,
+) -> None:
     params = model.get_params()
     seed = rng.resolve_seed(params["random_state"])
     engine = model._engine(data)
