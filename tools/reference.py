@@ -23,7 +23,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 GROUPS = {
     "Reading": ["read", "sample", "Corpus"],
     "What every model can do": [],
-    "Models of what people do": ["M4", "BlockHMM", "InfiniteHMM", "GaussianHMM", "GaussianMixture"],
+    "Models of what people do": ["Acts", "M4", "BlockHMM", "InfiniteHMM", "GaussianHMM",
+                                 "GaussianMixture"],
     "Models of what people talk about": ["LDA", "MarkovM3", "OnlineLDA"],
     "Taggers, which learn from labels": ["CRFTagger", "HiddenBackoffTagger", "MaxEntTagger",
                                          "to_label", "with_labels"],

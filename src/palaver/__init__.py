@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.encoding import encode as encode
     from palaver.encoding import utterance_vectors as utterance_vectors
     from palaver.language.backoff import BackoffModel as BackoffModel
+    from palaver.models.acts import Acts as Acts
     from palaver.models.block_hmm import BlockHMM as BlockHMM
     from palaver.models.documents.markov_m3 import MarkovM3 as MarkovM3
     from palaver.models.documents.online_lda import OnlineLDA as OnlineLDA

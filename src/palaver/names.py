@@ -32,6 +32,7 @@ class Name(NamedTuple):
 
 
 NAMES = (
+    Name("Acts", "palaver.models.acts", "model", "acts"),
     Name("M4", "palaver.models.m4", "model", "m4"),
     Name("BlockHMM", "palaver.models.block_hmm", "model", "block-hmm"),
     Name("LDA", "palaver.models.lda", "model", "lda"),

@@ -257,6 +257,7 @@ def _new_run(
             max_share=max_share,
             sentences=model.needs_sentences,
             view=model.view,
+            keep_unknown=model.keeps_unknown,
         )
     model.check_data(encoded)
     warn_of_missing_replies(model, corpus)

@@ -76,6 +76,8 @@ class Model(HasParams, ABC):
     finds_topics: ClassVar[bool] = False
     #: What has a class, and what ``class_shares_`` are shares of: "words" or "messages".
     units: str = "words"
+    #: Whether unknown words keep their place among the tokens, as number -1.
+    keeps_unknown: ClassVar[bool] = False
     #: Words seen less often than this are dropped from texts unless asked otherwise.
     default_min_count: ClassVar[int | Literal["auto"]] = "auto"
 
@@ -202,7 +204,10 @@ class Model(HasParams, ABC):
                 f"{type(self).__name__}: takes a Corpus, got {type(corpus).__name__}; make one "
                 "with palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
             )
-        return encode(corpus, vocabulary, sentences=self.needs_sentences, view=self.view)
+        return encode(
+            corpus, vocabulary, sentences=self.needs_sentences, view=self.view,
+            keep_unknown=self.keeps_unknown,
+        )  # fmt: skip
 
     def _encode(self, corpus: Corpus | Encoded) -> Encoded:
         """Encode a corpus with the words that the model knows."""

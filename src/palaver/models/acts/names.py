@@ -1,0 +1,151 @@
+"""Proposed names of acts: from an inventory of general acts, else from how an act begins.
+
+The inventory is data (``inventory.toml``). A cue of an entry counts, in bits, by the share of an
+act's units that show it times how much more often they do so than all units. Names are proposals:
+people rename acts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from palaver.models.acts import Acts
+
+#: Bits that an entry must reach to be proposed.
+LEAST_BITS = 0.25
+#: Added to shares before they are compared, so that rare cues do not count too much.
+_FLOOR = 0.02
+_SHORT = ("no words", "1 word", "2 words", "3 words")
+#: View that each kind of cue is looked up in.
+_CUE_VIEWS = {"begins": "beginning", "has": "words", "ends": "end", "closes": "closing"}
+_MARKS = ("question", "exclamation", "link")
+
+
+@cache
+def inventory() -> dict[str, dict[str, Any]]:
+    """Return the entries of the inventory by name."""
+    text = files("palaver.models.acts").joinpath("inventory.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+class Shares:
+    """How often acts, and all units together, have a feature.
+
+    Attributes
+    ----------
+    by_act : array of float64, shape (F, K)
+    overall : array of float64, shape (F,)
+    """
+
+    def __init__(self, model: Acts) -> None:
+        self.views = model._views
+        counts = np.asarray(model._answer["feature_counts"])
+        starts = self.views.starts[:-1]
+        lengths = np.diff(self.views.starts)
+        totals = np.repeat(np.add.reduceat(counts, starts, axis=0), lengths, axis=0)
+        self.by_act = counts / np.maximum(totals, 1e-300)
+        summed = counts.sum(axis=1)
+        whole = np.repeat(np.add.reduceat(summed, starts), lengths)
+        self.overall = summed / np.maximum(whole, 1e-300)
+        self._places = {name: place for place, name in enumerate(self.views.features)}
+
+    def of(self, view: str, values: Any) -> tuple[NDArray[np.float64], float]:
+        """Return the share of some values of a view in each act (K,), and overall."""
+        rows = [self._places[key] for v in values if (key := f"{view}: {v}") in self._places]
+        return self.by_act[rows].sum(axis=0), float(self.overall[rows].sum())
+
+
+def bits(share: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
+    """Return how much a cue of this share tells, in bits, compared with the usual share."""
+    return np.asarray(np.log2((share + _FLOOR) / (usual + _FLOOR)) * share)
+
+
+def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
+    """Return how well an entry of the inventory describes each act, in bits, (K,)."""
+    found = np.zeros(shares.by_act.shape[1])
+    for cue, view in _CUE_VIEWS.items():
+        if cue in entry:
+            found += bits(*shares.of(view, entry[cue]))
+    for mark in _MARKS:
+        if entry.get(mark):
+            found += bits(*shares.of(mark, ["yes"]))
+        elif mark == "question":  # what asks is not anything else first
+            asked, usual = shares.of(mark, ["yes"])
+            found -= np.maximum(bits(asked, usual), 0)
+    short, usual = shares.of("length", _SHORT)
+    if entry.get("short"):
+        found += bits(short, usual)
+    if entry.get("long"):
+        found += bits(1 - short, 1 - usual)
+    return found
+
+
+def scores(model: Acts) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the names of all entries and how well they describe each act, (entries, K)."""
+    shares = Shares(model)
+    table = np.array([entry_bits(entry, shares) for entry in inventory().values()])
+    entries = list(inventory())
+    asking = [i for i, name in enumerate(entries) if inventory()[name].get("question")]
+    after = np.argmax(table, axis=0)
+    asks = np.isin(after, asking) & (table.max(axis=0) > LEAST_BITS)
+    n_acts = len(asks)
+    share = np.maximum(model.class_shares_, 1e-9)
+    flow = share[:, None] * model.transitions_[:n_acts]
+    before = flow[asks].sum(axis=0) / np.maximum(flow.sum(axis=0), 1e-9)
+    usual = float(share[asks].sum())
+    for i, name in enumerate(entries):
+        if "after" in inventory()[name]:
+            table[i] += bits(before, usual)
+    return entries, table
+
+
+def propose(model: Acts) -> list[str]:
+    """Return a name for each act; different acts have different names."""
+    entries, table = scores(model)
+    beginnings = model.beginnings_
+    chosen = []
+    for act in range(table.shape[1]):
+        best = int(np.argmax(table[:, act]))
+        chosen.append(entries[best] if table[best, act] >= LEAST_BITS else "")
+    repeated = {name for name, n in Counter(chosen).items() if n > 1 and name}
+    names = []
+    for name, begins in zip(chosen, beginnings, strict=True):
+        opening = f"“{begins[0]} …”" if begins else "other talk"
+        if not name:
+            names.append(opening)
+        elif name in repeated and begins:
+            names.append(f"{name} {opening}")
+        else:
+            names.append(name)
+    return _distinct(names)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Make names different by numbering those that occur again."""
+    seen: Counter[str] = Counter()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return result
+
+
+def cues(model: Acts, n: int = 6) -> list[list[str]]:
+    """Return the features that set each act apart, the most telling first."""
+    shares = Shares(model)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = np.log2((shares.by_act + 1e-3) / (shares.overall[:, None] + 1e-3)) * shares.by_act
+    order = np.argsort(-told, axis=0, kind="stable")[:n]
+    return [
+        [shares.views.features[f] for f in order[:, act] if told[f, act] > 0.02]
+        for act in range(told.shape[1])
+    ]

@@ -1,0 +1,253 @@
+"""The model of acts against enumeration, naive twins and numerical integration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+import palaver as pv
+from palaver import rng
+from palaver.kernels.random import uniforms
+from palaver.models.acts import consensus
+from palaver.models.acts.engine import ActEngine, ActShard, cut_units
+from palaver.models.acts.kernels.forests import forest_posteriors, sample_forests
+from palaver.models.acts.units import RELATIONS, choose_unit, units_of
+from palaver.models.acts.views import features_of, learn_views
+from palaver.parallel import Globals
+
+PARENTS = np.array([-1, 0, 0, 1, -1], np.int32)
+WHERE = np.array([0, 0, 1, 2, 0], np.int8)
+CONVERSATIONS = np.array([0, 4, 5])
+NOBODY = np.empty(0, np.int16)
+STARTS = np.array([0, 2, 5])  # a view of two features, a view of three
+FEATURES = [(0, 2), (1, 3), (1, 4, 4), (0,), (2, 2)]
+WEIGHTS = [(0.7, 1.2), (0.7, 1.2), (0.7, 0.8, 0.8), (0.7,), (0.8, 0.8)]
+
+
+def shard(fixed=NOBODY):
+    lengths = [len(own) for own in FEATURES]
+    return ActShard(
+        np.array([f for own in FEATURES for f in own], np.int32),
+        np.array([w for own in WEIGHTS for w in own]),
+        np.concatenate(([0], np.cumsum(lengths))),
+        PARENTS, WHERE, fixed, CONVERSATIONS, 0, 0,
+    )  # fmt: skip
+
+
+def engine(n_acts, prior=0.6, transition_prior=0.5):
+    return ActEngine(n_acts, STARTS, np.full((5, n_acts), prior), transition_prior)
+
+
+def parameters(n_acts, seed=0):
+    generator = np.random.default_rng(seed)
+    parts = [generator.dirichlet(np.ones(size), n_acts).T for size in (2, 3)]
+    rows = generator.dirichlet(np.ones(n_acts), len(RELATIONS) * n_acts + 1)
+    return {"log_features": np.log(np.vstack(parts)), "rows": rows}
+
+
+def log_weight(acts, arrays):
+    """Return the log of (c) for given parameters, straight from its definition."""
+    total, n_acts = 0.0, arrays["rows"].shape[1]
+    for u, k in enumerate(acts):
+        row = -1 if PARENTS[u] < 0 else WHERE[u] * n_acts + acts[PARENTS[u]]
+        total += np.log(arrays["rows"][row, k])
+        for f, w in zip(FEATURES[u], WEIGHTS[u], strict=True):
+            total += w * arrays["log_features"][f, k]
+    return total
+
+
+@pytest.mark.parametrize("fixed", [NOBODY, np.array([-1, 1, -1, -1, 0], np.int16)])
+def test_posteriors_moves_and_evidence_equal_enumeration(fixed):
+    arrays, model = parameters(3), engine(3)
+    joint, moves, total = np.zeros((5, 3)), np.zeros((10, 3)), 0.0
+    for acts in itertools.product(range(3), repeat=5):
+        if any(k >= 0 and acts[u] != k for u, k in enumerate(fixed)):
+            continue
+        weight = np.exp(log_weight(acts, arrays))
+        total += weight
+        for u, k in enumerate(acts):
+            joint[u, k] += weight
+            moves[-1 if PARENTS[u] < 0 else WHERE[u] * 3 + acts[PARENTS[u]], k] += weight
+    found, statistics, evidence = model.posteriors(arrays, shard(fixed))
+    np.testing.assert_allclose(found, joint / total, atol=1e-12)
+    np.testing.assert_allclose(statistics["moves"], moves / total, atol=1e-12)
+    np.testing.assert_allclose(evidence, np.log(total), atol=1e-10)
+    expected = np.zeros((5, 3))
+    for u, (own, weights) in enumerate(zip(FEATURES, WEIGHTS, strict=True)):
+        for f, w in zip(own, weights, strict=True):
+            expected[f] += w * joint[u] / total
+    np.testing.assert_allclose(statistics["feature_counts"], expected, atol=1e-12)
+
+
+def test_sampling_equals_a_naive_twin():
+    arrays, model, key = parameters(3, 1), engine(3), np.array([3, 9], np.uint64)
+    densities = model.densities(arrays["log_features"], shard())
+    states = np.empty(5, np.int16)
+    sample_forests(densities, PARENTS, WHERE, NOBODY, CONVERSATIONS, 0, arrays["rows"], key, states)
+    draws = np.concatenate((uniforms(key, 0, 4), uniforms(key, 1, 1)))
+    chosen = []
+    for u in range(5):  # each act given those before it, all later ones summed out
+        weights = np.zeros(3)
+        for rest in itertools.product(range(3), repeat=5 - u):
+            weights[rest[0]] += np.exp(log_weight((*chosen, *rest), arrays))
+        chosen.append(int(np.searchsorted(np.cumsum(weights / weights.sum()), draws[u])))
+    np.testing.assert_array_equal(states, chosen)
+
+
+def test_log_joint_is_the_integral_over_parameters():
+    model = engine(1, prior=0.6)
+    counts = np.array([[0.7 * 2], [0.7 * 2], [0.0], [0.0], [0.0]])
+    moves = np.zeros((4, 1))
+
+    def density(p):  # two features with weights 1.4 each, prior Beta(0.6, 0.6)
+        beta = np.exp(gammaln(1.2) - 2 * gammaln(0.6)) * (p * (1 - p)) ** -0.4
+        return beta * p**1.4 * (1 - p) ** 1.4
+
+    np.testing.assert_allclose(model.log_joint(counts, moves), np.log(quad(density, 0, 1)[0]))
+
+
+def frequencies(model, temperature=1.0, n_sweeps=40_000):
+    """Return how often the sampler visits each assignment of acts, and their probabilities."""
+    data, n_acts = shard(), model.n_acts
+    shared = model.start(np.random.default_rng(0))
+    state = model.open(shared, data, rng.key(1, "open", 0))
+    visits = np.zeros(n_acts**5)
+    powers = n_acts ** np.arange(5)
+    for sweep in range(n_sweeps):
+        shared.temperature = temperature
+        statistics = model.sweep(shared, data, state, rng.key(1, "sweep", 0, sweep))
+        shared, _ = model.update(shared, statistics, rng.generator(1, "update", 0, sweep))
+        visits[int(state["states"] @ powers)] += 1
+    exact = np.empty(n_acts**5)
+    for code in range(n_acts**5):
+        states = (code // powers % n_acts).astype(np.int16)
+        counted = model.sweep(Globals("count", {}), data, {"states": states}, rng.key(0, "x"))
+        exact[code] = np.exp(model.log_joint(counted["feature_counts"], counted["moves"]))
+    return visits / n_sweeps, exact / exact.sum()
+
+
+def test_the_sampler_visits_assignments_as_often_as_the_tempered_target_says():
+    found, exact = frequencies(engine(2))
+    assert np.abs(found - exact).sum() / 2 < 0.03
+
+
+def test_another_temperature_is_noticed():
+    found, exact = frequencies(engine(2), temperature=4.0, n_sweeps=10_000)
+    assert np.abs(found - exact).sum() / 2 > 0.05
+
+
+def test_climbing_does_not_lower_the_objective():
+    model, data = engine(3), [shard()]
+    statistics = model.posteriors(parameters(3, 4), data[0])[1]
+    values = []
+    for _ in range(12):
+        arrays = model.expected(statistics)
+        answer = consensus.posteriors_of(model, data, arrays)
+        prior = (0.6 * arrays["log_features"]).sum() + (0.5 * np.log(arrays["rows"])).sum()
+        values.append(answer.log_evidence + prior)
+        statistics = answer.statistics
+    assert np.all(np.diff(values) > -1e-10)
+    assert values[-1] > values[0] + 1e-3
+
+
+def test_searches_are_matched_whatever_their_numbers():
+    generator = np.random.default_rng(3)
+    truth = generator.integers(0, 4, 500)
+    found = []
+    for _ in range(5):
+        order = generator.permutation(4)
+        noisy = np.where(generator.random(500) < 0.1, generator.integers(0, 4, 500), truth)
+        found.append(np.eye(4)[order[noisy]])
+    orders = consensus.match_acts(found, 2)
+    mean = sum(one[:, order] for one, order in zip(found, orders, strict=True))
+    pairs = {(int(t), int(k)) for t, k in zip(truth, mean.argmax(axis=1), strict=True)}
+    assert len(pairs) < 8  # nearly one to one
+    overlap = consensus.agreement(mean.argmax(axis=1), [one.argmax(axis=1) for one in found], 4)
+    assert overlap.min() > 0.7
+
+
+def test_views_equal_a_naive_twin_that_reads_the_texts():
+    corpus = pv.sample(40)
+    data = pv.encode(corpus, min_count=1, sentences=True, keep_unknown=True)
+    for unit in ("message", "sentence"):
+        units = units_of(data, unit)
+        views = learn_views(data, units)
+        found = features_of(views, data, units)
+        names = np.array(views.features, dtype=object)
+        words = [*data.vocabulary.words, "?"]
+        for u in range(0, units.n_units, 7):
+            tokens = [words[t] for t in data.tokens[units.offsets[u] : units.offsets[u + 1]]]
+            own = names[found.ids[found.offsets[u] : found.offsets[u + 1]]]
+            assert ("question: yes" in own) == any("?" in t for t in tokens)
+            assert ("exclamation: yes" in own) == any("!" in t for t in tokens)
+            spoken = [t for t in tokens if any(c.isalnum() or ord(c) > 0x2000 for c in t)]
+            for view, edge in (("beginning", spoken[0]), ("end", spoken[-1])):
+                shown = [name for name in own if name.startswith(f"{view}: ")]
+                assert len(shown) == 1
+                assert shown[0].split(": ", 1)[1] in (edge, "<other>", "<number>")
+            last = tokens[-1]
+            closing = next(n for n in own if n.startswith("closing: ")).split(": ", 1)[1]
+            assert (closing == "<none>") == (last in spoken)
+            n_frequent = sum(name.startswith("words: ") for name in own)
+            weights = found.weights[found.offsets[u] : found.offsets[u + 1]]
+            of_words = weights[[name.startswith("words: ") for name in own]]
+            np.testing.assert_allclose(of_words, 0.75 / np.sqrt(max(n_frequent, 1)))
+
+
+def test_units_follow_replies_speakers_and_sentences():
+    corpus = pv.sample(40)
+    data = pv.encode(corpus, min_count=1, sentences=True)
+    units = units_of(data, "sentence")
+    assert choose_unit("auto", data) == "sentence"
+    assert np.all(np.diff(units.messages) >= 0)
+    assert units.offsets[-1] == data.n_tokens
+    speakers = data.speakers.codes
+    for u in range(units.n_units):
+        parent, message = units.parents[u], units.messages[u]
+        if parent >= 0 and units.messages[parent] == message:
+            assert parent == u - 1
+            assert units.relations[u] == 2
+        elif parent >= 0:
+            answered = units.messages[parent]
+            assert answered == data.parents[message]
+            same = speakers[answered] == speakers[message]
+            assert units.relations[u] == (1 if same else 0)
+        else:
+            assert data.parents[message] < 0
+
+
+def test_shards_give_the_posteriors_of_the_whole(monkeypatch):
+    data = pv.encode(pv.sample(60))
+    units = units_of(data, "message")
+    views = learn_views(data, units)
+    features = features_of(views, data, units)
+    model = ActEngine(3, views.starts, np.full((views.n_features, 3), 0.2), 1.0)
+    one = cut_units(units, features, NOBODY)
+    monkeypatch.setattr("palaver.models.acts.engine.SMALLEST_UNITS", 40)
+    many = cut_units(units, features, NOBODY)
+    assert len(one) == 1
+    assert len(many) > 3
+    generator = np.random.default_rng(0)
+    start = {"feature_counts": generator.random((views.n_features, 3)),
+             "moves": generator.random((10, 3))}  # fmt: skip
+    left = consensus.posteriors_of(model, one, model.expected(start))
+    right = consensus.posteriors_of(model, many, model.expected(start), n_jobs=3)
+    np.testing.assert_allclose(left.posteriors, right.posteriors, atol=1e-12)
+    np.testing.assert_allclose(left.log_evidence, right.log_evidence)
+
+
+def test_posteriors_of_a_very_long_chain_do_not_underflow():
+    n = 5_000
+    generator = np.random.default_rng(0)
+    densities = generator.normal(size=(n, 3)) * 40
+    parents = np.arange(-1, n - 1, dtype=np.int32)
+    rows = generator.dirichlet(np.ones(3), 10)
+    found, moves = np.empty((n, 3)), np.zeros((10, 3))
+    evidence = forest_posteriors(
+        densities, parents, np.zeros(n, np.int8), NOBODY, rows, found, moves
+    )
+    assert np.isfinite(evidence)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(moves.sum(), n)
