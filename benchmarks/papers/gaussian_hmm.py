@@ -224,8 +224,8 @@ def _word_states(
     kind = {"m4": partial(pv.M4, transition="softmax"), "block-hmm": pv.BlockHMM}[recipe.model]
     encoded: Encoded = encode(train)
     model = kind(
-        recipe.n_states, sampler="parallel", n_sweeps=n_sweeps, random_state=seed,
-        n_jobs=options.n_jobs,
+        recipe.n_states, background=True, sampler="parallel", n_sweeps=n_sweeps,
+        random_state=seed, n_jobs=options.n_jobs,
     ).fit(encoded, show_progress=False)  # fmt: skip
     parts = [encoded, *(encode(other, encoded.vocabulary) for other in others)]
     return [model.transform(part, 10).argmax(axis=1) for part in parts]

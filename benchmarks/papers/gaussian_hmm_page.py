@@ -134,9 +134,11 @@ def _others(rows: Mapping[str, Any]) -> Iterable[str]:
     if told:
         yield (
             f"\nOther models, with the paper's figures in parentheses: {'; '.join(told)}. The "
-            "paper does not give its settings for the block HMM and M4; we use Palaver's "
-            "defaults (for M4, with the softmax transitions of its own paper) and far fewer sweeps "
-            "than one would normally run."
+            "paper does not give its settings for the block HMM and M4. Ours have a background, M4 "
+            "the softmax transitions of its own paper, and both far fewer sweeps than one would "
+            "normally run: these chains have not settled. M4's row is from 2026-11-16, when these "
+            "transitions had a sampler of their own; today's sampler of the same model draws other "
+            "random numbers."
         )
 
 
