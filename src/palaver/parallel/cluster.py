@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
+import time
 from typing import Any
 
 from palaver.errors import MissingExtraError, WorkersError
@@ -17,9 +20,49 @@ def import_ray() -> Any:
     return ray
 
 
+#: Seconds for which a cluster is looked for at its address; Ray itself would wait for minutes.
+PATIENCE = 20.0
+_ADDRESS = re.compile(r"(?:ray://)?(\[[0-9A-Fa-f:]+\]|[\w.-]+):(\d{1,5})")
+
+
+def check_address(address: str, patience: float = PATIENCE) -> None:
+    """Refuse an address that is none, or at which nobody answers.
+
+    Raises
+    ------
+    WorkersError
+        Says what was tried, within ``patience`` seconds.
+    """
+    if address in ("auto", "local"):
+        return
+    found = _ADDRESS.fullmatch(address)
+    if found is None or int(found[2]) > 65_535:
+        raise WorkersError(
+            f"{address!r} is no address of a Ray cluster; give host:port, ray://host:port or auto"
+        )
+    host, port = found[1].strip("[]"), int(found[2])
+    end, tries = time.monotonic() + patience, 0
+    while True:
+        tries += 1
+        try:
+            left = max(end - time.monotonic(), 1.0)
+            socket.create_connection((host, port), timeout=min(left, 5.0)).close()
+            return
+        except OSError as error:
+            if time.monotonic() + 1 >= end:
+                raise WorkersError(
+                    f"no Ray cluster at address {address!r}: {host} did not answer on port {port} "
+                    f"in {tries} tries within {patience:.0f} seconds ({error}); start one with "
+                    "`ray start --head`, check the address and the firewall, or omit the address"
+                ) from error
+        time.sleep(1)
+
+
 def connect(ray: Any, workers: int, address: str | None) -> None:
     """Join a cluster, or start one on this machine."""
     quiet = {"log_to_driver": False, "logging_level": "error"}
+    if address is not None:
+        check_address(address)
     try:
         if address is not None:
             ray.init(address=address, **quiet)
@@ -27,7 +70,7 @@ def connect(ray: Any, workers: int, address: str | None) -> None:
             cores = max(workers, os.cpu_count() or 1)
             # "local": never join a cluster that happens to run here; its cores are not ours
             ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
-    except ConnectionError as error:
+    except (ConnectionError, ValueError, RuntimeError) as error:
         raise WorkersError(
             f"no Ray cluster at address {address!r} ({error}); start one with `ray start --head`, "
             "or omit the address"
