@@ -168,3 +168,26 @@ def test_search_keeps_what_is_better_on_dev():
     kept = table.filter(pl.col("kept"))
     assert kept["accuracy"].is_sorted()
     assert tagger.score(dev) == kept["accuracy"][-1] == table["accuracy"].max()
+
+
+def test_any_encoder(tmp_path):
+    def encoder(texts):
+        return [[len(text), float("did" in text)] for text in texts]
+
+    corpus = talk(20)
+    tagger = pv.CRFTagger(features=["turn"], previous=0).fit(corpus, vectors=encoder)
+    assert tagger.score(corpus) == 1
+    assert "encoder 1" in tagger.feature_weights(100)["feature"].to_list()
+    plain = pv.CRFTagger(features=["turn"], previous=0).fit(corpus)
+    assert plain.score(corpus) < 0.8
+    tagger.save(tmp_path / "run")
+    again = pv.load(tmp_path / "run")
+    with pytest.raises(ParameterError, match=r"set tagger\.encoder_"):
+        again.predict(corpus)
+    again.encoder_ = encoder
+    np.testing.assert_array_equal(again.predict_proba(corpus), tagger.predict_proba(corpus))
+    with pytest.raises(ParameterError, match="an encoder reads texts"):
+        tagger.predict(encode(corpus, min_count=1))
+    with pytest.raises(ParameterError, match="made 1 vectors of 160 texts"):
+        pv.CRFTagger().fit(corpus, vectors=lambda texts: [[1.0]])
+    assert pv.CRFTagger().fit(corpus).encoder_ is None

@@ -20,9 +20,15 @@ from scipy import sparse
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Vocabulary, WordVectors
-from palaver.encoding.utterances import learn_pooling, word_counts, word_vectors_of
+from palaver.encoding.utterances import (
+    SentenceEncoder,
+    checked_vectors,
+    learn_pooling,
+    word_counts,
+    word_vectors_of,
+)
 from palaver.encoding.vocabulary import select_words
-from palaver.errors import CorpusError, StoppedError
+from palaver.errors import CorpusError, ParameterError, StoppedError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
 from palaver.models.base.fitting import FitOptions
@@ -66,6 +72,9 @@ class LabelledChains:
         In alphabetical order.
     codes : array of int32, shape (n_messages,)
         Tag of each message, -1 for none.
+    vectors : array of float64, shape (n_messages, M), or None
+        Those of the encoder.
+    encoder : callable or None
     """
 
     encoded: Encoded
@@ -73,6 +82,8 @@ class LabelledChains:
     label: str
     tags: list[str]
     codes: NDArray[np.int32]
+    vectors: NDArray[np.float64] | None = None
+    encoder: SentenceEncoder | None = None
 
     @property
     def n_messages(self) -> int:
@@ -179,6 +190,8 @@ class CRFTagger(Tagger):
     weights_: NDArray[np.float32]
     moves_: NDArray[np.float64]
     search_: pl.DataFrame
+    #: The encoder that was given to :meth:`fit`, if any.
+    encoder_: SentenceEncoder | None = None
     _features: FeatureMap
     _kept: dict[str, Any]
 
@@ -217,7 +230,7 @@ class CRFTagger(Tagger):
         corpus: Corpus | Encoded,
         labels: str = "act",
         *,
-        vectors: str | WordVectors | None = None,
+        vectors: str | WordVectors | SentenceEncoder | None = None,
         **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the tags of a corpus from the messages that have a label.
@@ -229,7 +242,9 @@ class CRFTagger(Tagger):
             Column with the tags. Messages without one are part of the chain: all their tags are
             possible. Conversations without any label only teach how frequent words are.
         vectors : optional
-            In place of the parameter: also word vectors.
+            In place of the parameter: also word vectors, or any encoder, a function from a list of
+            texts to an array with a row for each. An encoder is not saved: set ``encoder_`` after
+            loading.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
@@ -246,7 +261,7 @@ class CRFTagger(Tagger):
         self,
         corpus: Corpus | Encoded,
         labels: str,
-        vectors: str | WordVectors | None = None,
+        vectors: str | WordVectors | SentenceEncoder | None = None,
     ) -> LabelledChains:
         encoded = all_words(corpus)
         codes, names = label_names(encoded, labels)
@@ -260,19 +275,23 @@ class CRFTagger(Tagger):
         known = with_vocabulary(encoded, vocabulary)
         self.check_data(known)
         source = self.vectors if vectors is None else vectors
-        pooling = None
-        if source is not None:
+        pooling = rows = encoder = None
+        if callable(source):
+            encoder, rows = source, _encoded_texts(source, corpus)
+        elif source is not None:
             pooling = learn_pooling(known, word_vectors_of(known, source), whiten=self.whiten)
-        features = learn_features(encoded, vocabulary, self._settings(), labels, pooling)
+        features = learn_features(encoded, vocabulary, self._settings(), labels, pooling, rows)
         tags = sorted(names)
         order = np.array([*(tags.index(name) for name in names), -1], np.int32)
-        return LabelledChains(encoded, features, labels, tags, order[codes])
+        return LabelledChains(encoded, features, labels, tags, order[codes], rows, encoder)
 
     def _reads(self, data: LabelledChains) -> dict[str, Sequence[Any]]:
         found = {**super()._reads(data), "labels": (data.tags, data.codes)}
         found["speakers"] = (data.encoded.speakers.codes,)
         if data.features.pooling is not None:
             found["word vectors"] = (data.features.pooling.word_vectors,)
+        if data.vectors is not None:
+            found["encoder's vectors"] = (data.vectors,)
         names = [name for name in data.features.names if name != "speaker"]
         if names or data.features.scales:
             found["columns"] = (
@@ -287,7 +306,7 @@ class CRFTagger(Tagger):
 
     def _shards(self, data: LabelledChains, engine: CRFEngine) -> list[ChainShard]:
         """Cut by conversations, at every 50,000 messages; depends on the data alone."""
-        table = data.features(data.encoded)
+        table = data.features(data.encoded, data.vectors)
         kinds = (turns(data.encoded) > 0).astype(np.int8)
         offsets = np.asarray(data.encoded.conversation_offsets)
         return [
@@ -327,7 +346,7 @@ class CRFTagger(Tagger):
             "tag_words": (by_tag @ counts).toarray().astype(np.int64),
             **tag_statistics(codes, offsets, n_tags),
         }
-        self._kept = data.features.content()
+        self._kept, self.encoder_ = data.features.content(), data.encoder
         n_evaluations = int(shared.arrays["course"][0])  # a resumed run may have idled after these
         self._keep(data, seed, fit.chains[0].trace[:n_evaluations], learned)
 
@@ -395,7 +414,15 @@ class CRFTagger(Tagger):
         """Return parts of a corpus, each with the scores of its messages' tags."""
         self._check_fitted()
         encoded = all_words(corpus)
-        table = self._features(encoded)
+        vectors = None
+        if self._features.centre is not None:
+            if self.encoder_ is None:
+                raise ParameterError(
+                    "the tagger was trained with an encoder, which is not saved; set "
+                    "tagger.encoder_ to the same function"
+                )
+            vectors = _encoded_texts(self.encoder_, corpus)
+        table = self._features(encoded, vectors)
         kinds = (turns(encoded) > 0).astype(np.int8)
         none = np.full(encoded.n_messages, -1, np.int32)
         offsets = np.asarray(encoded.conversation_offsets)
@@ -474,6 +501,18 @@ class CRFTagger(Tagger):
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         super()._set_extras(content, arrays)
         self._kept = dict(content["features"])
+
+
+def _encoded_texts(encoder: SentenceEncoder, corpus: Corpus | Encoded) -> NDArray[np.float64]:
+    """Return an encoder's vectors of all messages, (n_messages, M)."""
+    if not isinstance(corpus, Corpus):
+        raise ParameterError("an encoder reads texts: give a Corpus, not an Encoded")
+    vectors = checked_vectors(encoder(corpus.table["text"].to_list()))
+    if len(vectors) != corpus.n_messages:
+        raise ParameterError(
+            f"the encoder made {len(vectors):,} vectors of {corpus.n_messages:,} texts"
+        )
+    return vectors
 
 
 def _groups(offsets: NDArray[np.int64], n_messages: int) -> list[tuple[int, int]]:

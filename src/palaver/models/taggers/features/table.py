@@ -50,6 +50,8 @@ class FeatureMap:
         Where the role of a speaker is: the column "role", the "speaker", or nowhere ("").
     pooling : WordPooling or None
         How words become a vector.
+    centre : array of float64, shape (M,), or None
+        Mean of an encoder's vectors of messages.
     """
 
     settings: FeatureSettings
@@ -60,6 +62,7 @@ class FeatureMap:
     scales: dict[str, tuple[float, float]]
     role: str = ""
     pooling: WordPooling | None = None
+    centre: NDArray[np.float64] | None = None
     _index: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -69,6 +72,7 @@ class FeatureMap:
         n_around = self.settings.previous + self.settings.following
         found = len(self.grams) + n_around * lent + sum(len(p) for p in self._own().values())
         vectors = 0 if self.pooling is None else len(self.pooling.centre)
+        vectors += 0 if self.centre is None else len(self.centre)
         return found + sum(len(names) for _, names in self._flags()) + len(self.scales) + vectors
 
     def _own(self) -> dict[str, Numbers]:
@@ -77,8 +81,13 @@ class FeatureMap:
         kept = [*(name for name in ("words", "pairs") if name in blocks)]
         return {name: self.codes[name] for name in [*kept, *(_EDGES if "edges" in blocks else ())]}
 
-    def __call__(self, encoded: Encoded) -> sparse.csr_array:
-        """Return the features of each message, (n_messages, size), as float32."""
+    def __call__(
+        self, encoded: Encoded, vectors: NDArray[np.float64] | None = None
+    ) -> sparse.csr_array:
+        """Return the features of each message, (n_messages, size), as float32.
+
+        ``vectors`` (n_messages, M) are an encoder's, if the tagger has one.
+        """
         numbered = Numbered.of(encoded, self.vocabulary)
         found = occurrences(numbered)
         n = encoded.n_messages
@@ -100,8 +109,9 @@ class FeatureMap:
         parts += [_one_hot(codes, len(names)) for codes, names in self._flags(encoded, numbered)]
         parts += [self._numbers(encoded, name) for name in self.scales]
         if self.pooling is not None:
-            vectors = sparse.csr_array(self.pooling(encoded).astype(np.float32))
-            parts.append(_scaled([vectors], n, _VECTORS))
+            parts.append(_scaled([sparse.csr_array(self.pooling(encoded))], n, _VECTORS))
+        if self.centre is not None and vectors is not None:
+            parts.append(_scaled([sparse.csr_array(vectors - self.centre)], n, _VECTORS))
         table = sparse.csr_array(sparse.hstack(parts, "csr", dtype=np.float32))
         table.sort_indices()
         return table
@@ -180,6 +190,8 @@ class FeatureMap:
         found += list(self.scales)
         if self.pooling is not None:
             found += [f"vector {number}" for number in range(len(self.pooling.centre))]
+        if self.centre is not None:
+            found += [f"encoder {number}" for number in range(len(self.centre))]
         return found
 
     # keeping
@@ -191,6 +203,8 @@ class FeatureMap:
             found["word_vectors"] = self.pooling.word_vectors
             found["word_weights"] = self.pooling.word_weights
             found["centre"] = self.pooling.centre
+        if self.centre is not None:
+            found["encoder_centre"] = self.centre
         return found
 
     def content(self) -> dict[str, Any]:
@@ -215,7 +229,8 @@ class FeatureMap:
             )
         scales = {name: (float(a), float(b)) for name, (a, b) in content["scales"].items()}
         return cls(settings, vocabulary, codes, list(content["grams"]), dict(content["names"]),
-                   scales, str(content["role"]), pooling)  # fmt: skip
+                   scales, str(content["role"]), pooling,
+                   arrays.get("encoder_centre"))  # fmt: skip
 
 
 def occurrences(numbered: Numbered) -> dict[str, Occurrences]:
@@ -230,6 +245,7 @@ def learn_features(
     settings: FeatureSettings,
     labels: str,
     pooling: WordPooling | None = None,
+    vectors: NDArray[np.float64] | None = None,
 ) -> FeatureMap:
     """Learn from a corpus which features there are.
 
@@ -244,6 +260,8 @@ def learn_features(
         Column of the labels, which must not be a feature.
     pooling : WordPooling, optional
         How words become a vector.
+    vectors : array of float64, shape (n_messages, M), optional
+        An encoder's.
 
     Raises
     ------
@@ -275,7 +293,8 @@ def learn_features(
         else:
             known = ", ".join([*encoded.labels, *encoded.numbers]) or "none"
             raise ParameterError(f"columns: there is no column {name!r}; the corpus has: {known}")
-    return FeatureMap(settings, vocabulary, codes, grams, names, scales, role, pooling)
+    centre = None if vectors is None else vectors.mean(axis=0)
+    return FeatureMap(settings, vocabulary, codes, grams, names, scales, role, pooling, centre)
 
 
 def _role(encoded: Encoded, labels: str) -> str:

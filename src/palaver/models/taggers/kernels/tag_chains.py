@@ -39,34 +39,45 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
     moves : array of float64, shape (n_kinds, n_histories, n_tags). IN
     tags : array of int32, shape (n_sentences,). OUT
 
-    Cost O(n_sentences n_histories n_tags).
+    Cost O(n_sentences n_histories n_tags). The way there keeps values only, so that its inner loop
+    is a plain maximum; the way back finds again where each came from, at n_tags per sentence.
     """
     n_tags, n_histories = scores.shape[1], moves.shape[1]
-    back = np.empty((longest_stretch(conversations), n_histories), np.int32)
-    best = np.empty(n_histories)
-    new = np.empty(n_histories)
+    n_symbols = n_tags + 1
+    n_older = n_histories // n_symbols
+    values = np.empty((longest_stretch(conversations) + 1, n_histories))
     for c in range(conversations.shape[0] - 1):
         first, last = conversations[c], conversations[c + 1]
         if first == last:
             continue
-        best[:] = -np.inf
-        best[n_histories - 1] = 0.0
+        values[0, :] = -np.inf
+        values[0, n_histories - 1] = 0.0
         for k in range(first, last):
+            old, new, kind = values[k - first], values[k - first + 1], kinds[k]
             new[:] = -np.inf
             for h in range(n_histories):
-                if best[h] == -np.inf:
+                value = old[h]
+                if value == -np.inf:
                     continue
+                start = _next(h, 0, n_tags, n_histories)
                 for t in range(n_tags):
-                    score = best[h] + moves[kinds[k], h, t] + scores[k, t]
-                    to = _next(h, t, n_tags, n_histories)
-                    if score > new[to]:
-                        new[to] = score
-                        back[k - first, to] = h
-            best[:] = new
-        h = int(np.argmax(best))
+                    score = value + moves[kind, h, t]
+                    new[start + t] = score if score > new[start + t] else new[start + t]
+            for start in range(0, n_histories, n_symbols):
+                for t in range(n_tags):
+                    new[start + t] += scores[k, t]
+        h = int(np.argmax(values[last - first]))
         for k in range(last - 1, first - 1, -1):
-            tags[k] = h % (n_tags + 1)
-            h = back[k - first, h]
+            tag = h % n_symbols
+            tags[k] = tag
+            # histories that lead to this one: their last tag is its last but one
+            low, step = (0, 1) if n_older == 1 else (h // n_symbols, n_symbols)
+            highest, found = -np.inf, low
+            for source in range(low, n_histories, step):
+                value = values[k - first, source] + moves[kinds[k], source, tag]
+                if value > highest:
+                    highest, found = value, source
+            h = found
 
 
 @njit(cache=True, nogil=True)
