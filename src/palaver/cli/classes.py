@@ -110,7 +110,9 @@ def _about(summary: ModelSummary) -> str:
     if facts.get("background"):
         line += f", {summary.background_share:.0%} of the words are background"
     if "coverage" in facts:
-        line += f", {facts['coverage']:.1%} of the words have vectors"
+        line += f", {facts['coverage']:.1%} of the words have vectors of their own"
+    if facts.get("left_out"):
+        line += f", {counted(facts['left_out'], 'message')} without a known word left out"
     if summary.params.get("n_chains", 1) > 1 and isfinite(summary.convergence["r_hat"]):
         line += f", R-hat {summary.convergence['r_hat']:.2f}"
     return line

@@ -59,6 +59,32 @@ def upright(axes: NDArray[np.float64]) -> NDArray[np.float64]:
     return axes * np.where(axes[peaks, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
 
 
+def fill_missing(encoded: Encoded, vectors: WordVectors) -> WordVectors:
+    """Estimate vectors for words of the vocabulary that have none, from how the corpus uses them.
+
+    Vectors learned from the corpus are mapped to the given ones by the linear map that is best for
+    the words that have both (least squares, by the words' frequencies, with a small ridge). A word
+    that never stands near another gets the zero vector.
+
+    Returns
+    -------
+    WordVectors
+        Of all words of the vocabulary; ``vectors`` itself if none is missing, or all are.
+    """
+    words, counts = encoded.vocabulary.words, encoded.vocabulary.counts
+    given, known = vectors.look_up(words)
+    if known.all() or not known.any():
+        return vectors
+    own, _ = learn_word_vectors(encoded).look_up(words)
+    weighted = own[known] * counts[known, None]
+    with threadpool_limits(1):
+        square = weighted.T @ own[known]
+        ridge = 1e-3 * np.trace(square) / len(square) + np.finfo(float).tiny
+        mapping = np.linalg.solve(square + ridge * np.eye(len(square)), weighted.T @ given[known])
+        filled = np.where(known[:, None], given, own @ mapping)
+    return WordVectors(words, filled.astype(np.float32))
+
+
 def near_counts(encoded: Encoded, window: int) -> sparse.csr_array:
     """Return how often each pair of words occurs near each other, symmetric, (W, W)."""
     n_words = len(encoded.vocabulary)

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
+from palaver.encoding.marks import QUESTION_MARKS
 from palaver.encoding.utterances import word_counts, word_vectors_of
 from palaver.encoding.vectors import WordVectors
 from palaver.encoding.vocabulary import Vocabulary
@@ -24,8 +25,6 @@ from palaver.params import check, whole
 
 Classes = NDArray[np.int64]
 
-#: Question marks of Latin, Arabic, Armenian, Ethiopic, Greek and full-width writing.
-QUESTION_MARKS = "?\u061f\u055e\u1367\u037e\uff1f\u2047\u2048\u2049"
 #: Names of the rivals in tables.
 ONE_CLASS, RANDOM, QUESTION, KMEANS = "one class", "random", "has a ?", "k-means of tf-idf"
 

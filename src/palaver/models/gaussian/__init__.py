@@ -6,6 +6,7 @@ Brychcín & Král (2017); equations in ``docs/models/gaussian_hmm.md``. ::
     (mu_k, Sigma_k) ~ Normal-inverse-Wishart
     s_t             ~ row of s_{t-1}                       start for the first utterance
     x_t             ~ Normal(mu, Sigma) of s_t
+    m_tb            ~ Bernoulli(p_b of s_t)                marks, such as a question mark
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class GaussianHMM(VectorModel):
     covariance : {"tied", "full", "diag"}
         One for all states; one per state; one per state without correlations.
     sampler : {"auto", "collapsed", "blocked"}
-        One utterance at a time with all parameters integrated out; or whole conversations at
-        once given drawn parameters, on any number of workers. "auto" decides by the size of the
-        data.
+        One utterance at a time with all parameters integrated out, for vectors alone that count in
+        full; or whole conversations at once given drawn parameters, on any number of workers.
+        "auto" is "blocked", except for little data to which nothing else applies.
     transition_prior : float
         Dirichlet prior of the transition rows; below one it prefers few successors.
     strength : float
@@ -51,7 +52,16 @@ class GaussianHMM(VectorModel):
         of the burn-in.
     vectors, weighting, pooling, normalize, whiten
         How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
-        ``normalize`` scales every word vector to length one.
+        ``normalize`` scales every word vector to length one. Words without a vector get one
+        estimated from the corpus.
+    marks : list of str, "auto" or None
+        What states emit beside the vector, each mark with a probability of its own: "question",
+        "exclamation", "number", "link", "short". "auto" is a question mark, and nothing where
+        vectors are given as an array or with the collapsed sampler.
+    weight : float or "auto"
+        Power of the vectors' densities, above 0 and at most 1: densities in many dimensions
+        differ by far more than transitions and marks do. "auto" is 0.5 for conversations, and 1
+        for arrays and with the collapsed sampler.
     n_sweeps, burn_in, n_samples : int
         Number of sweeps, of sweeps before the first sample (default: half), and of samples kept.
     n_chains : int
@@ -95,8 +105,8 @@ class GaussianMixture(VectorModel):
         As for :class:`GaussianHMM`.
     transition_prior : float
         Dirichlet prior of the weights.
-    vectors, weighting, pooling, normalize, whiten
-        How utterances of a corpus become vectors; see :func:`palaver.utterance_vectors`.
+    vectors, weighting, pooling, normalize, whiten, marks, weight
+        As for :class:`GaussianHMM`.
     n_sweeps, burn_in, n_samples, n_chains, max_seconds, random_state, n_jobs
         As for all models.
 

@@ -68,7 +68,7 @@ class VectorEngine:
         states = np.empty(shard.n_messages, np.int16)
         centres = shared.arrays["centres"]
         if len(centres):
-            states[:] = nearest(shard.vectors, centres)
+            states[:] = nearest(shard.vectors[:, : self.emissions.size], centres)
         else:
             chains.start_states(shard.offsets, shard.first_sequence, self.n_states, key, states)
         return {"states": states}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Utterances
+from palaver.encoding.corpus_vectors import fill_missing
+from palaver.encoding.marks import message_marks
 from palaver.encoding.utterances import (
     VectorSource,
     WordPooling,
@@ -52,14 +55,15 @@ def training_utterances(
     encoded = model._as_encoded(X)
     source = model.vectors if vectors is None else vectors
     if callable(source) or isinstance(source, np.ndarray):
-        return _from_encoder(X, encoded, source), source
+        return _marked(model, encoded, _from_encoder(X, encoded, source)), source
     model.check_data(encoded)
     known = word_vectors_of(encoded, source)
+    coverage = known.coverage(encoded)
     pooling = learn_pooling(
-        encoded, known, weighting=model.weighting, pooling=model.pooling, normalize=model.normalize,
-        whiten=model.whiten,
+        encoded, fill_missing(encoded, known), weighting=model.weighting, pooling=model.pooling,
+        normalize=model.normalize, whiten=model.whiten,
     )  # fmt: skip
-    return _pooled(encoded, pooling, known.coverage(encoded)), pooling
+    return _marked(model, encoded, _pooled(encoded, pooling, coverage)), pooling
 
 
 def new_utterances(model: VectorModel, X: Any, lengths: ArrayLike | None) -> Utterances:
@@ -69,10 +73,12 @@ def new_utterances(model: VectorModel, X: Any, lengths: ArrayLike | None) -> Utt
         return Utterances.of_arrays(X, lengths)
     source = model._source
     if isinstance(source, WordPooling):
-        return _pooled(model._encode(X), source)
+        encoded = model._encode(X)
+        return _marked(model, encoded, _pooled(encoded, source))
     if callable(source) and isinstance(X, Corpus):
         found = sentence_vectors(X, source, X.n_messages)
-        return Utterances.of_arrays(found, np.diff(X.conversation_offsets)).only(with_text(X))
+        data = Utterances.of_arrays(found, np.diff(X.conversation_offsets)).only(with_text(X))
+        return _marked(model, model._encode(X), data)
     raise ParameterError(
         f"{type(model).__name__}: fitted on an array, so new utterances must be given as one: "
         "predict_proba(X, lengths)"
@@ -85,6 +91,16 @@ def _pooled(encoded: Encoded, pooling: WordPooling, coverage: float = np.nan) ->
     words, vocabulary = word_counts(encoded), encoded.vocabulary
     data = Utterances(pooling(encoded), offsets, words, vocabulary, coverage)
     return data.only(pooling.has_known_words(encoded))
+
+
+def _marked(model: VectorModel, encoded: Encoded, data: Utterances) -> Utterances:
+    """Append the marks of the messages to their vectors."""
+    if not model.marks_:
+        return data
+    marks = message_marks(encoded, model.marks_)
+    if data.has_vector is not None:
+        marks = marks[data.has_vector]
+    return replace(data, vectors=np.hstack((data.vectors, marks)))
 
 
 def _from_encoder(X: Corpus | Encoded, encoded: Encoded, source: Any) -> Utterances:

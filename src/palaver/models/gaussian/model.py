@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from palaver import rng
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Utterances, VectorShard, cut_vectors
+from palaver.encoding.marks import MARKS
 from palaver.encoding.utterances import VectorSource, WordPooling, with_text
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.loop import Chain, Fit
@@ -28,11 +29,18 @@ from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
-from palaver.params import Limit, either, flag, nothing, one_of, real, text, whole
+from palaver.params import Limit, either, flag, nothing, one_of, real, satisfies, text, whole
 
 #: Vectors times states times squared dimensions up to which "auto" takes the collapsed sampler.
 COLLAPSED_WORK = 2e8
 _SKETCH = 20_000
+#: Marks and weight that "auto" stands for with conversations and the blocked sampler, chosen by
+#: ``benchmarks.gaussian_defaults``.
+AUTO_MARKS, AUTO_WEIGHT = ("question",), 0.5
+
+
+def _is_marks(value: Any) -> bool:
+    return isinstance(value, list) and all(mark in MARKS for mark in value)
 
 
 class VectorModel(Model):
@@ -53,8 +61,14 @@ class VectorModel(Model):
         (n_states, M, M) if full, (n_states, M) if diagonal, (M, M) if tied.
     transitions_ : array of float64, shape (n_acts + 1, n_acts)
         Probabilities; rows are the source, the last one is the start.
+    marks_ : list of str
+        Marks that states emit; none where vectors were given as an array.
+    mark_probabilities_ : array of float64, shape (n_states, n_marks)
+    weight_ : float
+        What ``weight`` stands for.
     coverage_ : float
-        Share of the corpus' tokens whose words have vectors; NaN without words.
+        Share of the corpus' tokens whose words have vectors of their own; NaN without words. The
+        vectors of other words are estimated from the corpus.
     """
 
     size_parameter: ClassVar[str] = "n_states"
@@ -79,10 +93,16 @@ class VectorModel(Model):
         "pooling": one_of("mean", "sum"),
         "normalize": flag(),
         "whiten": either(whole(1), nothing()),
+        "marks": either(
+            one_of("auto"), satisfies(f"a list of {', '.join(MARKS)}", _is_marks), nothing()
+        ),
+        "weight": either(one_of("auto"), real(above=0, high=1)),
     }
 
     acts_: NDArray[np.int64]
     means_: NDArray[np.float64]
+    marks_: list[str]
+    weight_: float
     _centre: NDArray[np.float64]
     _rows: NDArray[np.float64]
     _parameters: Arrays
@@ -91,7 +111,7 @@ class VectorModel(Model):
 
     def __init__(
         self,
-        n_states: int | None = 42,
+        n_states: int | None = 20,
         n_acts: int | str | None = "auto",
         covariance: str = "tied",
         sampler: str = "auto",
@@ -106,6 +126,8 @@ class VectorModel(Model):
         pooling: str = "mean",
         normalize: bool = True,
         whiten: int | None = None,
+        marks: list[str] | str | None = "auto",
+        weight: float | str = "auto",
         n_sweeps: int = 200,
         burn_in: int | None = None,
         n_samples: int = 10,
@@ -129,6 +151,8 @@ class VectorModel(Model):
         self.pooling = pooling
         self.normalize = normalize
         self.whiten = whiten
+        self.marks = marks
+        self.weight = weight
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
         self.n_samples = n_samples
@@ -163,6 +187,13 @@ class VectorModel(Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
+        talk = isinstance(X, Corpus | Encoded)
+        plain = not talk or self.sampler == "collapsed"
+        marks = self.marks or [] if self.marks != "auto" else () if plain else AUTO_MARKS
+        self.marks_ = list(marks) if talk else []
+        self.weight_ = 1.0 if plain else AUTO_WEIGHT
+        if not isinstance(self.weight, str):
+            self.weight_ = float(self.weight)
         data, self._source = training_utterances(self, X, lengths, vectors)
         return self._fit(data, **options)
 
@@ -182,8 +213,16 @@ class VectorModel(Model):
     def _sampler(self, data: Utterances) -> str:
         if self.n_states is None:
             return "beam"
+        plain = not self.marks_ and self.weight_ == 1
+        if self.sampler == "collapsed" and not plain:
+            raise ParameterError(
+                f"{type(self).__name__}: sampler='collapsed' is for vectors alone that count in "
+                "full: use it with marks=None and weight=1"
+            )
         if self.sampler != "auto":
             return self.sampler
+        if not plain:
+            return "blocked"
         work = data.n_messages * self.n_states * data.vectors.shape[1] ** 2
         return "collapsed" if work <= COLLAPSED_WORK else "blocked"
 
@@ -191,13 +230,15 @@ class VectorModel(Model):
         return replace(super()._schedule(), anneal=0.5, start_temperature=self.start_temperature)
 
     def _engine(self, data: Utterances) -> VectorEngine | StateEngine:
+        size = data.vectors.shape[1] - len(self.marks_)
         self._centre = data.vectors.mean(axis=0)
-        variances = np.square(data.vectors - self._centre).mean(axis=0)
+        self._centre[size:] = 0.0  # marks stay zeros and ones
+        variances = np.square(data.vectors[:, :size] - self._centre[:size]).mean(axis=0)
         floor = max(float(variances.mean()), np.finfo(float).tiny) * 1e-6  # constant columns
         self._variances = np.maximum(variances, floor) if variances.any() else variances + 1.0
-        sketch = np.zeros((0, data.vectors.shape[1]))
+        sketch = np.zeros((0, size))
         if self.init == "kmeans":
-            sketch = data.vectors[_some(data.n_messages, _SKETCH)] - self._centre
+            sketch = (data.vectors[_some(data.n_messages, _SKETCH)] - self._centre)[:, :size]
         if self.n_states is not None:
             return VectorEngine(
                 self.n_states, float(self.transition_prior), self._emissions(),
@@ -215,13 +256,13 @@ class VectorModel(Model):
 
     def _emissions(self) -> GaussianEmissions:
         """Return the prior, around the centre of the data."""
-        size = len(self._centre)
+        size = len(self._centre) - len(self.marks_)
         scale = np.ones(size)
         if self.scale != "identity":
             scale = float(self.scale) * self._variances
         return GaussianEmissions(
             self.covariance, np.zeros(size), float(self.strength), size + float(self.extra_dof),
-            scale,
+            scale, len(self.marks_), self.weight_,
         )  # fmt: skip
 
     def _shards(self, data: Utterances, engine: Any) -> list[VectorShard]:
@@ -251,7 +292,9 @@ class VectorModel(Model):
     def _set_estimates(self) -> None:
         mean = self.chains_[self.best_chain_]
         means, self.covariances_, self._parameters = self._emissions().expected(mean)
-        self.means_ = means + self._centre
+        self.means_ = means + self._centre[: means.shape[1]]
+        logs = self._parameters.get("log_marks", np.zeros((2, len(means), 0)))
+        self.mark_probabilities_ = np.exp(logs[0])
         prior = mean["prior"][:-1] if "prior" in mean else float(self.transition_prior)
         rows = mean["transition_counts"] + prior
         if self._single:
@@ -270,7 +313,9 @@ class VectorModel(Model):
         if n_acts == len(self.means_):
             return np.arange(n_acts)
         common = common_covariance(self.covariance, self.covariances_, counts)
-        return join_states(self.means_, common, counts, n_acts)
+        sums = self.chains_[self.best_chain_]["state_sums"]
+        having = sums[:, self.means_.shape[1] :]
+        return join_states(self.means_, common, counts, n_acts, having, self.weight_)
 
     # asking
 
@@ -320,7 +365,10 @@ class VectorModel(Model):
         return np.ones(data.n_messages, bool) if data.has_vector is None else data.has_vector
 
     def score(self, X: Corpus | Encoded | ArrayLike, lengths: ArrayLike | None = None) -> float:
-        """Return the log-likelihood of all utterances, states summed out."""
+        """Return the log-likelihood of all utterances, states summed out.
+
+        With a weight below one, the densities of vectors have that power.
+        """
         return float(act_posteriors(self, new_utterances(self, X, lengths))[1].sum())
 
     def transform(
@@ -342,6 +390,7 @@ class VectorModel(Model):
                  "states_used": used}  # fmt: skip
         if len(self.class_shares_) < len(self.means_):
             facts["acts"] = len(self.class_shares_)
+        facts["left_out"] = int((self.states_ < 0).sum())
         return facts if np.isnan(self.coverage_) else {**facts, "coverage": self.coverage_}
 
     # keeping
@@ -357,10 +406,14 @@ class VectorModel(Model):
             extras["word_vectors"] = self._source.word_vectors
             extras["word_weights"] = self._source.word_weights
             extras["word_centre"] = self._source.centre
-        content = {} if np.isnan(self.coverage_) else {"coverage": float(self.coverage_)}
+        content: dict[str, Any] = {"marks": self.marks_, "weight": self.weight_}
+        if not np.isnan(self.coverage_):
+            content["coverage"] = float(self.coverage_)
         return content, extras
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.marks_ = [str(mark) for mark in content["marks"]]
+        self.weight_ = float(content["weight"])
         self._centre, self._variances = arrays["centre"], arrays["variances"]
         self.states_, self.class_words_ = arrays["states"], arrays["class_words"]
         self.coverage_ = float(content.get("coverage", np.nan))

@@ -39,10 +39,11 @@ def act_posteriors(
         A mixture's sequences are single utterances.
     """
     model._check_fitted()
-    if data.vectors.shape[1] != model.means_.shape[1]:
+    n_marks = len(model.marks_)
+    if data.vectors.shape[1] != model.means_.shape[1] + n_marks:
         raise ParameterError(
-            f"{type(model).__name__}: fitted on vectors of {model.means_.shape[1]} dimensions, "
-            f"got {data.vectors.shape[1]}"
+            f"{type(model).__name__}: fitted on vectors of {model.means_.shape[1]} dimensions"
+            f"{f' and {n_marks} marks' if n_marks else ''}, got {data.vectors.shape[1]}"
         )
     shares = np.empty((data.n_messages, len(model.class_shares_)))
     scores = []

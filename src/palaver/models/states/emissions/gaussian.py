@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.special import gammaln, multigammaln
+from scipy.special import betaln, gammaln, multigammaln
 from threadpoolctl import threadpool_limits
 
 from palaver.kernels import gaussian
@@ -62,6 +62,14 @@ class GaussianEmissions:
         nu, above M - 1.
     scale : array of float64, shape (M,)
         The diagonal of Lambda.
+    n_marks : int
+        Columns of zeros and ones behind the M of the vectors: marks, each of which a state has
+        with a probability of its own, uniform a priori.
+    weight : float
+        Power of the densities of vectors. What is sampled is then not the posterior of the
+        model, but that of the joint in which each vector's density has this power; marks and
+        transitions count in full. Raised to a power, the densities of n vectors are those of
+        ``weight`` n vectors, so that all statistics of vectors are multiplied by it.
     """
 
     covariance: str
@@ -69,6 +77,8 @@ class GaussianEmissions:
     strength: float
     dof: float
     scale: Floats
+    n_marks: int = 0
+    weight: float = 1.0
 
     @property
     def kind(self) -> int:
@@ -80,12 +90,31 @@ class GaussianEmissions:
         """The number of dimensions, M."""
         return len(self.mean)
 
+    def _of_vectors(self, statistics: Arrays) -> Arrays:
+        """Return the statistics of the vectors alone, times their weight."""
+        if not self.n_marks and self.weight == 1:
+            return statistics
+        squares = statistics["state_squares"][..., : self.size]
+        if self.covariance != "diag":
+            squares = squares[..., : self.size, :]
+        return {
+            "state_counts": self.weight * statistics["state_counts"],
+            "state_sums": self.weight * statistics["state_sums"][:, : self.size],
+            "state_squares": self.weight * squares,
+        }
+
+    def _mark_counts(self, statistics: Arrays) -> tuple[Floats, Floats]:
+        """Return how many vectors of each state have each mark, and how many have not, (K, B)."""
+        having = np.asarray(statistics["state_sums"][:, self.size :], float)
+        return having, np.asarray(statistics["state_counts"], float)[:, None] - having
+
     def posterior(self, statistics: Arrays) -> tuple[Floats, Floats, Floats, Floats]:
         """Return kappa_k (K,), nu_k (K,), mu_k (K, M) and Lambda_k given statistics: equation 3.
 
         The last has the shape of ``state_squares``; for a tied covariance nu_k counts all
         vectors, for a diagonal one it is that of each dimension.
         """
+        statistics = self._of_vectors(statistics)
         counts, sums = statistics["state_counts"], statistics["state_sums"]
         strengths = self.strength + np.asarray(counts, float)
         safe = np.where(strengths > 0, strengths, 1.0)
@@ -116,7 +145,7 @@ class GaussianEmissions:
 
     def _factors(self, scatters: Floats, statistics: Arrays) -> list[Floats]:
         """Return the upper factors of all Lambda_k; of one Lambda if tied."""
-        squares = statistics["state_squares"]
+        squares = self._of_vectors(statistics)["state_squares"]
         if self.covariance == "tied":
             scatters, squares = scatters[None], squares[None]
         return [
@@ -131,8 +160,9 @@ class GaussianEmissions:
         -------
         dict
             ``means`` (K, M), ``factors`` and ``log_scales`` (K,), as
-            :func:`palaver.kernels.gaussian.log_densities` takes them. A state without vectors
-            is drawn from the prior; without strength of the prior it is removed.
+            :func:`palaver.kernels.gaussian.log_densities` takes them; ``log_marks`` (2, K, B),
+            of having a mark and of not having it. A state without vectors is drawn from the
+            prior; without strength of the prior it is removed.
         """
         strengths, dofs, means, scatters = self.posterior(statistics)
         noise = generator.standard_normal(means.shape)
@@ -155,7 +185,13 @@ class GaussianEmissions:
                 solve_triangular(factor, part, trans="T")
                 for factor, part in zip(factors, noise, strict=True)
             ])  # fmt: skip
-        return self._parameters(means + noise, factors, strengths > 0)
+        drawn = self._parameters(means + noise, factors, strengths > 0)
+        if self.n_marks:
+            having, lacking = self._mark_counts(statistics)
+            drawn["log_marks"] = log_shares(
+                generator.standard_gamma(1 + having), generator.standard_gamma(1 + lacking)
+            )
+        return drawn
 
     def _draw_factor(self, factor: Floats, dof: float, generator: np.random.Generator) -> Floats:
         """Draw the upper factor of a Wishart precision, by Bartlett's decomposition reversed."""
@@ -185,7 +221,11 @@ class GaussianEmissions:
             factors = np.stack([solve_triangular(root, identity) for root in roots])
             if self.covariance == "tied":
                 covariances, factors = covariances[0], factors[0]
-        return means, covariances, self._parameters(means, factors, strengths > 0)
+        parameters = self._parameters(means, factors, strengths > 0)
+        if self.n_marks:
+            having, lacking = self._mark_counts(statistics)
+            parameters["log_marks"] = log_shares(1 + having, 1 + lacking)
+        return means, covariances, parameters
 
     def _parameters(self, means: Floats, factors: Floats, alive: NDArray[np.bool_]) -> Arrays:
         diagonal = factors if self.covariance == "diag" else np.diagonal(factors, 0, -2, -1)
@@ -201,7 +241,14 @@ class GaussianEmissions:
 
         Up to a constant if the prior has no strength.
         """
-        counts = np.asarray(statistics["state_counts"], float)
+        result = self._log_marginal_vectors(statistics)
+        if self.n_marks:
+            having, lacking = self._mark_counts(statistics)
+            result += float(betaln(1 + having, 1 + lacking).sum())
+        return result
+
+    def _log_marginal_vectors(self, statistics: Arrays) -> float:
+        counts = np.asarray(self._of_vectors(statistics)["state_counts"], float)
         strengths, dofs, _, scatters = self.posterior(statistics)
         prior_strength = self.strength or 1.0
         alive = strengths > 0
@@ -223,11 +270,26 @@ class GaussianEmissions:
         return float(result)
 
     def log_densities(self, vectors: Floats, parameters: Any) -> Floats:
-        """Return the log density of each vector under each state, (n, K)."""
-        return gaussian.log_densities(
-            self.kind, vectors, parameters["means"], parameters["factors"],
-            parameters["log_scales"],
-        )  # fmt: skip
+        """Return the weighted log density of each vector and its marks under each state, (n, K)."""
+        own = np.ascontiguousarray(vectors[:, : self.size]) if self.n_marks else vectors
+        logs = gaussian.log_densities(
+            self.kind, own, parameters["means"], parameters["factors"], parameters["log_scales"]
+        )
+        if self.weight != 1:
+            logs *= self.weight
+        if self.n_marks:
+            marks, (having, lacking) = vectors[:, self.size :], parameters["log_marks"]
+            for column in range(self.n_marks):  # zeros and ones: no product, whose bits may vary
+                has = marks[:, column, None] > 0
+                logs += np.where(has, having[:, column], lacking[:, column])
+        return logs
+
+
+def log_shares(first: Floats, second: Floats) -> Floats:
+    """Return the logs of the shares of two positive numbers in their sum, stacked."""
+    tiny = np.finfo(float).tiny
+    first, second = np.maximum(first, tiny), np.maximum(second, tiny)
+    return np.stack((np.log(first / (first + second)), np.log(second / (first + second))))
 
 
 def k_means(

@@ -12,7 +12,12 @@ from palaver import rng
 from palaver.encoding.shards import VectorShard
 from palaver.kernels import gaussian
 from palaver.models.states.emissions import Axes, Run, Table
-from palaver.models.states.emissions.gaussian import GaussianEmissions, k_means, nearest
+from palaver.models.states.emissions.gaussian import (
+    GaussianEmissions,
+    k_means,
+    log_shares,
+    nearest,
+)
 from palaver.parallel import Arrays
 
 
@@ -41,7 +46,9 @@ class VectorEmissions:
 
     def first(self, arrays: Arrays, shard: VectorShard) -> NDArray[Any] | None:
         """Return the state of the nearest centre; None for random ones."""
-        return nearest(shard.vectors, arrays["centres"]) if "centres" in arrays else None
+        if "centres" not in arrays:
+            return None
+        return nearest(shard.vectors[:, : self.prior.size], arrays["centres"])
 
     def count(self, shard: VectorShard, states: NDArray[np.int16], n_states: int) -> Arrays:
         """Add up vectors and their squares by state."""
@@ -70,6 +77,8 @@ class VectorEmissions:
             drawn.append(self._draw_new(arrays, size, generator))
         names = ("means", "log_scales") + (() if self._tied else ("factors",))
         grown = {name: np.concatenate([part[name] for part in drawn]) for name in names}
+        if self.prior.n_marks:
+            grown["log_marks"] = np.concatenate([part["log_marks"] for part in drawn], axis=1)
         return {**arrays, **grown}
 
     @property
@@ -82,10 +91,14 @@ class VectorEmissions:
             factor = arrays["factors"]
             noise = np.linalg.solve(factor.T, generator.standard_normal(size))
             mean = self.prior.mean + noise / np.sqrt(self.prior.strength)
-            return {"means": mean[None], "log_scales": arrays["log_scales"][:1]}
+            drawn = {"means": mean[None], "log_scales": arrays["log_scales"][:1]}
+            if self.prior.n_marks:
+                gammas = generator.standard_exponential((2, 1, self.prior.n_marks))
+                drawn["log_marks"] = log_shares(*gammas)
+            return drawn
         shape = (1, size) if self.prior.covariance == "diag" else (1, size, size)
-        nothing = {"state_counts": np.zeros(1, np.int64), "state_sums": np.zeros((1, size)),
-                   "state_squares": np.zeros(shape)}  # fmt: skip
+        nothing = {"state_counts": np.zeros(1, np.int64), "state_squares": np.zeros(shape),
+                   "state_sums": np.zeros((1, size + self.prior.n_marks))}  # fmt: skip
         return self.prior.draw(nothing, generator)
 
     def table(
