@@ -1,4 +1,4 @@
-"""A trained tagger on the page: what it confuses, confident mistakes, words of its states."""
+"""A trained tagger on the page: what it confuses, confident mistakes, words of states, features."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from palaver.page.sections import Act
 from palaver.page.text import MAX_WORD, excerpt, name
 
 _ERRORS, _WORDS, _EXCERPT = 12, 8, 200
+MAX_FEATURE = 50
 
 
 def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
     """Return the parts of the section, or None for a model that is not a tagger.
 
-    Mistakes are texts that were stored with the model: an anonymized page leaves them out.
+    Mistakes are texts that were stored with the model, and features may hold names: an anonymized
+    page leaves both out.
     """
     tables, tags = findings.summary.tables, findings.summary.names
     if tags is None:
@@ -29,7 +31,20 @@ def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
         "confusion": _confusion(tables.get("confusion"), ranks),
         "errors": [] if errors is None else _errors(errors, ranks),
         "states": _states(tables.get("state_words"), ranks, findings.hidden),
+        "features": [] if findings.anonymized else _features(tables.get("feature_weights"), ranks),
     }
+
+
+def _features(table: pl.DataFrame | None, ranks: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the features that speak most for each tag, the largest tag first."""
+    if table is None:
+        return []
+    found: dict[str, list[str]] = {}
+    for row in table.to_dicts():
+        if row["tag"] in ranks and row["weight"] > 0:
+            found.setdefault(row["tag"], []).append(name(row["feature"], MAX_FEATURE))
+    order = sorted(found, key=lambda tag: ranks[tag])
+    return [{"rank": ranks[tag], "features": found[tag][:_WORDS]} for tag in order]
 
 
 def _confusion(table: pl.DataFrame | None, ranks: dict[str, int]) -> dict[str, Any] | None:

@@ -37,6 +37,22 @@ def test_texts_of_errors_are_escaped_and_left_out_of_anonymized_pages(judged, tm
     assert "alert(" not in hidden
 
 
+def test_features_are_shown_escaped_and_left_out_of_anonymized_pages(tmp_path):
+    corpus = pv.sample(30)
+    texts = corpus.table["text"] + f" {EVIL} xylographer"
+    table = corpus.table.with_columns(text=pl.when(pl.col("act") == "thanks").then(texts)
+                                      .otherwise(pl.col("text")))  # fmt: skip
+    corpus = pv.Corpus.from_polars(table)
+    tagger = pv.CRFTagger().fit(corpus)
+    page = pv.report(tagger, corpus, tmp_path / "page.html").read_text()
+    section = page.partition('id="features"')[2].partition("</table>")[0]
+    assert section.count("<tr>") == 1 + len(tagger.tags_)
+    assert "*|xylo*" in section or "xylographer" in section
+    assert "<script" not in section
+    hidden = pv.report(tagger, corpus, tmp_path / "hidden.html", anonymize=True).read_text()
+    assert 'id="features"' not in hidden
+
+
 def test_other_models_have_no_such_section(tmp_path):
     corpus = pv.sample(20)
     model = pv.LDA(n_classes=3, n_sweeps=4).fit(corpus)

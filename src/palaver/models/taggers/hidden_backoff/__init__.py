@@ -91,8 +91,8 @@ class HiddenBackoffTagger(Tagger):
     end : bool
         Predict the end of a sentence as a word: length matters for backchannels.
     factors : list of str, optional
-        Columns of the corpus that are further parents of words: lists with one value per word (a
-        quantized pitch slope), or one value per message.
+        Columns of the corpus that are further parents of words: lists with one value per word, or
+        one value per message. They help if words depend on them.
     tag_order : {1, 2, 3}
         A tag depends on no, one or two tags before it.
     speaker_change : bool
