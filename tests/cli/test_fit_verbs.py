@@ -40,7 +40,7 @@ def test_fit_classes_annotate(name, threads, tmp_path):
     assert len(report["classes"]) == 4
     model = pv.load(run)
     straight = kind(**kind.sized(4), n_sweeps=20, n_chains=2, random_state=3, **{prior: 0.1}).fit(
-        encode(pv.read(threads))
+        pv.read(threads), show_progress=False
     )
     np.testing.assert_array_equal(model.class_words_, straight.class_words_)
     shown = call("classes", run, "--words", 5)
@@ -105,7 +105,7 @@ def test_mistakes_are_explained(threads, tmp_path):
     command = [sys.executable, "-m", "palaver", "fit", "m5", threads, "--out", run]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.startswith("palaver: there is no model 'm5'; there are m4,")
+    assert result.stderr.startswith("palaver: there is no model 'm5'; there are acts, m4,")
     assert "give MODEL, FILE and --out" in fails("fit", "lda", threads)
     message = fails("fit", "lda", threads, "--classes", 0, "--out", run)
     assert "LDA: n_classes must be a whole number >= 1" in message
