@@ -18,7 +18,8 @@ def measured(f1, v1):
 
 
 @pytest.mark.parametrize(
-    ("v1", "said"), [(0.43, "vectors reaches the paper's"), (0.41, "does not reach the paper's")]
+    ("v1", "said"),
+    [(0.43, "conversations, reaches the paper's"), (0.41, "does not reach the paper's")],
 )
 def test_the_page_of_vectors_follows_its_numbers(v1, said, tmp_path):
     options, kept = Options(tmp_path, "full", 1), Cells(tmp_path)
@@ -29,12 +30,16 @@ def test_the_page_of_vectors_follows_its_numbers(v1, said, tmp_path):
         "facts": {"n_train": 10, "n_dev": 2, "n_test": 3, "coverage": 0.99},
         "trivial": {"random, 42": found},
         f"row/{gaussian_hmm_page.HEADLINE}": {"fitted": found, "12": found, "times": times},
-        "ablation/the default": seeds,
+        f"row/{gaussian_hmm_page.MIXTURE}": {"fitted": found, "12": found, "times": times},
+        "context": [{"fitted": 0.9, "12": 0.998}],
+        "ablation/as above": seeds,
     }
     text = gaussian_hmm_page.page(options, kept, results)
     assert said in text
     assert "50 s of processor time" in text
     assert "| acts | 10 | 12 |" in text
+    assert f"with the previous utterance 66.0 / {100 * v1:.1f}, without it 66.0" in text
+    assert "99.8 % of the utterances the same act" in text
     missing = [cell.name for cell in cells(options, kept) if cell.name not in results]
     assert all(name in text for name in missing)
 
