@@ -168,6 +168,46 @@ def test_searches_are_matched_whatever_their_numbers():
     assert overlap.min() > 0.7
 
 
+def test_states_that_say_the_same_become_one_act():
+    generator = np.random.default_rng(5)
+    kinds = np.eye(5)[:, :3] * 1600 + 1  # weights of several views: 4 per unit
+    twins = kinds[:, [0, 1, 1, 2]] + generator.random((5, 4))
+    model = ActEngine(4, np.array([0, 5]), np.full((5, 4), 0.2), 1.0)
+    sizes = np.full(4, 400.0)
+    found = consensus.merge_alike(model, twins, sizes, fewest=1)
+    np.testing.assert_array_equal(found, [0, 1, 1, 2])
+    np.testing.assert_array_equal(
+        consensus.merge_alike(model, twins, sizes, fewest=4), [0, 1, 2, 3]
+    )
+    np.testing.assert_array_equal(  # acts with names stay apart
+        consensus.merge_alike(model, twins, sizes, fewest=1, n_named=3), [0, 1, 2, 3]
+    )
+    rare = np.array([400.0, 400.0, 400.0, 1.0])
+    found = consensus.merge_alike(model, twins, rare, fewest=1)
+    assert found[3] in found[:3]
+
+
+def test_the_cost_of_merging_is_the_loss_of_evidence():
+    counts = np.array([[90, 2], [3, 80], [40, 1], [5, 2], [1, 70]], float)
+    model = ActEngine(2, STARTS, np.full((5, 2), 0.4), 1.0)
+    moves = np.zeros((7, 2))
+    apart = model.log_joint(counts, moves)
+    joined = counts.copy()
+    joined[:, 0] += joined[:, 1]
+    joined[:, 1] = 0
+    loss = apart - model.log_joint(joined, moves)
+    for size in (loss / consensus.ALIKE * 0.9, loss / consensus.ALIKE * 1.1):
+        found = consensus.merge_alike(model, counts, np.full(2, size), fewest=1)
+        assert (found.max() == 0) == (loss / size < consensus.ALIKE)
+
+
+def test_moves_are_added_up_by_groups():
+    moves = np.arange(7 * 2, dtype=float).reshape(7, 2)
+    merged = consensus.merge_moves(moves, np.array([0, 0]))
+    np.testing.assert_allclose(merged[:, 0], [moves[0:2].sum(), moves[2:4].sum(),
+                                              moves[4:6].sum(), moves[6].sum()])  # fmt: skip
+
+
 def test_views_equal_a_naive_twin_that_reads_the_texts():
     corpus = pv.sample(40)
     data = pv.encode(corpus, min_count=1, sentences=True, keep_unknown=True)

@@ -39,9 +39,6 @@ from palaver.params import Limit, either, nothing, one_of, real, satisfies, whol
 
 #: Acts that the searches start with when the data decide; the fewest to end with.
 FIRST_ACTS, FEWEST_ACTS = 12, 5
-#: When the data decide, an act is merged if it has a smaller share of the units than this, or if
-#: fewer than this share of the searches find it.
-SMALL_SHARE, OFTEN = 0.02, 0.2
 #: Searches cool down from this temperature over their burn-in.
 START_TEMPERATURE = 5.0
 #: Units per act that a small corpus must have.
@@ -61,8 +58,8 @@ class Acts(Model):
     Parameters
     ----------
     n_acts : int or "auto"
-        Number of acts. "auto" starts with 12 and merges acts that are rare, or that fewer than
-        one in five searches find, down to five at the fewest.
+        Number of acts. "auto" searches for 12 and merges those that are rare or differ by
+        little, down to five at the fewest.
     unit : {"auto", "message", "sentence"}
         What has an act. "auto" takes sentences where messages have two or more on average.
     columns : list of str or "auto"
@@ -100,6 +97,8 @@ class Acts(Model):
         Overlap of each act with the most similar act of each search, from 0 to 1.
     beginnings_ : list of list of str
         The most typical beginnings of each act, of two words.
+    feature_counts_ : array of float64, shape (n_features, n_acts)
+        Summed weights of the features of each act.
     left_out_ : list of str
         Views in which all messages look the same.
 
@@ -136,6 +135,7 @@ class Acts(Model):
     _labels: Labels | None = None
     _views: Views
     _answer: Arrays
+    _states: NDArray[np.int64]
 
     def __init__(
         self,
@@ -283,63 +283,45 @@ class Acts(Model):
     def _learn(self, fit: Fit, schedule: Schedule, data: Encoded, seed: int) -> None:
         keep_samples(self, fit, schedule, data, seed)
         self.draws_ = {}  # acts of one search, not of the answer
-        seeds = self._seeds(data)
-        engine = self._make_engine(self.n_classes, seeds)
+        engine = self._make_engine(self.n_classes, self._seeds(data))
         shards = self._shards(data, engine)
         answer, found = consensus.join_searches(
             engine, shards, self.chains_, self.best_chain_, self.n_jobs
         )
-        if self.n_acts == "auto":
-            engine, answer = self._reduce(engine, shards, answer, found, seeds)
-        acts = answer.posteriors.argmax(axis=1)
-        self.agreement_ = consensus.agreement(acts, found, engine.n_acts)
         self._answer = answer.statistics
         self._seed_prior = engine.feature_prior - float(self.feature_prior)
-        self._shares = np.bincount(acts, minlength=engine.n_acts) / max(len(acts), 1)
-        self._count_words(data, answer.posteriors)
-        self.beginnings_ = common_beginnings(data, self._units, acts, engine.n_acts)
+        self._states = self._merged(engine, answer.statistics, answer.posteriors.argmax(axis=1))
+        posteriors = answer.posteriors @ self._members
+        acts = posteriors.argmax(axis=1)
+        searches = [
+            self._merged(engine, search, own)[own]
+            for search, own in zip(self.chains_, found, strict=True)
+        ]
+        n_acts = posteriors.shape[1]
+        self.agreement_ = consensus.agreement(acts, searches, n_acts)
+        self._shares = np.bincount(acts, minlength=n_acts) / max(len(acts), 1)
+        self._count_words(data, posteriors)
+        self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)
         self._set_estimates()
         self._name_acts()
         del self._units
 
-    def _reduce(
-        self,
-        engine: ActEngine,
-        shards: list[ActShard],
-        answer: consensus.Answer,
-        found: list[NDArray[np.int64]],
-        seeds: NDArray[np.float64] | None,
-    ) -> tuple[ActEngine, consensus.Answer]:
-        """Merge acts that are rare or that few searches find; return the engine of the rest."""
-        acts = answer.posteriors.argmax(axis=1)
-        named = len(self.class_names_)
-        overlap = consensus.agreement(acts, found, engine.n_acts)
-        stable = (overlap >= consensus.FOUND).mean(axis=1) >= OFTEN
-        size = np.bincount(acts, minlength=engine.n_acts) / max(len(acts), 1)
+    def _merged(
+        self, engine: ActEngine, statistics: Arrays, states: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the act that each state of the searches belongs to: itself, unless merged."""
+        if self.n_acts != "auto":
+            return np.arange(engine.n_acts)
+        sizes = np.bincount(states, minlength=engine.n_acts).astype(float)
+        return consensus.merge_alike(
+            engine, statistics["feature_counts"], sizes, fewest=FEWEST_ACTS,
+            n_named=len(self.class_names_),
+        )  # fmt: skip
 
-        def weakest(groups: NDArray[np.int64]) -> int | None:
-            present = np.unique(groups)
-            if len(present) <= max(min(FEWEST_ACTS, engine.n_acts), named + 1):
-                return None
-            share = np.bincount(groups, weights=size, minlength=engine.n_acts)
-            found_often = np.bincount(groups, weights=stable, minlength=engine.n_acts) > 0
-            weak = [
-                g for g in present
-                if g >= named and (share[g] < SMALL_SHARE or not found_often[g])
-            ]  # fmt: skip
-            return min(weak, key=lambda g: (share[g], g)) if weak else None
-
-        groups = consensus.fewer_acts(engine, answer.statistics, weakest)
-        if groups.max() + 1 == engine.n_acts:
-            return engine, answer
-        members = np.eye(int(groups.max()) + 1)[groups]
-        merged = {
-            "feature_counts": answer.statistics["feature_counts"] @ members,
-            "moves": consensus.merge_moves(answer.statistics["moves"], groups),
-        }
-        fewer = self._make_engine(members.shape[1], None if seeds is None else seeds @ members)
-        kept = [replace_fixed(shard, groups) for shard in shards]
-        return fewer, consensus.climb(fewer, kept, merged, self.n_jobs)
+    @property
+    def _members(self) -> NDArray[np.float64]:
+        """Which state belongs to which act, (n_states, n_acts)."""
+        return np.eye(int(self._states.max()) + 1)[self._states]
 
     def _count_words(self, data: Encoded, posteriors: NDArray[np.float64]) -> None:
         """Set the word probabilities of each act, by the acts of the units that hold the words."""
@@ -356,11 +338,12 @@ class Acts(Model):
 
     def _set_estimates(self) -> None:
         n_acts = len(self._shares)
-        moves = self._answer["moves"]
+        moves = consensus.merge_moves(self._answer["moves"], self._states)
         between = moves[:n_acts] + moves[n_acts : 2 * n_acts]
         rows = np.vstack((between, moves[-1:])) + float(self.transition_prior)
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
         self.class_shares_ = self._shares
+        self.feature_counts_ = self._answer["feature_counts"] @ self._members
         self.left_out_ = [v for v in VIEW_WEIGHTS if v not in self._views.names and v != "column"]
 
     def _name_acts(self) -> None:
@@ -372,7 +355,7 @@ class Acts(Model):
     # asking
 
     def _frozen(self) -> tuple[ActEngine, Arrays]:
-        engine = self._make_engine(len(self._shares), self._seed_prior)
+        engine = self._make_engine(len(self._states), self._seed_prior)
         return engine, engine.expected(self._answer)
 
     def _unit_posteriors(
@@ -385,7 +368,7 @@ class Acts(Model):
         features = features_of(self._views, data, units)
         shards = cut_units(units, features, np.empty(0, np.int16))
         found = consensus.posteriors_of(engine, shards, arrays, self.n_jobs)
-        return found.posteriors, units.messages
+        return found.posteriors @ self._members, units.messages
 
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
@@ -486,7 +469,8 @@ class Acts(Model):
                     "beginnings": self.beginnings_}  # fmt: skip
         arrays |= {f"answer.{name}": array for name, array in self._answer.items()}
         arrays |= {"shares": self._shares, "agreement": self.agreement_,
-                   "class_words": self.class_words_, "seed_prior": self._seed_prior}  # fmt: skip
+                   "class_words": self.class_words_, "seed_prior": self._seed_prior,
+                   "states": self._states}  # fmt: skip
         return content, arrays
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -499,11 +483,4 @@ class Acts(Model):
         self._answer = {name: arrays[f"answer.{name}"] for name in ("feature_counts", "moves")}
         self._shares, self.agreement_ = arrays["shares"], arrays["agreement"]
         self.class_words_, self._seed_prior = arrays["class_words"], arrays["seed_prior"]
-
-
-def replace_fixed(shard: ActShard, groups: NDArray[np.int64]) -> ActShard:
-    """Return a shard whose known acts have the numbers of their groups."""
-    if not len(shard.fixed):
-        return shard
-    numbers = np.append(groups, -1).astype(np.int16)
-    return replace(shard, fixed=numbers[shard.fixed])
+        self._states = arrays["states"]

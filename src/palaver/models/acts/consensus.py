@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,6 +18,10 @@ from palaver.parallel import Arrays
 _ROUNDS, _STEPS, _TINY_GAIN = 4, 30, 1e-4
 #: Overlap (intersection over union) from which a search counts as having found an act.
 FOUND = 0.5
+#: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
+#: are acts of a smaller share of the units than this.
+ALIKE, SMALL_SHARE = 1.5, 0.01
+_RARE_FIRST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,51 +180,66 @@ def agreement(
     return found
 
 
-def fewer_acts(
+def merge_alike(
     engine: ActEngine,
-    statistics: Arrays,
-    wanted: Callable[[NDArray[np.int64]], int | None],
+    counts: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    *,
+    fewest: int,
+    n_named: int = 0,
 ) -> NDArray[np.int64]:
-    """Merge acts, one after another, each into the act that costs the least; return the groups.
+    """Merge acts that differ by little; return the group of each act, numbered through.
+
+    Two acts differ by the log evidence of their features that is lost if they become one, per unit
+    of the smaller. The two that differ least are merged, as long as they differ by less than
+    :data:`ALIKE`; so is an act of less than :data:`SMALL_SHARE` of the units, with the act that
+    it differs from least.
 
     Parameters
     ----------
     engine : ActEngine
-    statistics : dict
-    wanted : callable
-        Given the group of each act, returns the number of the group to merge next; None to stop.
-
-    Returns
-    -------
-    array of int64, shape (K,)
-        Group of each act, numbered through.
+    counts : array of float64, shape (F, K)
+        Summed weights of features.
+    sizes : array of float64, shape (K,)
+        Units of each act.
+    fewest : int
+        Groups to leave.
+    n_named : int
+        The first acts, which have names, are not merged with each other.
     """
     groups = np.arange(engine.n_acts)
-    counts = statistics["feature_counts"].copy()
-    while (going := wanted(groups)) is not None:
-        rest = [g for g in np.unique(groups) if g != going]
-        costs = [_merge_cost(engine, counts, going, g) for g in rest]
-        into = int(rest[int(np.argmin(costs))])
-        counts[:, into] += counts[:, going]
-        counts[:, going] = 0
-        groups = np.where(groups == going, into, groups)
+    counts, sizes = counts.copy(), np.asarray(sizes, float).copy()
+    least = SMALL_SHARE * sizes.sum()
+    prior = engine.feature_prior[:, -1]
+    alone = np.array([_evidence(engine, counts[:, k], prior) for k in groups])
+    loss = np.full((engine.n_acts, engine.n_acts), np.inf)
+    for one in range(engine.n_acts):
+        for other in range(max(one + 1, n_named), engine.n_acts):
+            joint = _evidence(engine, counts[:, one] + counts[:, other], prior)
+            loss[one, other] = alone[one] + alone[other] - joint
+    while len(np.unique(groups)) > max(fewest, n_named, 1):
+        smaller = np.minimum(sizes[:, None], sizes[None])
+        difference = loss / np.maximum(smaller, 1)
+        difference = np.where(smaller < least, difference - _RARE_FIRST, difference)
+        one, other = divmod(int(np.argmin(difference)), engine.n_acts)
+        if difference[one, other] >= ALIKE:
+            break
+        counts[:, one] += counts[:, other]
+        sizes[one] += sizes[other]
+        groups = np.where(groups == other, one, groups)
+        loss[other], loss[:, other] = np.inf, np.inf
+        alone[one] = _evidence(engine, counts[:, one], prior)
+        for k in np.unique(groups):
+            if k == one or (k < n_named and one < n_named):
+                continue
+            joint = _evidence(engine, counts[:, one] + counts[:, k], prior)
+            loss[min(one, k), max(one, k)] = alone[one] + alone[k] - joint
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _merge_cost(
-    engine: ActEngine,
-    counts: NDArray[np.float64],
-    one: int,
-    other: int,
-) -> float:
-    """Return the loss of log evidence of the features if two groups of acts become one."""
-    prior = engine.feature_prior[:, :1]
-
-    def evidence(column: NDArray[np.float64]) -> float:
-        values = column[:, None]
-        inner = (gammaln(values + prior) - gammaln(prior)).sum()
-        of_views = gammaln(engine.totals(prior)) - gammaln(engine.totals(values + prior))
-        return float(inner + of_views.sum())
-
-    apart = evidence(counts[:, one]) + evidence(counts[:, other])
-    return apart - evidence(counts[:, one] + counts[:, other])
+def _evidence(engine: ActEngine, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Return the log evidence of the features of one act, (F,), their parameters summed out."""
+    values, flat = counts[:, None], prior[:, None]
+    inner = (gammaln(values + flat) - gammaln(flat)).sum()
+    of_views = gammaln(engine.totals(flat)) - gammaln(engine.totals(values + flat))
+    return float(inner + of_views.sum())

@@ -48,7 +48,7 @@ class Shares:
 
     def __init__(self, model: Acts) -> None:
         self.views = model._views
-        counts = np.asarray(model._answer["feature_counts"])
+        counts = np.asarray(model.feature_counts_)
         starts = self.views.starts[:-1]
         lengths = np.diff(self.views.starts)
         totals = np.repeat(np.add.reduceat(counts, starts, axis=0), lengths, axis=0)
