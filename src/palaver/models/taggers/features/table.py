@@ -73,7 +73,7 @@ class FeatureMap:
         found = len(self.grams) + n_around * lent + sum(len(p) for p in self._own().values())
         vectors = 0 if self.pooling is None else len(self.pooling.centre)
         vectors += 0 if self.centre is None else len(self.centre)
-        return found + sum(len(names) for _, names in self._flags()) + len(self.scales) + vectors
+        return found + sum(len(names) for names in self._flag_names()) + len(self.scales) + vectors
 
     def _own(self) -> dict[str, Numbers]:
         """Return the codes of a message's own words that count."""
@@ -106,7 +106,8 @@ class FeatureMap:
         if steps:
             lent = _scaled([tables["words"], tables["pairs"]], n, _AROUND)
             parts += [around.taken(lent, around.neighbours(offsets, step)) for step in steps]
-        parts += [_one_hot(codes, len(names)) for codes, names in self._flags(encoded, numbered)]
+        flags = zip(self._flags(encoded, numbered), self._flag_names(), strict=True)
+        parts += [_one_hot(codes, len(names)) for codes, names in flags]
         parts += [self._numbers(encoded, name) for name in self.scales]
         if self.pooling is not None:
             parts.append(_scaled([sparse.csr_array(self.pooling(encoded))], n, _VECTORS))
@@ -124,42 +125,41 @@ class FeatureMap:
         values = np.nan_to_num((encoded.numbers[name] - mean) / deviation)
         return sparse.csr_array(values[:, None].astype(np.float32))
 
-    def _flags(
-        self, encoded: Encoded | None = None, numbered: Numbered | None = None
-    ) -> list[tuple[Numbers, list[str]]]:
-        """Return features of which a message has exactly one: its number, and all their names.
-
-        Without a corpus there are names only.
-        """
-        none = np.zeros(0, np.int64)
-        found: list[tuple[Numbers, list[str]]] = [(none, ["always"])]
-        blocks, data = self.settings.blocks, encoded is not None and numbered is not None
-        if encoded is not None:
-            found = [(np.zeros(encoded.n_messages, np.int64), ["always"])]
-        before = none
-        if encoded is not None:
-            before = around.neighbours(np.asarray(encoded.conversation_offsets), -1)
+    def _flag_names(self) -> list[list[str]]:
+        """Return the names of features of which a message has one, in groups."""
+        blocks, found = self.settings.blocks, [["always"]]
         if "length" in blocks:
-            classes = none
-            if data and numbered is not None:
-                classes = np.digitize(numbered.lengths, around.LENGTHS)
-            found.append((classes, _classes("words", around.LENGTHS)))
-            found.append((_before(classes, before), _classes("words before", around.LENGTHS)))
+            found.append(_classes("words", around.LENGTHS))
+            found.append(_classes("words before", around.LENGTHS))
         if "turn" in blocks:
-            found.append((around.turns(encoded) if encoded else none, list(around.TURNS)))
-            flags = ["did not open the conversation", "opened the conversation"]
-            found.append((around.opens(encoded) if encoded else none, flags))
+            found.append(list(around.TURNS))
+            found.append(["did not open the conversation", "opened the conversation"])
         if "position" in blocks:
-            both = around.positions(encoded) if encoded else (none, none)
-            found.append((both[0], _classes("messages before", around.POSITIONS)))
-            found.append((both[1], _classes("messages after", around.POSITIONS)))
+            found.append(_classes("messages before", around.POSITIONS))
+            found.append(_classes("messages after", around.POSITIONS))
         if "gap" in blocks:
-            codes = around.gaps(encoded) if encoded else none
-            found.append((codes, _classes("seconds since", around.GAPS)))
+            found.append(_classes("seconds since", around.GAPS))
         for name, known in self.names.items():
-            codes = self._coded(encoded, name) if encoded else none
-            found.append((codes, [f"{name}={value}" for value in known]))
-            found.append((_before(codes, before), [f"{name} before={value}" for value in known]))
+            found.append([f"{name}={value}" for value in known])
+            found.append([f"{name} before={value}" for value in known])
+        return found
+
+    def _flags(self, encoded: Encoded, numbered: Numbered) -> list[Numbers]:
+        """Return which feature of each group each message has, -1 for none; (n_messages,) each."""
+        blocks, found = self.settings.blocks, [np.zeros(encoded.n_messages, np.int64)]
+        before = around.neighbours(np.asarray(encoded.conversation_offsets), -1)
+        if "length" in blocks:
+            lengths = np.digitize(numbered.lengths, around.LENGTHS)
+            found += [lengths, _before(lengths, before)]
+        if "turn" in blocks:
+            found += [around.turns(encoded), around.opens(encoded)]
+        if "position" in blocks:
+            found += around.positions(encoded)
+        if "gap" in blocks:
+            found.append(around.gaps(encoded))
+        for name in self.names:
+            codes = self._coded(encoded, name)
+            found += [codes, _before(codes, before)]
         return found
 
     def _coded(self, encoded: Encoded, name: str) -> Numbers:
@@ -186,7 +186,7 @@ class FeatureMap:
             found += [f"{step} before: {text}" for text in lent]
         for step in range(1, self.settings.following + 1):
             found += [f"{step} after: {text}" for text in lent]
-        found += [name for _, names in self._flags() for name in names]
+        found += [name for names in self._flag_names() for name in names]
         found += list(self.scales)
         if self.pooling is not None:
             found += [f"vector {number}" for number in range(len(self.pooling.centre))]
@@ -330,8 +330,7 @@ def _scaled(tables: list[sparse.csr_array], n_rows: int, length: float) -> spars
 
 def _classes(what: str, limits: NDArray[Any]) -> list[str]:
     """Name the classes that limits make."""
-    lower = [f"{what} < {limits[0]:g}", *(f"{what} >= {limit:g}" for limit in limits)]
-    return lower
+    return [f"{what} < {limits[0]:g}", *(f"{what} >= {limit:g}" for limit in limits)]
 
 
 def _decoded(code: int, base: int, texts: list[str], name: str) -> str:
