@@ -41,6 +41,9 @@ NAMES = {
 }
 PEER = "python-crfsuite"
 N_LABELS = (50, 200, 1000, 5000)
+#: Labels so far in rounds of labelling.
+ROUNDS = (50, 100, 200, 400)
+LABELLED = ("dailydialog", "nps-chat")
 
 
 def _few(corpus: str) -> dict[str, int]:
@@ -214,6 +217,42 @@ def few_cell(options: Options, corpus: str, n_labels: int) -> Cell:
     return Cell(f"{corpus}/{n_labels} labels", settings, work, 3)
 
 
+def label_cell(options: Options, corpus: str, method: str) -> Cell:
+    """Return the cell of labels that are asked for in rounds, chosen or drawn.
+
+    Conversations of the training part: three quarters are labelled, the others judge.
+    """
+
+    def work(folder: Path) -> dict[str, float]:
+        whole, held_out = read(options.data, corpus, "train").split(0.25, 0)
+        found: dict[str, list[float]] = {}
+        for seed in range(1 if method == "chosen" else 3):
+            known = np.zeros(whole.n_messages, bool)
+            tagger, generator = None, np.random.default_rng(seed)
+            for n_labels, n_before in zip(ROUNDS, (0, *ROUNDS), strict=False):
+                some = _masked(whole, known)
+                n = n_labels - n_before
+                if method == "chosen":
+                    rows = pv.to_label(some, n, tagger, labels="known")
+                    places = whole.table.select("conversation", "id").with_row_index("row")
+                    chosen = rows.join(places, on=["conversation", "id"])["row"].to_numpy()
+                else:
+                    chosen = generator.permutation(np.flatnonzero(~known))[:n]
+                known[chosen] = True
+                tagger = pv.CRFTagger(n_jobs=options.n_jobs)
+                tagger.fit(_masked(whole, known), "known", show_progress=False)
+                found.setdefault(str(n_labels), []).append(tagger.score(held_out, "act"))
+        return {name: float(np.mean(values)) for name, values in found.items()}
+
+    settings = {"corpus": corpus, "label": method, "rounds": ROUNDS, "version": 2}
+    return Cell(f"{corpus}/labels {method}", settings, work, 10)
+
+
+def _masked(corpus: Corpus, known: Any) -> Corpus:
+    act = corpus.table["act"]
+    return corpus.with_columns(known=act.set(pl.Series(~known), None))
+
+
 def cells(options: Options, kept: Cells) -> list[Cell]:
     """Return all cells, the cheap ones first."""
     names = list(CORPORA)[:2] if options.size == "quick" else list(CORPORA)
@@ -224,6 +263,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [tagger_cell(options, corpus, name) for corpus in names for name in list(TAGGERS)[2:]]
     if options.size != "quick":
         found += [few_cell(options, c, n) for c in ("mrda, words", "swda") for n in N_LABELS]
+        found += [label_cell(options, c, how) for c in LABELLED for how in ("drawn", "chosen")]
         found.append(peer_cell(options, "swda"))
     return found
 

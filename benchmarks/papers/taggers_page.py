@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.taggers import CORPORA, N_LABELS, NAMES, PEER, TAGGERS
+from benchmarks.papers.taggers import CORPORA, LABELLED, N_LABELS, NAMES, PEER, ROUNDS, TAGGERS
 from palaver import evaluate
 
 _INTRO = """# Taggers on labelled talk
@@ -45,6 +45,7 @@ def text(results: Mapping[str, Any]) -> str:
     """Return the text of the page; results not computed yet are left out."""
     parts = [_INTRO, "## Share of right tags, in percent\n", _accuracies(results), _NOTES]
     parts += [_choices(results), _differences(results), _seconds(results), _few(results)]
+    parts.append(_labelling(results))
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
@@ -152,3 +153,23 @@ def _few(results: Mapping[str, Any]) -> str:
         "## Few labels\n\nShare of right tags on the dev parts, in percent. The labelled messages "
         "are the first ones of conversations drawn at random.\n\n" + head + "\n".join(lines) + "\n"
     )
+
+
+def _labelling(results: Mapping[str, Any]) -> str:
+    lines = []
+    for corpus in LABELLED:
+        for how, said in (("drawn", "drawn at random"), ("chosen", "chosen by `palaver label`")):
+            found = results.get(f"{corpus}/labels {how}")
+            if found is not None:
+                cells = " | ".join(f"{100 * found[str(n)]:.1f}" for n in ROUNDS)
+                lines.append(f"| {corpus}, {said} | {cells} |")
+    if not lines:
+        return ""
+    head = f"| labels | {' | '.join(map(str, ROUNDS))} |\n|---|{'---|' * len(ROUNDS)}\n"
+    return (
+        "## Which messages to label\n\nShare of right tags in percent by a conditional random "
+        "field. Messages of three quarters of the training conversations are labelled in rounds, "
+        "drawn (mean of three draws) or [chosen](../labelling.md); the other quarter judges. The "
+        "weight of the graph was set on the same conversations.\n\n"
+        + head + "\n".join(lines) + "\n"
+    )  # fmt: skip

@@ -18,7 +18,7 @@ from palaver.ranking.similarity import cosine_graph, tfidf, without_near_duplica
 if TYPE_CHECKING:
     from palaver.models.taggers.contract import Tagger
 
-#: The most uncertain messages among which different ones are chosen: at least, and per message.
+#: Messages among which uncertain and different ones are chosen: at least, and per message wanted.
 _CANDIDATES, _PER_MESSAGE = 300, 10
 _LEAST = 1e-3  # uncertainty of a message whose tag is certain
 
@@ -29,14 +29,14 @@ def to_label(
     tagger: Tagger | None = None,
     *,
     labels: str = "act",
-    weight: float = 0.5,
+    weight: float = 0.25,
 ) -> pl.DataFrame:
     """Return the messages that are most worth labelling next.
 
-    GRASSHOPPER ranks the messages whose tags are most uncertain (by entropy): edges are cosines of
-    words and of tag probabilities, the prior is the uncertainty. So messages that are like many
-    others come first, and none is like those before it. Without a tagger, every message is as
-    uncertain as any other.
+    GRASSHOPPER ranks messages from all over the corpus: edges are cosines of words and of tag
+    probabilities, the prior is how uncertain their tags are (by entropy). So uncertain messages
+    that are like many others come first, and none is like those before it. Without a tagger,
+    every message is as uncertain as any other.
 
     Parameters
     ----------
@@ -73,10 +73,8 @@ def to_label(
     shares = None if tagger is None else tagger.predict_proba(corpus)
     unsure = np.ones(len(rows)) if shares is None else _entropy(shares[rows])
     n_candidates = max(_CANDIDATES, _PER_MESSAGE * n)
-    if shares is None:  # spread over the corpus, so that no part of it is missed
-        chosen = np.unique(np.linspace(0, len(rows) - 1, n_candidates).astype(np.int64))
-    else:
-        chosen = np.sort(np.argsort(-unsure, kind="stable")[:n_candidates])
+    # spread over the corpus: the most uncertain ones of all are often odd
+    chosen = np.unique(np.linspace(0, len(rows) - 1, n_candidates).astype(np.int64))
     rows, unsure = rows[chosen], np.maximum(unsure[chosen], _LEAST)
     vectors = tfidf(table["text"].gather(rows))
     kept = without_near_duplicates(vectors, unsure)
