@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from palaver.errors import StoreError
-from palaver.store import atomic
+from palaver.store import atomic, locked
 from palaver.store.atomic import replace_file, replace_folder
 
 
@@ -207,3 +207,16 @@ def test_a_write_that_was_cut_short_is_a_full_disk(tmp_path):
     full = pytest.raises(StoreError, match="the disk is full; make room")
     with full, atomic.explained(tmp_path):
         raise OSError("82800 requested and 11248 written")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are told apart on Linux and macOS")
+def test_whoever_takes_the_lock_of_a_folder_removes_the_litter_in_it(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                           capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    (tmp_path / "checkpoint").mkdir()
+    name = f".palaver-{atomic._HOST}-{ended}-0123456789abcdef.tmp"
+    for folder in (tmp_path, tmp_path / "checkpoint"):
+        (folder / name).write_text("half")
+    with locked(tmp_path):
+        assert names(tmp_path) == ["checkpoint", "lock"]
+        assert names(tmp_path / "checkpoint") == []

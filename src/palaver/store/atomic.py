@@ -129,6 +129,15 @@ def _discard_litter(folder: Path) -> None:
                 _discard(path)
 
 
+def discard_litter(folder: Path) -> None:
+    """Remove what processes that have ended left in a folder and in the folders in it."""
+    _discard_litter(folder)
+    with suppress(OSError):
+        for inner in folder.iterdir():
+            if inner.is_dir() and not inner.is_symlink():
+                _discard_litter(inner)
+
+
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from palaver.errors import LockedStoreError
-from palaver.store.atomic import explained
+from palaver.store.atomic import discard_litter, explained
 
 if sys.platform == "win32":
     import msvcrt
@@ -25,7 +25,7 @@ else:
 
 @contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Hold the exclusive right to write to a folder.
+    """Hold the exclusive right to write to a folder; what killed writers left there is removed.
 
     Raises
     ------
@@ -43,6 +43,7 @@ def locked(folder: str | Path) -> Iterator[None]:
             raise LockedStoreError(
                 f"{folder}: another process is writing to it; wait for it, or choose another folder"
             ) from error
+        discard_litter(Path(folder))
         yield
     finally:
         os.close(descriptor)
