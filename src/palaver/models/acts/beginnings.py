@@ -29,7 +29,8 @@ def common_beginnings(
     n_acts, n : int
         Number of acts, and beginnings for each.
     """
-    is_word = kinds_of(data.vocabulary).is_word[units.tokens] & (units.tokens >= 0)
+    digits = np.array([*(word.isdigit() for word in data.vocabulary.words), True])
+    is_word = (kinds_of(data.vocabulary).is_word & ~digits)[units.tokens]
     positions = np.append(np.flatnonzero(is_word), [len(is_word)] * 2)
     place = np.searchsorted(positions[:-2], units.offsets[:-1])
     first, second = positions[place], positions[np.minimum(place + 1, len(positions) - 1)]

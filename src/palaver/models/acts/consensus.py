@@ -203,7 +203,7 @@ def merge_alike(
     sizes : array of float64, shape (K,)
         Units of each act.
     fewest : int
-        Groups to leave.
+        Groups to leave, unless merging further loses nothing.
     n_named : int
         The first acts, which have names, are not merged with each other.
     """
@@ -217,12 +217,12 @@ def merge_alike(
         for other in range(max(one + 1, n_named), engine.n_acts):
             joint = _evidence(engine, counts[:, one] + counts[:, other], prior)
             loss[one, other] = alone[one] + alone[other] - joint
-    while len(np.unique(groups)) > max(fewest, n_named, 1):
+    while (n_groups := len(np.unique(groups))) > max(n_named, 1):
         smaller = np.minimum(sizes[:, None], sizes[None])
         difference = loss / np.maximum(smaller, 1)
         difference = np.where(smaller < least, difference - _RARE_FIRST, difference)
         one, other = divmod(int(np.argmin(difference)), engine.n_acts)
-        if difference[one, other] >= ALIKE:
+        if difference[one, other] >= ALIKE or (n_groups <= fewest and loss[one, other] > 0):
             break
         counts[:, one] += counts[:, other]
         sizes[one] += sizes[other]

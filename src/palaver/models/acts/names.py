@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LEAST_BITS = 0.25
 #: Added to shares before they are compared, so that rare cues do not count too much.
 _FLOOR = 0.02
+#: Share from which an act without other signs is called a statement.
+_LARGE = 0.2
 _SHORT = ("no words", "1 word", "2 words", "3 words")
 #: View that each kind of cue is looked up in.
 _CUE_VIEWS = {"begins": "beginning", "has": "words", "ends": "end", "closes": "closing"}
@@ -70,7 +72,10 @@ def bits(share: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
 
 
 def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
-    """Return how well an entry of the inventory describes each act, in bits, (K,)."""
+    """Return how well an entry of the inventory describes each act, in bits, (K,).
+
+    Being short only supports other signs: it counts as much as they do at the most.
+    """
     found = np.zeros(shares.by_act.shape[1])
     for cue, view in _CUE_VIEWS.items():
         if cue in entry:
@@ -83,7 +88,7 @@ def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
             found -= np.maximum(bits(asked, usual), 0)
     short, usual = shares.of("length", _SHORT)
     if entry.get("short"):
-        found += bits(short, usual)
+        found += np.minimum(bits(short, usual), np.maximum(found, 0))
     if entry.get("long"):
         found += bits(1 - short, 1 - usual)
     return found
@@ -112,10 +117,14 @@ def propose(model: Acts) -> list[str]:
     """Return a name for each act; different acts have different names."""
     entries, table = scores(model)
     beginnings = model.beginnings_
+    usual = _is_usual(model)
     chosen = []
     for act in range(table.shape[1]):
         best = int(np.argmax(table[:, act]))
-        chosen.append(entries[best] if table[best, act] >= LEAST_BITS else "")
+        if table[best, act] >= LEAST_BITS:
+            chosen.append(entries[best])
+        else:
+            chosen.append("statement" if usual[act] else "")
     repeated = {name for name, n in Counter(chosen).items() if n > 1 and name}
     names = []
     for name, begins in zip(chosen, beginnings, strict=True):
@@ -127,6 +136,13 @@ def propose(model: Acts) -> list[str]:
         else:
             names.append(name)
     return _distinct(names)
+
+
+def _is_usual(model: Acts) -> NDArray[np.bool_]:
+    """Return which acts are large, long and do not ask: what people mostly do is to state."""
+    shares = Shares(model)
+    short, asked = shares.of("length", _SHORT)[0], shares.of("question", ["yes"])[0]
+    return np.asarray((model.class_shares_ >= _LARGE) & (short < 0.5) & (asked < 0.5))
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -1,0 +1,150 @@
+"""The model of acts as users meet it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import palaver as pv
+from palaver.errors import CorpusError, ParameterError
+from palaver.models.acts import names
+
+QUESTIONS = ["do you like {} ?", "what is {} ?", "is the {} here ?", "how much is {} ?"]
+THANKS = ["thanks a lot !", "thank you so much !", "thanks , great !"]
+TALK = [
+    "i went to the {} with my friends and we stayed",
+    "the {} was closed on that day of the year",
+]
+THINGS = ["tea", "bread", "train", "garden", "music", "river", "paper", "stone"]
+
+
+def talk(n=120, **columns):
+    """Return conversations of questions, statements and thanks, with their true acts."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for c in range(n):
+        for turn, (act, phrases) in enumerate(
+            (("question", QUESTIONS), ("statement", TALK), ("thanks", THANKS))
+        ):
+            text = generator.choice(phrases).format(generator.choice(THINGS))
+            rows.append({"conversation": f"c{c}", "id": f"c{c}.{turn}", "text": text,
+                         "speaker": "AB"[turn % 2], "act": act,
+                         "role": "helper" if turn == 1 else "asker"})  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return pv.Corpus.from_polars(talk())
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return pv.Acts(n_acts=3, n_sweeps=30, n_chains=3).fit(corpus)
+
+
+def test_planted_acts_are_found_named_and_agreed_on(model, corpus):
+    found = model.message_classes(corpus)
+    gold = corpus.table["act"].to_numpy()
+    called = {model.act_names_[k]: set(gold[found == k]) for k in np.unique(found)}
+    assert {frozenset(acts) for acts in called.values()} == {
+        frozenset({"question"}), frozenset({"statement"}), frozenset({"thanks"})
+    }  # fmt: skip
+    assert next(name for name, acts in called.items() if acts == {"thanks"}) == "thanks"
+    assert "question" in next(name for name, acts in called.items() if acts == {"question"})
+    assert model.acts_table()["searches"].to_list() == ["3 of 3"] * 3
+    assert all(model.names_are_proposed_)
+
+
+def test_what_follows_what_is_learned(model, corpus):
+    found = model.message_classes(corpus)
+    question, statement, thanks = found[:3]
+    assert model.transitions_[question, statement] > 0.9
+    assert model.transitions_[statement, thanks] > 0.9
+    assert model.transitions_[-1, question] > 0.9
+
+
+def test_views_without_variety_are_left_out():
+    table = talk().with_columns(pl.col("text").str.replace_all("[?!,]", ""))
+    model = pv.Acts(n_acts=3, n_sweeps=10, n_chains=2).fit(pv.Corpus.from_polars(table))
+    assert {"question", "exclamation", "closing", "link"} <= set(model.left_out_)
+    assert model.summary().facts["views_left_out"] == model.left_out_
+
+
+def test_roles_and_columns_are_views(corpus):
+    model = pv.Acts(n_acts=3, n_sweeps=10, n_chains=2).fit(corpus)
+    assert "role" in model._views.names
+    none = pv.Acts(n_acts=3, n_sweeps=10, n_chains=2, columns=[]).fit(corpus)
+    assert "role" not in none._views.names
+    with pytest.raises(CorpusError, match="nowhere"):
+        pv.Acts(columns=["nowhere"]).fit(corpus)
+
+
+def test_weights_of_views_can_be_set(corpus):
+    model = pv.Acts(n_acts=3, n_sweeps=5, n_chains=1, view_weights={"question": 0}).fit(corpus)
+    assert "question" not in model._views.names
+    with pytest.raises(ParameterError, match="view_weights"):
+        pv.Acts(view_weights={"colour": 1}).fit(corpus)
+
+
+def test_labels_and_seed_words_guide_acts(corpus):
+    labels = [act if i < 30 else None for i, act in enumerate(corpus.table["act"])]
+    model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus, labels=labels)
+    assert model.act_names_[:3] == ["question", "statement", "thanks"]
+    assert model.names_are_proposed_[:3] == [False] * 3
+    found = [model.act_names_[k] for k in model.message_classes(corpus)]
+    assert np.mean(np.array(found) == corpus.table["act"].to_numpy()) > 0.95
+    seeded = pv.Acts(n_acts=3, n_sweeps=20, n_chains=2, seed_words={"gratitude": ["thanks"]})
+    seeded.fit(corpus)
+    thanked = corpus.table["text"].str.starts_with("thanks").to_numpy()
+    assert np.all(seeded.message_classes(corpus)[thanked] == 0)
+    assert seeded.act_names_[0] == "gratitude"
+
+
+def test_sentences_have_acts_of_their_own():
+    corpus = pv.sample(60)
+    model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)
+    assert model.unit_ == "sentence"
+    units = model.unit_acts(corpus)
+    assert units.height > corpus.n_messages
+    assert units["message"].n_unique() == corpus.n_messages
+    assert units.filter(pl.col("unit") == 0).height == corpus.n_messages
+    shares = model.transform(corpus)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_unknown_words_of_new_texts_keep_their_place(model):
+    new = pv.Corpus.from_polars(
+        pl.DataFrame({"conversation": ["x"], "id": ["x"], "text": ["zzz qqq the jjj ?"]})
+    )
+    name = model.act_names_[model.message_classes(new)[0]]
+    assert "question" in name
+
+
+def test_empty_messages_have_no_act(model, corpus):
+    table = talk(4).with_columns(
+        text=pl.when(pl.col("id") == "c1.1").then(pl.lit("")).otherwise(pl.col("text"))
+    )
+    found = model.annotate(pv.Corpus.from_polars(table)).table
+    assert found.filter(pl.col("id") == "c1.1")["class"].to_list() == [None]
+    assert found["class"].null_count() == 1
+
+
+def test_identical_messages_are_one_act_with_a_number_that_fits():
+    table = pl.DataFrame({"conversation": ["a"] * 50, "id": [str(i) for i in range(50)],
+                          "text": ["the same again"] * 50})  # fmt: skip
+    model = pv.Acts(n_sweeps=5, n_chains=2).fit(pv.Corpus.from_polars(table))
+    assert len(np.unique(model.message_classes(pv.Corpus.from_polars(table)))) == 1
+
+
+def test_more_acts_than_messages_are_said():
+    table = talk(1)
+    with pytest.warns(UserWarning, match="9 acts for 3 messages"):
+        pv.Acts(n_acts=9, n_sweeps=5, n_chains=1).fit(pv.Corpus.from_polars(table))
+
+
+def test_every_entry_of_the_inventory_uses_known_cues():
+    known = {"begins", "has", "ends", "closes", "question", "exclamation", "link", "short", "long",
+             "after"}  # fmt: skip
+    for name, entry in names.inventory().items():
+        assert set(entry) <= known, name
+        assert set(entry.get("after", [])) <= set(names.inventory()), name
