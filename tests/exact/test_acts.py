@@ -172,6 +172,7 @@ def test_states_that_say_the_same_become_one_act():
     generator = np.random.default_rng(5)
     kinds = np.eye(5)[:, :3] * 1600 + 1  # weights of several views: 4 per unit
     twins = kinds[:, [0, 1, 1, 2]] + generator.random((5, 4))
+    twins[3, 2] += 200  # nearly the same
     model = ActEngine(4, np.array([0, 5]), np.full((5, 4), 0.2), 1.0)
     sizes = np.full(4, 400.0)
     found = consensus.merge_alike(model, twins, sizes, fewest=1)
