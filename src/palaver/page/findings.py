@@ -249,9 +249,8 @@ def _hidden(corpus: Corpus, reading: Reading, after: pl.Series) -> frozenset[str
     speakers = corpus.table["speaker"].drop_nulls().unique().str.to_lowercase()
     named = [word for word in speakers.str.extract_all(r"\w+").explode().drop_nulls()
              if len(word) >= _SHORTEST_NAME and not word.isdigit()]  # fmt: skip
-    whole = split_words(speakers).explode().drop_nulls().to_list()
     there = {word_type(word) for word in after.explode().drop_nulls().unique()}
-    found = {word_type(word) for word in (*fewer, *named, *whole)}
+    found = {word_type(word) for word in (*fewer, *named, *speakers)}
     found |= set(reading.encoded.vocabulary.words) - there
     return frozenset(word for word in found if any(letter.isalnum() for letter in word))
 
