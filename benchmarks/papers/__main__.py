@@ -11,6 +11,7 @@ from benchmarks.papers.cells import Cells
 
 #: Name of the experiment (on the command line) and of its page, and its module.
 EXPERIMENTS = {
+    "acts": "benchmarks.papers.acts",
     "gaussian_hmm": "benchmarks.papers.gaussian_hmm",
     "grasshopper": "benchmarks.papers.grasshopper",
     "hidden_backoff": "benchmarks.papers.hidden_backoff",

@@ -1,0 +1,393 @@
+"""Acts against everything else on corpora with gold acts, ablations, and how weights were chosen.
+
+Settings were chosen on training parts (``benchmarks/papers/acts_data.py``); judged parts are looked
+at once per row. Every row has as many classes as :class:`palaver.Acts` chose with seed 0, and as
+many as there are gold acts.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import palaver as pv
+from benchmarks.papers import Options
+from benchmarks.papers.acts_data import JUDGED, TRAINING, Parts, apart, parts, training_part
+from benchmarks.papers.acts_data import whole_train as whole_swda
+from benchmarks.papers.cells import Cell, Cells
+from benchmarks.papers.gaussian_hmm import glove
+from palaver import evaluate
+from palaver.corpus.table import Corpus
+from palaver.encoding import encode
+from palaver.evaluate.bootstrap import bootstrap, of_tables
+from palaver.trials import rivals
+
+VERSION = 1
+#: Seeds of Acts, of k-means, of the training parts, and of the names.
+SEEDS, KMEANS_SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(3), range(2), range(3)
+#: Sweeps of the word models; the Gaussian HMM has its default.
+N_SWEEPS, N_TOPICS = 200, 10
+#: Acts on training parts.
+TRAIN_ACTS = 10
+#: Corpora where a few acts are compared with the rule, and their numbers.
+FEW, FEW_ACTS = ("dailydialog", "mrda"), (2, 3, 4)
+NAMED = ("swda", "mrda")
+
+_BASE = {"words": 0.5, "beginning": 0.75, "end": 0.5, "closing": 1.25, "question": 1.5,
+         "exclamation": 1.0, "length": 1.0}  # fmt: skip
+#: Candidate weights that were compared on training parts; the last chosen is the default.
+CANDIDATES: dict[str, dict[str, float]] = {
+    "base": _BASE,
+    "a": _BASE | {"words": 0.6, "beginning": 1.0, "end": 0.75, "length": 0.8},
+    "b": _BASE | {"words": 0.6, "beginning": 1.0, "end": 0.5, "length": 0.8},
+    "c": _BASE | {"words": 0.75, "beginning": 0.75, "end": 0.75, "length": 0.8},
+    "d": _BASE | {"words": 0.6, "beginning": 1.0, "end": 0.75, "question": 1.25, "length": 1.0,
+                  "exclamation": 0.75},
+    "e": _BASE | {"words": 0.5, "beginning": 0.9, "end": 0.6, "length": 0.8},
+}  # fmt: skip
+DEFAULT = "c"
+VIEWS = ("words", "beginning", "end", "closing", "question", "exclamation", "link", "length")
+#: Changes to the default, by the name of their row: view weights, and whether context is kept.
+ABLATIONS: dict[str, tuple[dict[str, float], bool]] = {
+    **{f"without {view}": ({view: 0.0}, True) for view in VIEWS},
+    "even weights": (dict.fromkeys(VIEWS, 1.0), True),
+    "without context": ({}, False),
+}
+ABLATED = tuple(name for name in TRAINING if name != "mrda, words")
+
+#: Rivals with a number of classes; the names of their rows.
+KMEANS = ("k-means, tf-idf", "k-means, corpus vectors", "k-means, GloVe")
+GAUSSIAN = ("Gaussian HMM, corpus vectors", "Gaussian HMM, GloVe")
+WORDS = ("block HMM", "M4", "LDA", "M4 with topics")
+#: Rivals without one.
+RULE, ONE, MAXENT = "has a ?", "one class", "MaxEnt (supervised)"
+NUMBERS = ("chosen", "gold")
+
+
+def judge(found: np.ndarray, corpus: Corpus) -> dict[str, Any]:
+    """Compare classes of all messages with their gold acts; V has an interval."""
+    gold = corpus.table["act"].to_numpy()
+    lengths = np.diff(corpus.conversation_offsets)
+    conversation = np.repeat(np.arange(len(lengths)), lengths)
+    counts, shape = evaluate.grouped_contingency(found, gold, conversation, len(lengths))
+    table = np.asarray(counts.sum(axis=0)).reshape(shape)
+    interval = bootstrap(counts, of_tables(evaluate.v_measure, shape), n_resamples=500)
+    several = table[table.sum(axis=1) > 1]
+    return {
+        "classes": int((table.sum(axis=1) > 0).sum()),
+        "V": float(evaluate.v_measure(table)),
+        "low": interval.low,
+        "high": interval.high,
+        "V without singletons": float(evaluate.v_measure(several)) if len(several) else 0.0,
+        "VI": float(evaluate.variation_of_information(table)),
+        "F1": float(evaluate.f1(table)),
+        "purity": float(evaluate.purity(table)),
+        "collocation": float(evaluate.collocation(table)),
+        "one-to-one": float(evaluate.one_to_one(table)),
+    }
+
+
+def n_gold(corpus: Corpus) -> int:
+    """Return the number of gold acts."""
+    return int(corpus.table["act"].drop_nulls().n_unique())
+
+
+def fit_acts(corpus: Corpus, options: Options, seed: int, **params: Any) -> Any:
+    """Return a fitted model with its defaults, except for some parameters."""
+    model = pv.Acts(random_state=seed, n_jobs=options.n_jobs, **params)
+    return model.fit(corpus, show_progress=False)
+
+
+def _timed(work: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
+    start = time.process_time()
+    return work(), time.process_time() - start
+
+
+def acts_cell(options: Options, corpus: str, number: str) -> Cell:
+    """Return the cell of Acts with five seeds; classes of finished seeds are kept."""
+
+    def one(folder: Path, seed: int) -> np.ndarray:
+        path = folder / f"{seed}.npy"
+        if not path.exists():
+            own = parts(options.data, corpus)
+            n_acts = "auto" if number == "chosen" else n_gold(own.judged)
+            classes, seconds = _timed(
+                lambda: fit_acts(own.fitted, options, seed, n_acts=n_acts).message_classes(
+                    own.judged
+                )
+            )
+            (folder / f"{seed}.json").write_text(json.dumps(seconds), encoding="utf-8")
+            np.save(path, classes)
+        return np.load(path)
+
+    def work(folder: Path) -> dict[str, Any]:
+        judged = parts(options.data, corpus).judged
+        found = [one(folder, seed) for seed in SEEDS]
+        times = [json.loads((folder / f"{s}.json").read_text(encoding="utf-8")) for s in SEEDS]
+        between = [float(evaluate.v_measure(a, b)) for a, b in combinations(found, 2)]
+        return {
+            "seeds": [judge(classes, judged) for classes in found],
+            "seconds": float(np.median(times)),
+            "between": float(np.mean(between)),
+        }
+
+    settings = {"acts": corpus, "number": number, "seeds": len(SEEDS), "version": VERSION}
+    return Cell(f"{corpus}/Acts/{number}", settings, work, cost=30)
+
+
+def _numbers(options: Options, kept: Cells, corpus: str) -> dict[str, int]:
+    """Return the number of classes that Acts chose with seed 0, and that of gold acts."""
+    chosen = kept.stored(acts_cell(options, corpus, "chosen"))
+    if chosen is None:
+        raise RuntimeError(f"{corpus}: the number of classes is that of Acts, which has no result")
+    return {
+        "chosen": chosen["result"]["seeds"][0]["classes"],
+        "gold": n_gold(parts(options.data, corpus).judged),
+    }
+
+
+def kmeans(name: str, options: Options, own: Parts, n_classes: int, seed: int) -> np.ndarray:
+    """Return the classes of the judged messages by k-means."""
+    texts, new = own.fitted.table["text"], own.judged.table["text"]
+    if name == "k-means, tf-idf":
+        return rivals.kmeans_tfidf(texts, n_classes, seed, new=new)
+    if name == "k-means, GloVe":
+        return rivals.kmeans_vectors(texts, n_classes, seed, vectors=glove(options.data), new=new)
+    return rivals.kmeans_vectors(texts, n_classes, seed, new=new)
+
+
+def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+        result = {}
+        for number, n_classes in _numbers(options, kept, corpus).items():
+            runs = [
+                _timed(lambda s=seed, n=n_classes: kmeans(name, options, own, n, s))
+                for seed in KMEANS_SEEDS
+            ]
+            result[number] = {
+                "seeds": [judge(found, own.judged) for found, _ in runs],
+                "seconds": float(np.median([seconds for _, seconds in runs])),
+            }
+        return result
+
+    settings = {"k-means": name, "corpus": corpus, "seeds": len(KMEANS_SEEDS), "version": VERSION}
+    return Cell(f"{corpus}/{name}", settings, work, cost=20)
+
+
+def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
+    """Return the cell of a Gaussian HMM: 42 states, merged into both numbers of acts."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+        vectors = glove(options.data) if name.endswith("GloVe") else "corpus"
+        encoded = encode(own.fitted)
+        judged = encode(own.judged, encoded.vocabulary)
+        start = time.process_time()
+        model = pv.GaussianHMM(random_state=0, n_jobs=options.n_jobs)
+        model.fit(encoded, vectors=vectors, show_progress=False)
+        result = {}
+        for number, n_classes in _numbers(options, kept, corpus).items():
+            merged = n_classes if n_classes < model.n_states_ else None
+            model.set_params(n_acts=merged)._set_estimates()  # the fit does not depend on it
+            found = model.message_classes(judged)
+            seconds = time.process_time() - start
+            result[number] = {"seeds": [judge(found, own.judged)], "seconds": seconds}
+        return result
+
+    settings = {"gaussian": name, "corpus": corpus, "version": VERSION}
+    return Cell(f"{corpus}/{name}", settings, work, cost=20)
+
+
+def word_model(name: str, n_classes: int, options: Options) -> Any:
+    """Return an unfitted word model with its defaults, except for fewer sweeps."""
+    common = {"n_sweeps": N_SWEEPS, "random_state": 0, "n_jobs": options.n_jobs}
+    if name == "M4 with topics":
+        return pv.M4(n_classes, n_topics=N_TOPICS, **common)
+    return {"M4": pv.M4, "block HMM": pv.BlockHMM, "LDA": pv.LDA}[name](n_classes, **common)
+
+
+def words_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+        encoded = encode(own.fitted)
+        judged = encode(own.judged, encoded.vocabulary)
+        result = {}
+        for number, n_classes in _numbers(options, kept, corpus).items():
+            model = word_model(name, n_classes, options)
+            found, seconds = _timed(
+                lambda m=model: m.fit(encoded, show_progress=False).message_classes(judged)
+            )
+            result[number] = {"seeds": [judge(found, own.judged)], "seconds": seconds}
+        return result
+
+    settings = {"words": name, "corpus": corpus, "n_sweeps": N_SWEEPS, "version": VERSION}
+    return Cell(f"{corpus}/{name}", settings, work, cost=60)
+
+
+def plain_cell(options: Options, corpus: str) -> Cell:
+    """Return the cell of the rule and of one class, with facts about the corpus."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+        texts = own.judged.table["text"]
+        return {
+            "facts": {
+                "conversations": own.judged.n_conversations,
+                "messages": own.judged.n_messages,
+                "labelled": int(own.judged.table["act"].is_not_null().sum()),
+                "fitted": own.fitted.n_messages,
+                "supervised": own.labelled.n_messages,
+                "gold": n_gold(own.judged),
+            },
+            RULE: judge(rivals.has_question(texts), own.judged),
+            ONE: judge(rivals.one_class(len(texts)), own.judged),
+        }
+
+    return Cell(f"{corpus}/plain", {"plain": corpus, "version": VERSION}, work)
+
+
+def maxent_cell(options: Options, corpus: str) -> Cell:
+    """Return the cell of the supervised tagger, which learns from labels of other parts."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+
+        def tagged() -> np.ndarray:
+            model = pv.MaxEntTagger(min_count=5, max_iter=40, n_jobs=options.n_jobs)
+            return np.asarray(model.fit(own.labelled, show_progress=False).predict(own.judged))
+
+        found, seconds = _timed(tagged)
+        return {"seeds": [judge(found, own.judged)], "seconds": seconds}
+
+    return Cell(f"{corpus}/{MAXENT}", {"maxent": corpus, "version": VERSION}, work, cost=15)
+
+
+def whole_cell(options: Options) -> Cell:
+    """Return the cell of Acts fitted to all training calls of Switchboard, judged on its test."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        judged = parts(options.data, "swda").judged
+        found, seconds = _timed(
+            lambda: fit_acts(whole_swda(options.data), options, 0).message_classes(judged)
+        )
+        return {"seeds": [judge(found, judged)], "seconds": seconds,
+                "fitted": whole_swda(options.data).n_messages}  # fmt: skip
+
+    return Cell("swda/Acts/whole", {"whole": "swda", "version": VERSION}, work, cost=100)
+
+
+def few_cell(options: Options, corpus: str, n_acts: int) -> Cell:
+    def work(folder: Path) -> dict[str, Any]:
+        own = parts(options.data, corpus)
+        return {"seeds": [
+            judge(fit_acts(own.fitted, options, seed, n_acts=n_acts).message_classes(own.judged),
+                  own.judged)
+            for seed in TRAIN_SEEDS
+        ]}  # fmt: skip
+
+    settings = {"few": n_acts, "corpus": corpus, "seeds": len(TRAIN_SEEDS), "version": VERSION}
+    return Cell(f"few/{corpus}/{n_acts}", settings, work, cost=12)
+
+
+def training_cell(
+    options: Options, corpus: str, name: str, weights: Mapping[str, float], context: bool = True
+) -> Cell:
+    """Return the cell of one setting on the training part of a corpus: V of each seed."""
+
+    def work(folder: Path) -> list[float]:
+        part = training_part(options.data, corpus)
+        seen = part if context else apart(part)
+        gold = part.table["act"].to_numpy()
+        found = [
+            fit_acts(seen, options, seed, n_acts=TRAIN_ACTS, view_weights=dict(weights))
+            for seed in TRAIN_SEEDS
+        ]
+        return [float(evaluate.v_measure(model.message_classes(seen), gold)) for model in found]
+
+    settings = {"training": corpus, "weights": dict(weights), "context": context,
+                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": VERSION}  # fmt: skip
+    return Cell(f"training/{name}/{corpus}", settings, work, cost=12)
+
+
+def accepted() -> dict[str, dict[str, list[str]]]:
+    """Return the gold tags that fit each proposed name, by corpus."""
+    text = (Path(__file__).parent / "act_names.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def entry_of(name: str) -> str:
+    """Return a proposed name without its beginning or number: what the inventory calls it."""
+    return name.split(" “")[0].rstrip("0123456789 ")
+
+
+def fitting_names(
+    found: np.ndarray, gold: Sequence[str | None], names: Sequence[str],
+    table: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the share of labelled messages whose act has a name that fits its majority tag."""
+    labels = np.asarray(gold, dtype=object)
+    kept = np.array([label is not None for label in labels])
+    rows, right = [], 0
+    for act in np.unique(found[kept]):
+        tags, counts = np.unique(labels[kept & (found == act)].astype(str), return_counts=True)
+        most, size = str(tags[counts.argmax()]), int(counts.sum())
+        fits = most in table.get(entry_of(names[act]), ())
+        right += size * fits
+        rows.append({"name": names[act], "messages": size, "most": most,
+                     "share": float(counts.max() / size), "fits": fits})  # fmt: skip
+    rows.sort(key=lambda row: -row["messages"])
+    named = sum(r["messages"] for r in rows if entry_of(r["name"]) in table)
+    return {"share": right / int(kept.sum()), "named": named / int(kept.sum()), "acts": rows}
+
+
+def names_cell(options: Options, corpus: str) -> Cell:
+    def work(folder: Path) -> list[dict[str, Any]]:
+        own = parts(options.data, corpus)
+        found = []
+        for seed in NAME_SEEDS:
+            model = fit_acts(own.fitted, options, seed)
+            classes = model.message_classes(own.judged)
+            gold = own.judged.table["act"].to_list()
+            found.append(fitting_names(classes, gold, model.act_names_, accepted()[corpus]))
+        return found
+
+    settings = {"names": corpus, "table": accepted()[corpus], "version": VERSION}
+    return Cell(f"names/{corpus}", settings, work, cost=15)
+
+
+def cells(options: Options, kept: Cells) -> list[Cell]:
+    """Return all cells: those of Acts and k-means first, slow rivals and names last."""
+    names = [name for name in JUDGED if name != "swda"] + ["swda"]  # the largest last
+    if options.size == "quick":
+        names = ["sample"]
+    found = [plain_cell(options, corpus) for corpus in names]
+    found += [acts_cell(options, corpus, n) for corpus in names for n in NUMBERS]
+    found += [kmeans_cell(options, kept, c, name) for c in names for name in KMEANS]
+    if options.size == "quick":
+        return found
+    found += [few_cell(options, corpus, n) for corpus in FEW for n in FEW_ACTS]
+    found += [gaussian_cell(options, kept, c, name) for c in names for name in GAUSSIAN]
+    found += [maxent_cell(options, corpus) for corpus in names]
+    found += [training_cell(options, corpus, f"weights {name}", weights)
+              for name, weights in CANDIDATES.items() for corpus in TRAINING]  # fmt: skip
+    found += [training_cell(options, corpus, name, weights, context)
+              for name, (weights, context) in ABLATIONS.items() for corpus in ABLATED]  # fmt: skip
+    found += [words_cell(options, kept, c, name) for name in WORDS for c in names]
+    found.append(whole_cell(options))
+    return found + [names_cell(options, corpus) for corpus in NAMED]
+
+
+def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
+    """Return the text of the page."""
+    from benchmarks.papers.acts_page import text
+
+    missing = [cell.name for cell in cells(options, kept) if cell.name not in results]
+    return text(results, missing)

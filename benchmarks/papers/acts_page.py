@@ -1,0 +1,422 @@
+"""The results page of the acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.papers.acts import (
+    ABLATED,
+    ABLATIONS,
+    CANDIDATES,
+    DEFAULT,
+    FEW,
+    FEW_ACTS,
+    GAUSSIAN,
+    KMEANS,
+    MAXENT,
+    N_SWEEPS,
+    N_TOPICS,
+    NAMED,
+    ONE,
+    RULE,
+    TRAIN_ACTS,
+    WORDS,
+)
+from benchmarks.papers.acts_data import (
+    FIT_CALLS,
+    JUDGED,
+    TRAIN_CALLS,
+    TRAIN_MEETINGS,
+    TRAINING,
+)
+
+Results = Mapping[str, Any]
+ACTS = "Acts"
+#: Unsupervised rows with a number of classes.
+RIVALS = (*GAUSSIAN, *KMEANS, *WORDS)
+#: Measures of the detailed tables, and how they are printed.
+MEASURES = ("V", "V without singletons", "VI", "F1", "purity", "collocation", "one-to-one")
+#: V that counts as a tie.
+TIE = 0.01
+
+
+def text(results: Results, missing: Sequence[str]) -> str:
+    """Return the text of the page; results not computed yet are listed by name."""
+    parts = [
+        _HEAD, "## What to make of it\n", *_reading(results), _SETUP, _facts(results),
+        _overview(results, "chosen"), _overview(results, "gold"), _few(results), _names(results),
+        _details(results), _CHOICE, _choice(results), _ablation(results), _missing(missing),
+    ]  # fmt: skip
+    return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def row(results: Results, corpus: str, name: str, number: str) -> Mapping[str, Any] | None:
+    """Return the result of a row, all of the same form: seeds and seconds; None if missing."""
+    if name == ACTS:
+        return results.get(f"{corpus}/{ACTS}/{number}")
+    if name in (RULE, ONE):
+        plain = results.get(f"{corpus}/plain")
+        return None if plain is None else {"seeds": [plain[name]], "seconds": None}
+    if name == MAXENT:
+        return results.get(f"{corpus}/{MAXENT}")
+    found = results.get(f"{corpus}/{name}")
+    return None if found is None else found[number]
+
+
+def mean(found: Mapping[str, Any], measure: str = "V") -> float:
+    """Return the mean of a measure over seeds."""
+    return float(np.mean([seed[measure] for seed in found["seeds"]]))
+
+
+def asked(results: Results, corpus: str, number: str) -> int:
+    """Return the number of classes that rows are asked for; some leave a few of them empty."""
+    plain, own = results.get(f"{corpus}/plain"), row(results, corpus, ACTS, number)
+    if number == "gold" and plain is not None:
+        return int(plain["facts"]["gold"])
+    return 0 if own is None else int(own["seeds"][0]["classes"])
+
+
+def best_rival(results: Results, corpus: str, number: str) -> tuple[str, float] | None:
+    """Return the best unsupervised rival with about as many classes, and its V."""
+    found = {
+        name: mean(own)
+        for name in RIVALS
+        if (own := row(results, corpus, name, number)) is not None
+    }
+    return max(found.items(), key=lambda pair: pair[1]) if found else None
+
+
+def _reading(results: Results) -> Iterator[str]:
+    verdicts: dict[str, list[str]] = {"above": [], "tie": [], "below": []}
+    for corpus in JUDGED:
+        for number in ("chosen", "gold"):
+            own, rival = row(results, corpus, ACTS, number), best_rival(results, corpus, number)
+            if own is None or rival is None:
+                continue
+            ahead = mean(own) - rival[1]
+            kind = "tie" if abs(ahead) <= TIE else "above" if ahead > 0 else "below"
+            verdicts[kind].append(
+                f"{corpus}, {asked(results, corpus, number)} acts ({mean(own):.3f}; {rival[0]} "
+                f"{rival[1]:.3f})"
+            )
+    said = {
+        "above": "**Above every rival** with as many classes, by V (mean over seeds; the best "
+        "rival in parentheses)",
+        "tie": f"**Within {TIE:.2f}** of the best rival",
+        "below": "**Below a rival**",
+    }
+    for kind, cases in verdicts.items():
+        if cases:
+            yield f"- {said[kind]}: {'; '.join(cases)}."
+    yield from _against_rule(results)
+    yield from _stability(results)
+    yield from _whole(results)
+    yield from _names_read(results)
+    yield ""
+
+
+def _against_rule(results: Results) -> Iterator[str]:
+    cases = []
+    for corpus in JUDGED:
+        own, rule = row(results, corpus, ACTS, "chosen"), row(results, corpus, RULE, "chosen")
+        if own is not None and rule is not None and mean(rule) > mean(own):
+            cases.append(f"{corpus} ({mean(rule):.3f}, Acts {mean(own):.3f})")
+    if cases:
+        yield (
+            f"- The rule “{RULE}”, with two classes, has a higher V than Acts at the number "
+            f"chosen on: {'; '.join(cases)}. For a few acts see below."
+        )
+
+
+def _stability(results: Results) -> Iterator[str]:
+    for number, what in (("chosen", "the number chosen"), ("gold", "the number of gold acts")):
+        found = {c: own["between"] for c in JUDGED if (own := row(results, c, ACTS, number))}
+        if found:
+            shown = ", ".join(f"{corpus} {value:.2f}" for corpus, value in found.items())
+            yield (
+                f"- V between runs of Acts with different seeds, mean over pairs of five, at "
+                f"{what}: {shown}; mean {np.mean(list(found.values())):.2f}."
+            )
+
+
+def _whole(results: Results) -> Iterator[str]:
+    own = results.get("swda/Acts/whole")
+    if own is not None:
+        seed = own["seeds"][0]
+        yield (
+            f"- Fitted to all {own['fitted']:,} training utterances of Switchboard, as in "
+            f"[Gaussian HMM](gaussian_hmm.md), Acts has {seed['classes']} acts, V "
+            f"{100 * seed['V']:.1f} and F1 {100 * seed['F1']:.1f} on the test part (one seed, "
+            f"{own['seconds']:.0f} s of processor time). The Gaussian HMM with GloVe has 42.2 and "
+            "66.1 there."
+        )
+
+
+def _names_read(results: Results) -> Iterator[str]:
+    shown = []
+    for corpus in NAMED:
+        found = results.get(f"names/{corpus}")
+        if found is not None:
+            shares = [run["share"] for run in found]
+            shown.append(f"{corpus} {np.mean(shares):.0%} ({_range(shares, '{:.0%}')})")
+    if shown:
+        yield f"- Proposed names fit the majority gold act for these shares of messages: " \
+              f"{'; '.join(shown)}."  # fmt: skip
+
+
+def _range(values: Sequence[float], form: str = "{:.3f}") -> str:
+    return f"{form.format(min(values))} to {form.format(max(values))}"
+
+
+def _facts(results: Results) -> str:
+    lines = ["| corpus | | conversations | messages with gold act | gold acts | models fitted to "
+             "messages | MaxEnt trained on |", "|---" * 7 + "|"]  # fmt: skip
+    for corpus, what in JUDGED.items():
+        plain = results.get(f"{corpus}/plain")
+        if plain is not None:
+            f = plain["facts"]
+            lines.append(
+                f"| {corpus} | {what} | {f['conversations']:,} | {f['labelled']:,} of "
+                f"{f['messages']:,} | {f['gold']} | {f['fitted']:,} | {f['supervised']:,} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _overview(results: Results, number: str) -> str:
+    title = {"chosen": "the number of acts that Acts chose", "gold": "the number of gold acts"}
+    corpora = [c for c in JUDGED if row(results, c, ACTS, number) is not None]
+    if not corpora:
+        return ""
+    heads = [f"{c}, {asked(results, c, number)}" for c in corpora]
+    lines = [f"## V at {title[number]}\n", "| | " + " | ".join(heads) + " |",
+             "|---" * (len(corpora) + 1) + "|"]  # fmt: skip
+    best = {c: _best(results, c, number) for c in corpora}
+    for name in (ACTS, *RIVALS, RULE, ONE, MAXENT):
+        shown = []
+        for corpus in corpora:
+            own = row(results, corpus, name, number)
+            value = "" if own is None else f"{mean(own):.3f}"
+            marked = own is not None and name not in (RULE, ONE, MAXENT)
+            shown.append(f"**{value}**" if marked and mean(own) == best[corpus] else value)  # type: ignore[arg-type]
+        if any(shown):
+            lines.append(f"| {name} | {' | '.join(shown)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _best(results: Results, corpus: str, number: str) -> float:
+    found = [row(results, corpus, name, number) for name in (ACTS, *RIVALS)]
+    return max(mean(own) for own in found if own is not None)
+
+
+def _few(results: Results) -> str:
+    lines = []
+    for corpus in FEW:
+        rule = row(results, corpus, RULE, "chosen")
+        few = [results.get(f"few/{corpus}/{n}") for n in FEW_ACTS]
+        if rule is None or not any(few):
+            continue
+        shown = ["" if own is None else f"{mean(own):.3f}" for own in few]
+        lines.append(f"| {corpus} | {mean(rule):.3f} | {' | '.join(shown)} |")
+    if not lines:
+        return ""
+    heads = " | ".join(f"Acts, {n}" for n in FEW_ACTS)
+    return "\n".join([
+        "## A few acts against the rule\n", "V on the judged parts; Acts with two seeds.\n",
+        f"| | {RULE} | {heads} |", "|---" * (len(FEW_ACTS) + 2) + "|", *lines, "",
+    ])  # fmt: skip
+
+
+def _names(results: Results) -> str:
+    parts = []
+    for corpus in NAMED:
+        found = results.get(f"names/{corpus}")
+        if found is None:
+            continue
+        shares = [run["share"] for run in found]
+        named = float(np.mean([run["named"] for run in found]))
+        lines = [
+            f"**{corpus}**: {np.mean(shares):.1%} of messages, by seed "
+            + ", ".join(f"{share:.1%}" for share in shares)
+            + f"; {named:.0%} have a name from the inventory, the others a beginning, which "
+            "counts as not fitting. The acts of seed 0:\n",
+            "| proposed name | messages | most frequent gold act | its share | fits |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {act['name']} | {act['messages']:,} | `{act['most']}` | {act['share']:.0%} | "
+            f"{'yes' if act['fits'] else 'no'} |"
+            for act in found[0]["acts"]
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join([_NAMES, *parts]) if parts else ""
+
+
+def _details(results: Results) -> str:
+    lines = ["## All measures\n", _DETAILS]
+    for corpus in JUDGED:
+        lines += [f"### {corpus}\n", "| | classes | V, interval | range over seeds | "
+                  + " | ".join(MEASURES[1:]) + " | seconds |",
+                  "|---" * (len(MEASURES) + 4) + "|"]  # fmt: skip
+        for name in (ACTS, *RIVALS):
+            for number in ("chosen", "gold"):
+                own = row(results, corpus, name, number)
+                if own is not None:
+                    lines.append(_detail(name, own))
+        for name in (RULE, ONE, MAXENT):
+            own = row(results, corpus, name, "chosen")
+            if own is not None:
+                lines.append(_detail(name, own))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _detail(name: str, own: Mapping[str, Any]) -> str:
+    seeds = own["seeds"]
+    counts = sorted({seed["classes"] for seed in seeds})
+    classes = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    spread = _range([seed["V"] for seed in seeds]) if len(seeds) > 1 else ""
+    interval = f"{mean(own):.3f} ({mean(own, 'low'):.3f} to {mean(own, 'high'):.3f})"
+    values = " | ".join(f"{mean(own, measure):.3f}" for measure in MEASURES[1:])
+    seconds = "" if own["seconds"] is None else f"{own['seconds']:.1f}"
+    return f"| {name} | {classes} | {interval} | {spread} | {values} | {seconds} |"
+
+
+def training_mean(results: Results, name: str, corpus: str) -> float | None:
+    """Return the mean V of a setting on a training part."""
+    found = results.get(f"training/{name}/{corpus}")
+    return None if found is None else float(np.mean(found))
+
+
+def left_out_choices(table: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[str, float]]:
+    """Choose a setting for each corpus by the mean over the others.
+
+    Parameters
+    ----------
+    table : mapping of mapping
+        V by setting, then corpus.
+
+    Returns
+    -------
+    dict
+        The setting and its V on the corpus that was left out.
+    """
+    corpora = list(next(iter(table.values())))
+    found = {}
+    for corpus in corpora:
+        others = [c for c in corpora if c != corpus]
+        best = max(table, key=lambda name: float(np.mean([table[name][c] for c in others])))
+        found[corpus] = best, table[best][corpus]
+    return found
+
+
+def _choice(results: Results) -> str:
+    table = {
+        name: {c: training_mean(results, f"weights {name}", c) for c in TRAINING}
+        for name in CANDIDATES
+    }
+    lines = ["| | weights | " + " | ".join(TRAINING) + " | mean |",
+             "|---" * (len(TRAINING) + 3) + "|"]  # fmt: skip
+    for name, values in table.items():
+        known = [v for v in values.values() if v is not None]
+        if not known:
+            continue
+        total = f"{np.mean(known):.4f}" if len(known) == len(values) else ""
+        shown = " | ".join("" if v is None else f"{v:.3f}" for v in values.values())
+        weights = ", ".join(f"{view} {weight:g}" for view, weight in CANDIDATES[name].items()
+                            if name == "base" or weight != CANDIDATES["base"][view])  # fmt: skip
+        label = f"{name} (the default)" if name == DEFAULT else name
+        lines.append(f"| {label} | {weights} | {shown} | {total} |")
+    done: dict[str, dict[str, float]] = {}
+    for name, values in table.items():
+        full = {c: v for c, v in values.items() if v is not None}
+        if len(full) == len(TRAINING):
+            done[name] = full
+    if len(done) == len(CANDIDATES):
+        chosen = left_out_choices(done)
+        shown = " | ".join(f"{value:.3f} ({name})" for name, value in chosen.values())
+        average = np.mean([value for _, value in chosen.values()])
+        lines.append(f"| chosen on the other corpora | | {shown} | {average:.4f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _ablation(results: Results) -> str:
+    names = {"the default": f"weights {DEFAULT}", **{name: name for name in ABLATIONS}}
+    lines = []
+    for label, name in names.items():
+        values = [training_mean(results, name, corpus) for corpus in ABLATED]
+        if all(value is None for value in values):
+            continue
+        known = [value for value in values if value is not None]
+        total = f"{np.mean(known):.3f}" if len(known) == len(values) else ""
+        shown = " | ".join("" if value is None else f"{value:.3f}" for value in values)
+        lines.append(f"| {label} | {shown} | {total} |")
+    if not lines:
+        return ""
+    heads = " | ".join(ABLATED)
+    return "\n".join([_ABLATION, f"| | {heads} | mean |", "|---" * (len(ABLATED) + 2) + "|",
+                      *lines, ""])  # fmt: skip
+
+
+def _missing(missing: Sequence[str]) -> str:
+    return "## Not computed yet\n\n" + "; ".join(missing) + ".\n" if missing else ""
+
+
+_HEAD = """# Acts against gold acts
+
+Written by `python -m benchmarks.papers acts --data ../shared/data`. Model:
+[Acts](../models/acts.md), with its defaults unless stated otherwise.
+"""
+
+_SETUP = f"""
+## Setup
+
+**Fitted without labels, to the judged part itself**, as somebody who looks at a corpus would: the
+test parts of MRDA and DailyDialog, the last seven rooms of NPS Chat without system messages, the
+sentences of 200 threads of the [sample](../tutorial.md) (another seed than the one that settings
+were chosen on, but the same generator). Two corpora differ: on **Switchboard** models are fitted
+to {FIT_CALLS} of the 1,115 training calls, evenly spread, and applied to the test part (rows
+without `+` and `@`); on **RumourEval** to all tweets, and judged on the test part, whose
+labels are stances rather than acts: it is shown without a claim.
+
+**Seeds.** Acts has five, k-means three, all others one. Word models have {N_SWEEPS} sweeps and
+otherwise their defaults (M4 with topics: {N_TOPICS}), which is fewer than their 1,000 by default.
+The Gaussian HMM has its default of 42 states, merged into the number of classes. k-means on
+vectors sees the mean, first and last word's. *MaxEnt* learns from labels of other parts
+(the training calls above, eight meetings, DailyDialog's dev part, the first eight rooms, the
+sample with the other seed, RumourEval's training part): a ceiling, not a rival.
+
+**Measures.** V is the V-measure; *without singletons* leaves out classes of one message; VI is in
+bits, lower is better; F1 is of purity and collocation. Every message with a gold act is judged.
+Intervals resample conversations (95 %); with few conversations (NPS Chat has seven) they are rough.
+Seconds are of processor time, fit and prediction, with one thread; a first fit includes the
+loading of compiled code.
+"""
+
+_NAMES = """## Names
+
+The share of messages whose act has a proposed name that fits the most frequent gold act among its
+messages. What fits is in `benchmarks/papers/act_names.toml`, written from the tag sets' manuals.
+"""
+
+_DETAILS = """The first row of each model has the number of classes that Acts chose with seed 0, the
+second the number of gold acts; classes are counted that some judged message has, which may be fewer
+than asked for. V is the mean over seeds, and its interval the mean of theirs.
+"""
+
+_CHOICE = f"""## How the weights were chosen
+
+On training parts alone: {TRAIN_CALLS} training calls of Switchboard, {TRAIN_MEETINGS} training
+meetings of MRDA, DailyDialog's dev part, the first eight rooms of NPS Chat, and the sample. V with
+{TRAIN_ACTS} acts, mean of two seeds. Weights that are not named are those of the first row. The
+last row says how well the choice carries over: for each corpus, the weights that are best on
+average over the *other* corpora.
+"""
+
+_ABLATION = f"""## What each part contributes
+
+V on training parts with {TRAIN_ACTS} acts, mean of two seeds. A view is left out by a weight of 0;
+even weights are 1 for all views; without context, every message is a conversation of its own.
+"""

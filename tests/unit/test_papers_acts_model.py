@@ -1,0 +1,106 @@
+"""The experiment on acts: its corpora, its measures, and a page that says what its numbers say."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import palaver as pv
+from benchmarks.papers import Options, acts, acts_data, acts_page
+from benchmarks.papers.cells import Cells
+from palaver import evaluate
+from palaver.corpus.table import Corpus
+from palaver.models.acts.names import inventory
+from palaver.models.acts.views import VIEW_WEIGHTS
+
+
+def measured(v, classes=5):
+    return {"classes": classes, "V": v, "low": v - 0.01, "high": v + 0.01,
+            "V without singletons": v, "VI": 2.0, "F1": 0.5, "purity": 0.5, "collocation": 0.5,
+            "one-to-one": 0.4}  # fmt: skip
+
+
+def rows(v):
+    return {number: {"seeds": [measured(v)], "seconds": 1.0} for number in acts.NUMBERS}
+
+
+@pytest.mark.parametrize(
+    ("rival", "said"), [(0.2, "Above every rival"), (0.305, "Within 0.01"), (0.4, "Below a rival")]
+)
+def test_the_page_says_who_is_ahead(rival, said):
+    own = {"seeds": [measured(0.3), measured(0.31)], "seconds": 2.0, "between": 0.8}
+    results = {"swda/Acts/chosen": own, f"swda/{acts.KMEANS[0]}": rows(rival),
+               f"swda/{acts.KMEANS[1]}": rows(0.1)}  # fmt: skip
+    text = acts_page.text(results, ["swda/M4"])
+    assert [s for s in ("Above every rival", "Within 0.01", "Below a rival") if s in text] == [said]
+    assert f"{acts.KMEANS[0]} {rival:.3f}" in text
+    assert "swda/M4." in text.split("Not computed yet")[1]
+
+
+def test_a_rule_that_wins_is_named():
+    own = {"seeds": [measured(0.3)], "seconds": 2.0, "between": 0.8}
+    plain = {"facts": dict.fromkeys(("conversations", "messages", "labelled", "fitted",
+                                     "supervised", "gold"), 9),
+             acts.RULE: measured(0.45, 2), acts.ONE: measured(0.0, 1)}  # fmt: skip
+    text = acts_page.text({"mrda/Acts/chosen": own, "mrda/plain": plain}, [])
+    assert "mrda (0.450, Acts 0.300)" in text
+    assert "Not computed" not in text
+
+
+def test_choices_do_not_look_at_the_corpus_left_out():
+    table = {"x": {"a": 0.9, "b": 0.1, "c": 0.1}, "y": {"a": 0.2, "b": 0.3, "c": 0.3}}
+    found = acts_page.left_out_choices(table)
+    assert found == {"a": ("y", 0.2), "b": ("x", 0.1), "c": ("x", 0.1)}
+
+
+def test_every_cell_has_a_name_and_key_of_its_own(tmp_path):
+    cells = acts.cells(Options(tmp_path, "full", 1), Cells(tmp_path))
+    assert len({cell.name for cell in cells}) == len({cell.key for cell in cells}) == len(cells)
+    assert acts.CANDIDATES[acts.DEFAULT].items() <= VIEW_WEIGHTS.items()
+
+
+def test_judging_leaves_out_messages_without_gold():
+    table = pl.DataFrame({"conversation": list("aabbb"), "text": ["x"] * 5,
+                          "act": ["S", "Q", None, "S", "Q"]})  # fmt: skip
+    corpus = Corpus.from_polars(table)
+    found = np.array([0, 1, 2, 0, 3])
+    result = acts.judge(found, corpus)
+    assert result["classes"] == 3
+    assert result["V"] == pytest.approx(evaluate.v_measure([0, 1, 0, 3], list("SQSQ")))
+    assert result["V without singletons"] == 1.0 > result["V"]
+    assert acts.n_gold(corpus) == 2
+
+
+def test_sentences_follow_the_sentence_before_or_the_last_of_the_message_answered():
+    forum = pv.sample(5)
+    corpus = acts_data.sentences(forum)
+    numbers = forum.table["sentences"].list.len().to_list()
+    assert corpus.n_messages == sum(numbers)
+    last = np.cumsum(numbers) - 1
+    first = last - np.array(numbers) + 1
+    for message, parent in enumerate(forum.parents):
+        expected = last[parent] if parent >= 0 else -1
+        assert corpus.parents[first[message]] == expected
+        for sentence in range(first[message] + 1, last[message] + 1):
+            assert corpus.parents[sentence] == sentence - 1
+    alone = acts_data.apart(corpus)
+    assert alone.n_conversations == corpus.n_messages
+    assert (alone.parents == -1).all()
+    assert alone.table["text"].to_list() == corpus.table["text"].to_list()
+
+
+def test_names_fit_by_the_majority_of_their_act():
+    found = np.array([0, 0, 0, 1, 1, 2])
+    gold = ["S", "S", "Q", "Q", None, "B"]
+    names = ["statement “i am …”", "open question", "“you know …”"]
+    result = acts.fitting_names(found, gold, names, acts.accepted()["mrda"])
+    assert result["share"] == pytest.approx(4 / 5)
+    assert result["named"] == pytest.approx(4 / 5)
+    assert [act["fits"] for act in result["acts"]] == [True, True, False]
+    assert acts.entry_of("yes 2") == "yes"
+    assert acts.entry_of("“do you …”") == "“do you …”"
+
+
+def test_every_name_of_the_inventory_is_judged():
+    unjudged = set(inventory()) - set(acts.accepted()["mrda"])
+    assert unjudged <= {"link or reference", "code or quote"}
+    assert set(acts.accepted()["swda"]) == set(acts.accepted()["mrda"])
