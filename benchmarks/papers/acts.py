@@ -178,31 +178,34 @@ def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
             }
         return result
 
-    settings = {"k-means": name, "corpus": corpus, "seeds": len(KMEANS_SEEDS), "version": VERSION}
+    settings = {"k-means": name, "corpus": corpus, "seeds": len(KMEANS_SEEDS), "version": 2}
     return Cell(f"{corpus}/{name}", settings, work, cost=20)
 
 
 def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
-    """Return the cell of a Gaussian HMM: 42 states, merged into both numbers of acts."""
+    """Return the cell of a Gaussian HMM: its states merged into both numbers of acts.
+
+    It has its default number of states, or as many as classes where these are more.
+    """
 
     def work(folder: Path) -> dict[str, Any]:
         own = parts(options.data, corpus)
         vectors = glove(options.data) if name.endswith("GloVe") else "corpus"
         encoded = encode(own.fitted)
         judged = encode(own.judged, encoded.vocabulary)
-        start = time.process_time()
-        model = pv.GaussianHMM(random_state=0, n_jobs=options.n_jobs)
-        model.fit(encoded, vectors=vectors, show_progress=False)
         result = {}
         for number, n_classes in _numbers(options, kept, corpus).items():
-            merged = n_classes if n_classes < model.n_states_ else None
-            model.set_params(n_acts=merged)._set_estimates()  # the fit does not depend on it
-            found = model.message_classes(judged)
-            seconds = time.process_time() - start
+            n_states = max(pv.GaussianHMM().n_states, n_classes)
+            model = pv.GaussianHMM(n_states, n_classes, random_state=0, n_jobs=options.n_jobs)
+            found, seconds = _timed(
+                lambda m=model: m.fit(
+                    encoded, vectors=vectors, show_progress=False
+                ).message_classes(judged)
+            )
             result[number] = {"seeds": [judge(found, own.judged)], "seconds": seconds}
         return result
 
-    settings = {"gaussian": name, "corpus": corpus, "version": VERSION}
+    settings = {"gaussian": name, "corpus": corpus, "version": 2}
     return Cell(f"{corpus}/{name}", settings, work, cost=20)
 
 

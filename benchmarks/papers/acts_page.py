@@ -383,10 +383,11 @@ labels are stances rather than acts: it is shown without a claim.
 
 **Seeds.** Acts has five, k-means three, all others one. Word models have {N_SWEEPS} sweeps and
 otherwise their defaults (M4 with topics: {N_TOPICS}), which is fewer than their 1,000 by default.
-The Gaussian HMM has its default of 42 states, merged into the number of classes. k-means on
-vectors sees the mean, first and last word's. *MaxEnt* learns from labels of other parts
-(the training calls above, eight meetings, DailyDialog's dev part, the first eight rooms, the
-sample with the other seed, RumourEval's training part): a ceiling, not a rival.
+The Gaussian HMM has its default number of states (as many as classes where that is more), merged
+into the number of classes. k-means on vectors sees the mean, first and last word's. *MaxEnt*
+learns from labels of other parts (the training calls above, eight meetings, DailyDialog's dev part,
+the first eight rooms, the sample with the other seed, RumourEval's training part): a ceiling, not a
+rival.
 
 **Measures.** V is the V-measure; *without singletons* leaves out classes of one message; VI is in
 bits, lower is better; F1 is of purity and collocation. Every message with a gold act is judged.
