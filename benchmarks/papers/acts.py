@@ -30,6 +30,8 @@ from palaver.evaluate.bootstrap import bootstrap, of_tables
 from palaver.trials import rivals
 
 VERSION = 1
+#: Versions of what depends on the number of acts: the rule that chooses it has changed once.
+NUMBER_VERSIONS = {"chosen": 2, "gold": 1}
 #: Seeds of Acts, of k-means, of the training parts, and of the names.
 SEEDS, KMEANS_SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(3), range(2), range(3)
 #: Sweeps of the word models; the Gaussian HMM has its default.
@@ -138,19 +140,19 @@ def acts_cell(options: Options, corpus: str, number: str) -> Cell:
             "between": float(np.mean(between)),
         }
 
-    settings = {"acts": corpus, "number": number, "seeds": len(SEEDS), "version": VERSION}
+    settings = {"acts": corpus, "number": number, "seeds": len(SEEDS),
+                "version": NUMBER_VERSIONS[number]}  # fmt: skip
     return Cell(f"{corpus}/Acts/{number}", settings, work, cost=30)
 
 
-def _numbers(options: Options, kept: Cells, corpus: str) -> dict[str, int]:
-    """Return the number of classes that Acts chose with seed 0, and that of gold acts."""
+def _number(options: Options, kept: Cells, corpus: str, number: str) -> int:
+    """Return the number of classes: what Acts chose with seed 0, or that of gold acts."""
+    if number == "gold":
+        return n_gold(parts(options.data, corpus).judged)
     chosen = kept.stored(acts_cell(options, corpus, "chosen"))
     if chosen is None:
         raise RuntimeError(f"{corpus}: the number of classes is that of Acts, which has no result")
-    return {
-        "chosen": chosen["result"]["seeds"][0]["classes"],
-        "gold": n_gold(parts(options.data, corpus).judged),
-    }
+    return int(chosen["result"]["seeds"][0]["classes"])
 
 
 def kmeans(name: str, options: Options, own: Parts, n_classes: int, seed: int) -> np.ndarray:
@@ -163,50 +165,48 @@ def kmeans(name: str, options: Options, own: Parts, n_classes: int, seed: int) -
     return rivals.kmeans_vectors(texts, n_classes, seed, new=new)
 
 
-def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
+def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
-        own = parts(options.data, corpus)
-        result = {}
-        for number, n_classes in _numbers(options, kept, corpus).items():
-            runs = [
-                _timed(lambda s=seed, n=n_classes: kmeans(name, options, own, n, s))
-                for seed in KMEANS_SEEDS
-            ]
-            result[number] = {
-                "seeds": [judge(found, own.judged) for found, _ in runs],
-                "seconds": float(np.median([seconds for _, seconds in runs])),
-            }
-        return result
+        own, n_classes = parts(options.data, corpus), _number(options, kept, corpus, number)
+        runs = [
+            _timed(lambda s=seed: kmeans(name, options, own, n_classes, s)) for seed in KMEANS_SEEDS
+        ]
+        return {
+            "seeds": [judge(found, own.judged) for found, _ in runs],
+            "seconds": float(np.median([seconds for _, seconds in runs])),
+        }
 
-    settings = {"k-means": name, "corpus": corpus, "seeds": len(KMEANS_SEEDS), "version": 2}
-    return Cell(f"{corpus}/{name}", settings, work, cost=20)
+    settings = {"k-means": name, "corpus": corpus, "number": number, "seeds": len(KMEANS_SEEDS),
+                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+    return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
-def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
-    """Return the cell of a Gaussian HMM: its states merged into both numbers of acts.
+def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
+    """Return the cell of a Gaussian HMM, its states merged into acts.
 
     It has its default number of states, or as many as classes where these are more.
     """
 
     def work(folder: Path) -> dict[str, Any]:
-        own = parts(options.data, corpus)
+        n_classes = _number(options, kept, corpus, number)
         vectors = glove(options.data) if name.endswith("GloVe") else "corpus"
-        encoded = encode(own.fitted)
-        judged = encode(own.judged, encoded.vocabulary)
-        result = {}
-        for number, n_classes in _numbers(options, kept, corpus).items():
-            n_states = max(pv.GaussianHMM().n_states, n_classes)
-            model = pv.GaussianHMM(n_states, n_classes, random_state=0, n_jobs=options.n_jobs)
-            found, seconds = _timed(
-                lambda m=model: m.fit(
-                    encoded, vectors=vectors, show_progress=False
-                ).message_classes(judged)
-            )
-            result[number] = {"seeds": [judge(found, own.judged)], "seconds": seconds}
-        return result
+        n_states = max(pv.GaussianHMM().n_states, n_classes)
+        model = pv.GaussianHMM(n_states, n_classes, random_state=0, n_jobs=options.n_jobs)
+        return _fitted(model, parts(options.data, corpus), vectors=vectors)
 
-    settings = {"gaussian": name, "corpus": corpus, "version": 2}
-    return Cell(f"{corpus}/{name}", settings, work, cost=20)
+    settings = {"gaussian": name, "corpus": corpus, "number": number,
+                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+    return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
+
+
+def _fitted(model: Any, own: Parts, **options: Any) -> dict[str, Any]:
+    """Fit a model and judge it."""
+    encoded = encode(own.fitted)
+    judged = encode(own.judged, encoded.vocabulary)
+    found, seconds = _timed(
+        lambda: model.fit(encoded, show_progress=False, **options).message_classes(judged)
+    )
+    return {"seeds": [judge(found, own.judged)], "seconds": seconds}
 
 
 def word_model(name: str, n_classes: int, options: Options) -> Any:
@@ -217,22 +217,14 @@ def word_model(name: str, n_classes: int, options: Options) -> Any:
     return {"M4": pv.M4, "block HMM": pv.BlockHMM, "LDA": pv.LDA}[name](n_classes, **common)
 
 
-def words_cell(options: Options, kept: Cells, corpus: str, name: str) -> Cell:
+def words_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
-        own = parts(options.data, corpus)
-        encoded = encode(own.fitted)
-        judged = encode(own.judged, encoded.vocabulary)
-        result = {}
-        for number, n_classes in _numbers(options, kept, corpus).items():
-            model = word_model(name, n_classes, options)
-            found, seconds = _timed(
-                lambda m=model: m.fit(encoded, show_progress=False).message_classes(judged)
-            )
-            result[number] = {"seeds": [judge(found, own.judged)], "seconds": seconds}
-        return result
+        model = word_model(name, _number(options, kept, corpus, number), options)
+        return _fitted(model, parts(options.data, corpus))
 
-    settings = {"words": name, "corpus": corpus, "n_sweeps": N_SWEEPS, "version": VERSION}
-    return Cell(f"{corpus}/{name}", settings, work, cost=60)
+    settings = {"words": name, "corpus": corpus, "n_sweeps": N_SWEEPS, "number": number,
+                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+    return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
 def plain_cell(options: Options, corpus: str) -> Cell:
@@ -284,7 +276,7 @@ def whole_cell(options: Options) -> Cell:
         return {"seeds": [judge(found, judged)], "seconds": seconds,
                 "fitted": whole_swda(options.data).n_messages}  # fmt: skip
 
-    return Cell("swda/Acts/whole", {"whole": "swda", "version": VERSION}, work, cost=100)
+    return Cell("swda/Acts/whole", {"whole": "swda", "version": 2}, work, cost=100)
 
 
 def few_cell(options: Options, corpus: str, n_acts: int) -> Cell:
@@ -366,6 +358,14 @@ def names_cell(options: Options, corpus: str) -> Cell:
     return Cell(f"names/{corpus}", settings, work, cost=15)
 
 
+def _rivals(
+    cell: Callable[..., Cell], options: Options, kept: Cells, corpora: Sequence[str],
+    names: Sequence[str],
+) -> list[Cell]:  # fmt: skip
+    return [cell(options, kept, corpus, name, number)
+            for corpus in corpora for name in names for number in NUMBERS]  # fmt: skip
+
+
 def cells(options: Options, kept: Cells) -> list[Cell]:
     """Return all cells: those of Acts and k-means first, slow rivals and names last."""
     names = [name for name in JUDGED if name != "swda"] + ["swda"]  # the largest last
@@ -373,17 +373,17 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
         names = ["sample"]
     found = [plain_cell(options, corpus) for corpus in names]
     found += [acts_cell(options, corpus, n) for corpus in names for n in NUMBERS]
-    found += [kmeans_cell(options, kept, c, name) for c in names for name in KMEANS]
+    found += _rivals(kmeans_cell, options, kept, names, KMEANS)
     if options.size == "quick":
         return found
     found += [few_cell(options, corpus, n) for corpus in FEW for n in FEW_ACTS]
-    found += [gaussian_cell(options, kept, c, name) for c in names for name in GAUSSIAN]
+    found += _rivals(gaussian_cell, options, kept, names, GAUSSIAN)
     found += [maxent_cell(options, corpus) for corpus in names]
     found += [training_cell(options, corpus, f"weights {name}", weights)
               for name, weights in CANDIDATES.items() for corpus in TRAINING]  # fmt: skip
     found += [training_cell(options, corpus, name, weights, context)
               for name, (weights, context) in ABLATIONS.items() for corpus in ABLATED]  # fmt: skip
-    found += [words_cell(options, kept, c, name) for name in WORDS for c in names]
+    found += _rivals(words_cell, options, kept, names, WORDS)
     found.append(whole_cell(options))
     return found + [names_cell(options, corpus) for corpus in NAMED]
 
