@@ -388,7 +388,7 @@ rival.
 
 **What was seen.** Settings were chosen on training parts (below). The rule for the number of acts
 was changed once more after an earlier rule had been measured on the judged parts; the change was
-decided on training parts, without a look at those figures.
+decided by the figures of training parts.
 
 **Measures.** V is the V-measure; *without singletons* leaves out classes of one message; VI is in
 bits, lower is better; F1 is of purity and collocation. Every message with a gold act is judged.
