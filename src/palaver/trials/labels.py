@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
+from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.models import Model
 from palaver.trials.rivals import rival_classes, texts_of
@@ -87,7 +88,10 @@ def judge(
     """
     labels = label_column(corpus, gold)
     seed = rng.resolve_seed(random_state)
-    encoded = model._encode(corpus)
+    encoded = encode(
+        corpus, model.vocabulary_, sentences=model.needs_sentences,
+        keep_unknown=model.keeps_unknown,
+    )  # fmt: skip
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
     resampled = "conversations"

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encoding import Encoded
+from palaver.encoding import Encoded, encode
 from palaver.encoding.tokenizer import split_words
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def read(model: Model, corpus: Corpus) -> Reading:
     words = split_words(corpus.table["text"])
     given = "tokens" in corpus.table.columns  # words that somebody else split the texts into
     split = corpus if given else corpus.with_columns(tokens=words)
-    encoded = model._encode(split)
+    encoded = encode(
+        split, model.vocabulary_, sentences=model.needs_sentences, keep_unknown=model.keeps_unknown
+    )
     source = split if model.needs_texts else encoded
     tokens = model.read_tokens(encoded) if isinstance(model, ReadsTokens) else None
     return Reading(
