@@ -54,6 +54,31 @@ def test_fit_classes_annotate(name, threads, tmp_path):
     assert pv.read(out).table["class"].is_between(0, 3).all()
 
 
+def test_the_model_of_acts_needs_no_name_and_proposes_names(threads, tmp_path):
+    run, names, tagged = tmp_path / "run", tmp_path / "names.json", tmp_path / "tagged.csv"
+    options = ("--classes", 4, "--sweeps", 10, "--chains", 2)
+    shown = " ".join(call("fit", threads, *options, "--out", run).split())
+    model = pv.load(run)
+    assert model.name == "acts"
+    assert "acts: 10 sweeps" in shown
+    assert "4 acts of sentences" in shown
+    assert "found by: of 2 searches" in shown
+    assert "* a proposed name" in shown
+    rows = json.loads(call("classes", run, "--json"))
+    assert {row["class"]: row["name"] for row in rows} == dict(enumerate(model.act_names_))
+    assert all(row["name_is_proposed"] and 0 <= row["found_by"] <= 2 for row in rows)
+    names.write_text(json.dumps({str(k): f"named {k}" for k in range(4)}))
+    call("report", run, "--names", names)
+    rows = json.loads(call("classes", run, "--json"))
+    assert {row["class"]: row["name"] for row in rows} == {k: f"named {k}" for k in range(4)}
+    assert not any("name_is_proposed" in row for row in rows)
+    assert "proposed" not in call("classes", run)
+    call("annotate", run, tagged)
+    table = pv.read(tagged).table
+    known = table.filter(table["class"].is_not_null())
+    assert [f"named {k}" for k in known["class"]] == known["class_name"].to_list()
+
+
 def test_talk_without_replies_is_warned_of_and_chained_runs_stay_chained(tmp_path):
     turns = ["hello there", "hello you", "how are you", "i am fine", "bye then", "bye you"] * 6
     rows = [{"conversation": f"c{i // 6}", "id": f"m{i}", "text": text}
@@ -105,8 +130,10 @@ def test_mistakes_are_explained(threads, tmp_path):
     command = [sys.executable, "-m", "palaver", "fit", "m5", threads, "--out", run]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.startswith("palaver: there is no model 'm5'; there are acts, m4,")
-    assert "give MODEL, FILE and --out" in fails("fit", "lda", threads)
+    assert result.stderr.startswith("palaver: there is no model 'm5'; there are acts,")
+    assert "give FILE (MODEL FILE) and --out" in fails("fit", "lda", threads)
+    assert "give FILE (MODEL FILE) and --out" in fails("fit", "lda", "--out", run)
+    assert "takes [MODEL] FILE, got 1 more" in fails("fit", "lda", threads, threads, "--out", run)
     message = fails("fit", "lda", threads, "--classes", 0, "--out", run)
     assert "LDA: n_classes must be a whole number >= 1" in message
     assert "holds no run" in fails("fit", "--resume", tmp_path)
@@ -153,11 +180,13 @@ def test_nothing_is_overwritten_or_left_behind_by_mistake(threads, tmp_path):
 
 
 def test_demo(tmp_path):
-    output = call("demo", "--out", tmp_path / "demo", "--sweeps", 20)
+    output = call("demo", "--out", tmp_path / "demo", "--sweeps", 10)
+    assert pv.load(tmp_path / "demo").name == "acts"
     assert "synthetic" in output
     assert (tmp_path / "demo" / "tagged.jsonl").is_file()
     page = (tmp_path / "demo" / "report.html").read_text()
-    assert f"palaver report {tmp_path / 'demo'}</code> rebuilds the page" in page
+    assert f"palaver report {tmp_path / 'demo'}" in page
+    assert "the name is a proposal" in page
     call("demo", "--out", tmp_path / "demo", "--sweeps", 4)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")

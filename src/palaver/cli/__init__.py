@@ -34,7 +34,7 @@ app = typer.Typer(
     name="palaver",
     help="Find out what people do in conversations.\n\n"
     "Start with `palaver demo`. For a file of your own: `palaver check FILE`, "
-    "then `palaver fit m4 FILE --out run/` and `palaver report run/`.",
+    "then `palaver fit FILE --out run/` and `palaver report run/`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

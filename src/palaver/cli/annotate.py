@@ -37,10 +37,10 @@ def run(
 ) -> None:
     """Write FILE to OUT and add the class of each message.
 
-    The new columns are class, class_probability and share_0, share_1, ...; class_name if you have
-    named the classes (`palaver report --names`). A tagger adds tag and tag_probability instead.
-    FILE may hold new conversations; by default it is read with the --column, --format and --chain
-    that the run was fitted with.
+    The new columns are class, class_probability and share_0, share_1, ...; class_name if the
+    classes have names: yours (`palaver report --names`), those of labels, or proposed ones. A
+    tagger adds tag and tag_probability instead. FILE may hold new conversations; by default it is
+    read with the --column, --format and --chain that the run was fitted with.
 
     Example: `palaver annotate run/ threads.jsonl tagged.jsonl`
 
@@ -56,13 +56,17 @@ def run(
     with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
     summary = model.summary()
-    tagged = _with_names(tagged, runs.names_of(folder, summary), summary.names)
+    names = runs.names_of(folder, summary)
+    own = summary.class_names if summary.tags is None else {}
+    tagged = _with_names(tagged, own | names, summary.tags)
     path = _rounded(tagged).write(out, spreadsheet=spreadsheet)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})
     else:
-        what = "tags" if summary.names else "classes"
+        what = "tags" if summary.tags else "classes"
         console.print(f"{tagged.n_messages:,} messages with their {what} -> {path}", soft_wrap=True)
+        if summary.proposed - set(names):
+            console.print("class_name has names that the model proposes where you gave none.")
 
 
 def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
@@ -94,7 +98,7 @@ def _rounded(tagged: Corpus) -> Corpus:
 
 
 def _with_names(tagged: Corpus, names: Mapping[int, str], tags: list[str] | None) -> Corpus:
-    """Add the names that the user gave to classes, or to a tagger's tags."""
+    """Add the names of classes, or those that the user gave to a tagger's tags."""
     import polars as pl
 
     if not names:

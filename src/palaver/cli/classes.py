@@ -63,12 +63,46 @@ def as_rows(
     """Return the table of classes for JSON, words as lists."""
     rows = []
     for row in with_letters(summary.classes(n_words)).to_dicts():
-        name = (names or {}).get(row["class"])
-        called = {"name": name} if name is not None else {}
-        if summary.names is not None:
-            called["tag"] = summary.names[row["class"]]
+        called = _called(summary, row["class"], names or {})
+        if summary.found_by is not None:
+            called["found_by"] = int(summary.found_by[row["class"]])
         rows.append({**row, **called, "words": (row["words"] or "").split()})
     return rows
+
+
+def _called(summary: ModelSummary, number: int, names: Mapping[int, str]) -> dict[str, Any]:
+    """Return the tag and the name of a class, if it has any, and whether it is a proposal."""
+    called: dict[str, Any] = {}
+    own = names.get(number)
+    if own is None and summary.tags is None:
+        own = summary.class_names.get(number)
+        if number in summary.proposed:
+            called["name_is_proposed"] = True
+    if own is not None:
+        called["name"] = own
+    if summary.tags is not None:
+        called["tag"] = summary.tags[number]
+    return called
+
+
+def names_shown(summary: ModelSummary, names: Mapping[int, str] | None) -> dict[int, str]:
+    """Return the names of classes for a table: a star marks those that the model proposes."""
+    if summary.tags is not None:
+        return dict(names or {})
+    own = {k: f"{name} *" if k in summary.proposed else name
+           for k, name in summary.class_names.items()}  # fmt: skip
+    return own | dict(names or {})
+
+
+def tell_proposals(summary: ModelSummary, names: Mapping[int, str] | None) -> None:
+    """Explain the star, if there is one."""
+    from palaver.cli.output import console
+
+    if summary.proposed - set(names or {}):
+        console.print(
+            "* a proposed name; on the page (palaver report) you can give better ones.",
+            style="dim",
+        )
 
 
 def show(
@@ -84,19 +118,38 @@ def show(
 
     console.print(_about(summary))
     _show_convergence(summary, folder)
-    known = {**dict(enumerate(summary.facts.get("class_names", []))), **(names or {})}
     unit = f"% of {summary.units}"
-    classes = with_names(with_letters(summary.classes(n_words)), known)
-    if summary.names is not None:  # tags have names, so their numbers are not needed
-        tags = pl.Series("tag", summary.names, pl.String).gather(classes["class"])
+    classes = with_names(with_letters(summary.classes(n_words)), names_shown(summary, names))
+    if summary.found_by is not None:
+        found = pl.Series("found by", summary.found_by[classes["class"].to_numpy()])
+        classes = classes.select(pl.exclude("words"), found, "words")
+    if summary.tags is not None:  # tags have names, so their numbers are not needed
+        tags = pl.Series("tag", summary.tags, pl.String).gather(classes["class"])
         classes = classes.with_columns(tags.alias("class")).rename({"class": "tag"})
     print_table(classes.rename({"share": unit}).with_columns(_percent(unit)), right=[unit])
+    _tell_searches(summary)
+    tell_proposals(summary, names)
     if "topics" in summary.tables:
         share = summary.facts["topic_share"]
         console.print(f"\nTopics, {share:.0%} of the words:")
         cut = pl.col("words").str.split(" ").list.head(n_words).list.join(" ")
         topics = summary.tables["topics"].with_columns(cut).rename({"share": "% of these"})
         print_table(topics.with_columns(_percent("% of these")), right=["% of these"])
+
+
+def _tell_searches(summary: ModelSummary) -> None:
+    """Explain how stable classes are, and name the views that a model of acts left out."""
+    from palaver.cli.output import console
+
+    if summary.found_by is not None:
+        console.print(
+            f"found by: of {summary.facts['searches']} searches. Read some messages of a class "
+            "that few of them found before you build on it.",
+            style="dim",
+        )
+    if summary.facts.get("views_left_out"):
+        left = ", ".join(summary.facts["views_left_out"])
+        console.print(f"Views left out, in which all {summary.units} look the same: {left}.")
 
 
 def _about(summary: ModelSummary) -> str:
@@ -106,6 +159,9 @@ def _about(summary: ModelSummary) -> str:
     facts = summary.facts
     line = f"{summary.name}: {counted(facts['sweeps'], 'sweep')} ({facts['sampler']}), "
     line += f"{facts['words']:,} distinct words, seed {facts['seed']}"
+    if summary.found_by is not None:
+        searches = counted(facts["searches"], "search", "searches")
+        return f"{line}, {searches}, {counted(len(summary.class_shares), 'act')} of {summary.units}"
     line += _states(summary)
     if facts.get("background"):
         line += f", {summary.background_share:.0%} of the words are background"
@@ -154,6 +210,8 @@ def _show_convergence(summary: ModelSummary, folder: Path) -> None:
             style="yellow",
         )
         console.print(f"  {more}", style="yellow", soft_wrap=True)
+    if summary.found_by is not None:
+        return  # how far searches agree is said of each class
     if r_hat > AGREED and n_chains > 1:
         console.print(
             f"{n_chains} searches from different starts found somewhat different classes (R-hat "

@@ -24,7 +24,9 @@ _NAMES = {"perplexity": "perplexity", "perplexity_paper": "paper's", "replies": 
 
 def run(
     file: File,
-    models: Annotated[str, typer.Option(help="Models, separated by commas.")] = "m4,block-hmm,lda",
+    models: Annotated[
+        str, typer.Option(help="Models, separated by commas.")
+    ] = "acts,m4,block-hmm,lda",
     classes: Annotated[
         str,
         typer.Option(metavar="N,N", help="Numbers of classes to try, separated by commas."),
@@ -35,8 +37,14 @@ def run(
             help="Column with labels (default: act, if there is one).", show_default=False
         ),
     ] = None,
-    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps per fit.")] = 300,
-    chains: Annotated[int, typer.Option(min=1, help="Chains per fit.")] = 2,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sweeps per fit (default: 300; acts: 100).", show_default=False),
+    ] = None,
+    chains: Annotated[
+        int | None,
+        typer.Option(min=1, help="Chains per fit (default: 2; acts: 10).", show_default=False),
+    ] = None,
     test: Annotated[float, typer.Option(help="Fraction of the conversations to hold out.")] = 0.25,
     seed: Annotated[
         int, typer.Option(help="Random seed for the split, the fits and the resampling.")
@@ -65,7 +73,7 @@ def run(
     tf-idf, the rule "has a ?", one class, random classes. Where one of them is best, nothing is
     marked with *.
 
-    Example: `palaver compare threads.jsonl --models m4,block-hmm,lda --classes 5,10 --keep tried/`
+    Example: `palaver compare threads.jsonl --models acts,m4,lda --classes 5,10 --keep tried/`
     """
     from palaver.cli.options import n_threads, read_corpus
     from palaver.cli.output import check_table_file, errors, print_json, write_table
@@ -76,11 +84,13 @@ def run(
     corpus = read_corpus(file, format, column, chain=chain)
     if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
         gold = "act"
+    asked: dict[str, Any] = {"n_sweeps": sweeps, "n_chains": chains}
+    asked = {name: value for name, value in asked.items() if value is not None}
     names = [name.strip() for name in models.split(",") if name.strip()]
     try:
         comparison = compare(
             corpus, names, numbers, gold=gold, replies=not chain, test=test, random_state=seed,
-            folder=keep, n_sweeps=sweeps, n_chains=chains, n_jobs=n_threads(jobs),
+            folder=keep, n_jobs=n_threads(jobs), **asked,
             log=_tell if errors.is_terminal else None,
         )  # fmt: skip
     except KeyboardInterrupt as stop:

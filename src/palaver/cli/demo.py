@@ -17,13 +17,12 @@ def run(
     out: Annotated[
         Path, typer.Option(help="Output folder; an earlier demo there is replaced.")
     ] = Path("palaver-demo"),
-    sweeps: Annotated[int, typer.Option(help="Number of sweeps.")] = 200,
+    sweeps: Annotated[int, typer.Option(help="Number of sweeps.")] = 100,
     json: Json = False,
 ) -> None:
-    """Fit M4 to the built-in sample, a synthetic help forum, and write a page about it.
+    """Fit the model of acts to the built-in sample, a synthetic help forum, and write a page.
 
-    It uses the settings of docs/tutorial.md: eight classes, which mostly turn out to be acts, and
-    ten topics, which absorb subject-matter words.
+    It finds by itself what people do there, and proposes names.
 
     Example: `palaver demo`
     """
@@ -36,7 +35,7 @@ def run(
     from palaver.corpus.describe import describe
     from palaver.corpus.sample import sample
     from palaver.encoding import encode
-    from palaver.models.m4 import M4
+    from palaver.models.acts import Acts
     from palaver.page import report as write_page
 
     _clear(out)
@@ -44,8 +43,9 @@ def run(
     if not json:
         show(corpus, describe(corpus))
         console.print()
-    model = M4(n_classes=8, n_topics=10, n_sweeps=sweeps, n_chains=2, n_jobs=n_threads(None))
-    encoded = runs.begin(out, model, encode(corpus), runs.SAMPLE, corpus=corpus)
+    model = Acts(n_sweeps=sweeps, n_jobs=n_threads(None))
+    encoded = encode(corpus, sentences=True, keep_unknown=True)
+    encoded = runs.begin(out, model, encoded, runs.SAMPLE, corpus=corpus)
     model.fit(encoded, folder=out)
     with folding("classifying messages"):
         model.annotate(corpus).write(out / _TAGGED)
@@ -54,7 +54,6 @@ def run(
             model,
             corpus,
             out / _PAGE,
-            predict_heldout=False,  # compiling what it takes would be a third of the demo
             command=command("report", out),
             fit_command=fit_command(out, model.get_params()),
         )

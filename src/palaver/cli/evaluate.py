@@ -148,8 +148,8 @@ def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
     classes = summary.classes(6).select("class", "words")
     classes = classes.join(judgement.classes, on="class", how="left", maintain_order="left")
     called: pl.Expr | pl.Series = pl.col("class")
-    if summary.names is not None:
-        tags = pl.Series(summary.names, dtype=pl.String)
+    if summary.tags is not None:
+        tags = pl.Series(summary.tags, dtype=pl.String)
         called = pl.Series("tag", tags.gather(classes["class"]))
     return classes.select(
         called, pl.col("messages").fill_null(0), pl.col("label").alias("main label"),

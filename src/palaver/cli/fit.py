@@ -35,20 +35,21 @@ if TYPE_CHECKING:
     from palaver.parallel import Executor
 
 NAME = "fit"
+#: The model that is fitted if none is named.
+DEFAULT = "acts"
 #: `palaver fit` warns of fewer messages than this.
 FEW_MESSAGES = 300
 
 
 def run(
-    model: Annotated[
-        str | None,
+    what: Annotated[
+        list[str] | None,
         typer.Argument(
-            help=f"One of {', '.join(commands('model'))}.",
+            metavar="[MODEL] FILE",
+            help=f"Conversations to learn from; before them a model (default: {DEFAULT}): one of "
+            f"{', '.join(commands('model'))}.",
             show_default=False,
         ),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Argument(help="Conversations to learn from.", show_default=False)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder to create (new or empty).")] = None,
     resume: Annotated[
@@ -57,8 +58,8 @@ def run(
     classes: Annotated[
         int | None,
         typer.Option(
-            help="Number of classes; defaults differ (m4: 15). gaussian-hmm, gaussian-mixture: "
-            "hidden states (default: 42, merged into 12 acts; --set n_acts=12)."
+            help="Number of classes (acts: the data decide; m4: 15). gaussian-hmm, "
+            "gaussian-mixture: hidden states (default: 42, merged into 12 acts; --set n_acts=12)."
         ),
     ] = None,
     topics: Annotated[
@@ -74,7 +75,7 @@ def run(
     ] = None,
     sweeps: Annotated[
         int | None,
-        typer.Option(help="Total sweeps; defaults differ (m4: 1000)."),
+        typer.Option(help="Total sweeps; defaults differ (acts: 100; m4: 1000)."),
     ] = None,
     chains: Annotated[
         int | None, typer.Option(help="Number of searches from different starts.")
@@ -111,10 +112,15 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Fit MODEL to FILE and save everything in a folder.
+    """Fit a model to FILE and save everything in a folder.
+
+    Without a model's name it is the model of acts, which finds out what people do and how many
+    acts there are.
 
     Ctrl-C stops after the current sweep and saves it; if the process is killed, the last
     checkpoint remains. `--resume` continues from there, or adds sweeps to a finished run.
+
+    Example: `palaver fit threads.jsonl --out run/`
 
     Example: `palaver fit m4 threads.jsonl --classes 15 --sweeps 1000 --out run/`
 
@@ -135,14 +141,15 @@ def run(
     changes = {name: value for name, value in changes.items() if value is not None}
     changes |= dict(parse_setting(pair) for pair in set_ or [])
     if resume is not None:
-        if model or file or out or labels:
+        if what or out or labels:
             raise typer.BadParameter(
                 "--resume takes everything from the run; omit MODEL, FILE, --out and --labels"
             )
         folder, start = resume, _resumed(resume, changes, classes, topics)
     else:
-        if not model or not file or not out:
-            raise typer.BadParameter("give MODEL, FILE and --out, or --resume FOLDER")
+        model, file = _asked(what or [])
+        if file is None or not out:
+            raise typer.BadParameter("give FILE (MODEL FILE) and --out, or --resume FOLDER")
         reading = {"format": format, "column": column, "chain": chain, "labels": labels}
         fresh = new_model(model, changes, classes, topics)
         folder, start = out, _new_run(out, fresh, file, reading, min_count, max_share)
@@ -155,6 +162,20 @@ def run(
     except StoreError as error:
         folder = rescue(start.model, folder, error)
     report(start.model, folder, json)
+
+
+def _asked(what: list[str]) -> tuple[str, Path | None]:
+    """Return the name of the model and the file; a single argument is a file unless it is a name.
+
+    A file that is called like a model is given as ./m4, or after a model's name.
+    """
+    if len(what) > 2:
+        raise typer.BadParameter(f"takes [MODEL] FILE, got {len(what) - 2} more")
+    if len(what) == 2:
+        return what[0], Path(what[1])
+    if not what or what[0] in commands("model", "example"):
+        return DEFAULT, None
+    return DEFAULT, Path(what[0])
 
 
 class _Start(NamedTuple):

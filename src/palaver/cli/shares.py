@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.classes import with_letters, with_names
+from palaver.cli.classes import names_shown, tell_proposals, with_letters, with_names
 from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run, TableOut
 
 if TYPE_CHECKING:
@@ -118,4 +118,5 @@ def show(
     if hidden:
         console.print(f"{hidden} smaller classes do not fit here; see --out or --json.")
     console.print()
-    print_table(with_names(classes.select("letter", "class", "words"), names))
+    print_table(with_names(classes.select("letter", "class", "words"), names_shown(summary, names)))
+    tell_proposals(summary, names)

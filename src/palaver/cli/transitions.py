@@ -159,7 +159,7 @@ def _called(summary: ModelSummary, names: Mapping[int, str]) -> dict[str, str]:
     """Return the letter and name, or characteristic words, of each class, by number."""
     from palaver.cli.classes import with_letters
 
-    own = dict(enumerate(summary.names or summary.facts.get("class_names", []))) | dict(names)
+    own = summary.class_names | dict(names)
     called = {"start": "(start)"}
     for row in with_letters(summary.classes(3)).iter_rows(named=True):
         name = own.get(row["class"]) or row["words"] or ""

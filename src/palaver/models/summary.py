@@ -44,10 +44,17 @@ class ModelSummary:
         Seed, sampler, sweeps, sizes, fingerprint.
     tables : dict of str to polars.DataFrame
         What a kind of model has beyond the common, such as a tagger's confusion matrix.
-    names : list of str, optional
-        Of the classes, where they have names.
-    units : {"words", "messages"}
+    tags : list of str, optional
+        Of a tagger, by class number.
+    units : {"words", "messages", "sentences"}
         What has a class, and what ``class_shares`` are shares of.
+    class_names : dict of int to str
+        What classes are called until a person names them: tags, names of labels and seeds, or
+        names that the model proposes. Classes may be missing.
+    proposed : frozenset of int
+        Classes whose names are proposals.
+    found_by : array of int64, shape (n_classes,), or None
+        How many searches found each class, for a model that joins ``facts["searches"]`` of them.
     """
 
     name: str
@@ -62,9 +69,12 @@ class ModelSummary:
     convergence: dict[str, float]
     facts: dict[str, Any]
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    names: list[str] | None = None
+    tags: list[str] | None = None
     transition_steps: str = "replies"
     units: str = "words"
+    class_names: dict[int, str] = field(default_factory=dict)
+    proposed: frozenset[int] = frozenset()
+    found_by: NDArray[np.int64] | None = None
 
     @property
     def is_about_replies(self) -> bool:
@@ -118,6 +128,11 @@ class ModelSummary:
         if following is None:
             return None
         return relative(following, self.class_shares, answered)
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether labels or seed words gave names to some classes of a model that is no tagger."""
+        return self.tags is None and bool(set(self.class_names) - self.proposed)
 
     def follow_ups(self, answered: NDArray[np.float64] | None = None) -> pl.DataFrame | None:
         """Return what follows what as a table; None for a model without transitions.
@@ -255,7 +270,10 @@ def summarize_model(model: Model) -> ModelSummary:
             **model._facts(),
         },
         tables=model.tables(),
-        names=getattr(model, "tags_", None),
+        tags=getattr(model, "tags_", None),
         transition_steps=model.transition_steps,
         units=model.units,
+        class_names=model._class_names(),
+        proposed=model._proposed_names(),
+        found_by=model._found_by(),
     )

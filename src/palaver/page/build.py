@@ -208,11 +208,13 @@ def render(
         steps=findings.flow.steps,
         words_apart=findings.words_apart,
         units=findings.summary.units,
+        reads_all=findings.reads_all,
         wording=wording,
         settings=make_settings(findings, command, fit_command),
         noun=wording.noun,
-        taught=findings.summary.names is not None,
-        guided="class_names" in findings.summary.facts,
+        taught=findings.summary.tags is not None,
+        proposes=any(act.proposed for act in acts),
+        guided=findings.summary.is_guided,
         data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
                             | {"rebuilt": rebuilt is not None})),
         chunks=[Markup(chunk) for chunk in chunks],
@@ -312,7 +314,7 @@ def _data(
         "wording": asdict(wording_of(findings.summary, findings.flow.steps)),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
-             "named": a.named, "share": percent(a.share),
+             "named": a.named, "proposed": a.proposed, "share": percent(a.share),
              "start": times(a.start) if a.opens else None}
             for a in acts
         ],

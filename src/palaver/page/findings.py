@@ -25,7 +25,7 @@ from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, Shown, choose
 from palaver.page.flow import Flow, find_flow
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.names import in_order
-from palaver.page.prediction import Prediction, predict_words
+from palaver.page.prediction import Prediction, PredictsWords, predict_words
 from palaver.page.progress import Work, part_of_work
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
@@ -71,10 +71,16 @@ class Findings:
         How well the model predicts words, for a model that can.
     predict_heldout : bool
         Whether that was asked for.
+    can_predict : bool
+        Whether the model can.
     walks : list of Walk
         Walks of characteristic documents, for a model that has them.
     words_apart : bool
-        Whether every word has a class of its own, and not that of its message.
+        Whether every word has a class of its own, and not that of its message or sentence.
+    telling : frozenset of str or None
+        Words that may stand for classes; None if all may.
+    reads_all : bool
+        Whether the model reads unknown words, too.
     anonymized : bool
     hidden : frozenset of str
         Words that an anonymized page does not list: those of what was replaced somewhere, those
@@ -95,8 +101,11 @@ class Findings:
     marks: Marks
     prediction: Prediction | None
     predict_heldout: bool
+    can_predict: bool
     walks: list[Walk]
     words_apart: bool
+    telling: frozenset[str] | None
+    reads_all: bool
     anonymized: bool
     hidden: frozenset[str]
 
@@ -130,9 +139,7 @@ def gather(
         reading = read(model, corpus)
     shares = reading.shares[:, order] * reading.known[:, None]
     same = learned_from(reading.encoded)
-    lengths = np.diff(reading.encoded.message_offsets)
-    if summary.units == "messages":  # all count alike, as in the model's own shares
-        lengths = reading.known.astype(np.int64)
+    lengths = _lengths(reading, summary.units)
     prediction = None
     with part_of_work(work.prediction):
         if predict_heldout:
@@ -148,7 +155,7 @@ def gather(
             texts,
             reading.words.gather(rows),
             *_token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
-            known=reading.encoded.vocabulary.index,
+            known=None if model.keeps_unknown else reading.encoded.vocabulary.index,
             limit=MAX_TEXT,
             n_classes=len(order),
             shown=(displayed.table["text"].gather(rows), words.gather(rows)),
@@ -170,11 +177,33 @@ def gather(
         marks=marks,
         prediction=prediction,
         predict_heldout=predict_heldout,
+        can_predict=isinstance(model, PredictsWords),
         walks=walks,
-        words_apart=reading.tokens is not None,
+        words_apart=reading.tokens is not None and summary.units == "words",
+        telling=_telling(model),
+        reads_all=model.keeps_unknown,
         anonymized=anonymize,
         hidden=_hidden(corpus, reading, words) if anonymize else frozenset(),
     )
+
+
+def _lengths(reading: Reading, units: str) -> NDArray[np.int64]:
+    """Return how many words, sentences or messages each message counts for, (n_messages,)."""
+    encoded = reading.encoded
+    if units == "words":
+        return np.diff(encoded.message_offsets)
+    if units == "sentences":
+        bounds = np.union1d(encoded.sentence_offsets, encoded.message_offsets)
+        return np.diff(np.searchsorted(bounds, encoded.message_offsets))
+    return reading.known.astype(np.int64)
+
+
+def _telling(model: Model) -> frozenset[str] | None:
+    """Return the words that may stand for classes; None if all may."""
+    found = model._telling_words()
+    if found is None:
+        return None
+    return frozenset(model.vocabulary_.words[i] for i in np.flatnonzero(found))
 
 
 def _examples(model: Model, corpus: Corpus, reading: Reading) -> list[list[int]]:
@@ -231,7 +260,8 @@ def learned_from(encoded: Encoded) -> bool:
 
     Fingerprints of fitted models are of what they made from the texts, so they do not tell.
     """
-    counts = np.bincount(encoded.tokens, minlength=len(encoded.vocabulary))
+    tokens = np.asarray(encoded.tokens)
+    counts = np.bincount(tokens[tokens >= 0], minlength=len(encoded.vocabulary))
     return np.array_equal(counts, encoded.vocabulary.counts)
 
 

@@ -56,7 +56,7 @@ def mark(
     ranks: NDArray[np.int16],
     lengths: NDArray[np.int64],
     *,
-    known: Collection[str],
+    known: Collection[str] | None,
     limit: int,
     n_classes: int = 32_767,
     shown: tuple[pl.Series, pl.Series] | None = None,
@@ -72,8 +72,8 @@ def mark(
         Classes of the known words of all messages, one after the other.
     lengths : array of int64, shape (n_messages,)
         Known words of each message.
-    known : collection of str
-        The vocabulary.
+    known : collection of str or None
+        The vocabulary; None if the model reads unknown words, too.
     limit : int
         Characters of a text beyond which nothing is marked, for it is not shown.
     n_classes : int
@@ -113,9 +113,9 @@ def _messages(texts: pl.Series, words: pl.Series) -> Iterator[tuple[str, list[st
         yield from zip(texts[part].to_list(), words[part].to_list(), strict=True)
 
 
-def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str]) -> list[int]:
+def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str] | None) -> list[int]:
     """Give each word its class; texts that were split in another way are left unmarked."""
-    is_known = [word in known or word_type(word) in known for word in found]
+    is_known = [known is None or word in known or word_type(word) in known for word in found]
     if sum(is_known) != len(own):
         return [UNKNOWN] * len(found)
     following = iter(own)

@@ -20,16 +20,16 @@ _MOST_LABEL_ROWS = 30
 
 
 #: Tables that have a section of their own.
-_ELSEWHERE = ("topics", "confusion", "errors", "state_words")
+_ELSEWHERE = ("acts", "topics", "confusion", "errors", "state_words")
 
 
 def make_quality(findings: Findings) -> dict[str, Any]:
     """Return the parts of the section for which there are data."""
     gold = [_gold(findings, column) for column in label_columns(findings)]
     return {
-        "trace": None if findings.summary.names else _trace(findings),  # EM has no chains
+        "trace": None if findings.summary.tags else _trace(findings),  # EM has no chains
         "prediction": findings.prediction,
-        "predict_heldout": findings.predict_heldout,
+        "not_predicted": findings.can_predict and not findings.predict_heldout,
         "gold": sorted(
             filter(None, gold), key=lambda table: (not table["is_label"], -table["v_measure"])
         ),
@@ -120,12 +120,21 @@ def _trace(findings: Findings) -> dict[str, Any] | None:
     return {
         "pictures": [trace_chart(chains, burn_in, best, narrow=narrow) for narrow in (False, True)],
         "n_chains": len(chains),
+        "joined": _joined(findings),
         "n_sweeps": max(map(len, chains)),
         "burn_in": burn_in,
         "r_hat": _finite(summary.convergence.get("r_hat")),
         "late": _late(summary.convergence.get("late_gain")),
         "effective": _finite(summary.convergence.get("effective_samples")),
     }
+
+
+def _joined(findings: Findings) -> dict[str, int] | None:
+    """Return how many classes at least half of the searches found, where several were joined."""
+    found, searches = findings.summary.found_by, findings.summary.facts.get("searches", 1)
+    if found is None or searches < 2:
+        return None
+    return {"often": int((2 * found >= searches).sum())}
 
 
 def _late(gain: float | None) -> float | None:
@@ -141,12 +150,13 @@ def _dropped(findings: Findings) -> dict[str, Any]:
     """Return what the model did not read of the texts, and the notes from reading the file."""
     notes = findings.corpus.notes
     encoded = findings.encoded
-    n_words = encoded.n_tokens + encoded.n_dropped
+    n_words = int((np.asarray(encoded.tokens) >= 0).sum()) + encoded.n_dropped
     return {
         "n_dropped": encoded.n_dropped,
         "n_words": n_words,
         "share": encoded.n_dropped / max(n_words, 1),
         "silent": int((~findings.speaking).sum()),
+        "views": findings.summary.facts.get("views_left_out", []),
         "background": findings.summary.background_share,
         "notes": [
             {"severity": KINDS[kind][0], "count": count, "what": KINDS[kind][1],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,7 +39,13 @@ class Act:
     letter, colour : str
     name : str
     named : bool
-        Whether somebody named it.
+        Whether somebody named it, now or by labels and seed words.
+    proposed : bool
+        Whether the model proposes the name.
+    found_by : str or None
+        How many searches found it, as "9 of 10", for a model that joins several.
+    cues : list of str
+        What sets it apart, for a model that says so.
     share : float
     is_empty : bool
         Whether no message is mainly of it, and all have less than half a message of it.
@@ -66,6 +73,9 @@ class Act:
     colour: str
     name: str
     named: bool
+    proposed: bool
+    found_by: str | None
+    cues: list[str]
     share: float
     is_empty: bool
     words: list[tuple[str, int]]
@@ -83,20 +93,24 @@ def make_acts(findings: Findings, names: dict[int, str], positions: Positions) -
     """Describe each class, the largest first."""
     n_classes = findings.n_classes
     as_shown = findings.corpus.take(findings.shown.conversations).table["text"].to_list()
-    sentences = typical_sentences(findings.texts, findings.marks, n_classes, shown=as_shown)
+    sentences = typical_sentences(
+        findings.texts, findings.marks, n_classes, shown=as_shown, telling=findings.telling
+    )
     words = characteristic_words(findings, _WORDS)
-    known = findings.summary.names or findings.summary.facts.get("class_names", [])
-    given = [names.get(number) or _known(known, number) for number in findings.order.tolist()]
+    called = [_called(findings, names, k, words[k], sentences[k]) for k in range(n_classes)]
     sizes = _sizes(findings, words)
-    called = [given[k] or automatic_name(words[k], sentences[k]) for k in range(n_classes)]
+    cues = _cues(findings)
     return [
         Act(
             rank=k,
             number=int(findings.order[k]),
             letter=letters(k),
             colour=colour_class(k),
-            name=called[k],
-            named=given[k] is not None,
+            name=called[k].name,
+            named=called[k].named,
+            proposed=called[k].proposed,
+            found_by=_found_by(findings, k),
+            cues=cues[k],
             share=float(findings.flow.class_shares[k]),
             is_empty=_is_empty(findings, k),
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
@@ -124,9 +138,77 @@ def _is_empty(findings: Findings, rank: int) -> bool:
     return bool(not is_main and own.sum() < _LITTLE and findings.flow.class_shares[rank] < _SMALL)
 
 
-def _known(names: list[str], number: int) -> str | None:
-    """Return the name that a class has from labels, None if it has none."""
-    return name(names[number]) if number < len(names) else None
+class _Called(NamedTuple):
+    """What a class is called: whether somebody named it, whether the name is a proposal."""
+
+    name: str
+    named: bool
+    proposed: bool
+
+
+def _called(
+    findings: Findings,
+    names: dict[int, str],
+    rank: int,
+    words: list[str],
+    sentences: list[str],
+) -> _Called:
+    """Return the name that a person gave, else the model's own, else a sentence or words.
+
+    A proposal that quotes a word which is to be hidden is not shown.
+    """
+    summary, number = findings.summary, int(findings.order[rank])
+    if number in names:
+        return _Called(names[number], named=True, proposed=False)
+    own = summary.class_names.get(number)
+    proposed = number in summary.proposed
+    if own is not None and not (proposed and _tells(own, findings.hidden)):
+        return _Called(name(own), named=not proposed, proposed=proposed)
+    return _Called(automatic_name(words, sentences), named=False, proposed=False)
+
+
+def _tells(text: str, hidden: frozenset[str]) -> bool:
+    """Whether a text has a word that is to be hidden."""
+    return bool(hidden) and not hidden.isdisjoint(re.findall(r"[\w'’-]+", text.lower()))
+
+
+def _found_by(findings: Findings, rank: int) -> str | None:
+    """Return how many of how many searches found a class; None for one search."""
+    found, searches = findings.summary.found_by, findings.summary.facts.get("searches", 1)
+    if found is None or searches < 2:
+        return None
+    return f"{found[findings.order[rank]]} of {searches}"
+
+
+def _cues(findings: Findings) -> list[list[str]]:
+    """Return what sets each class apart, by rank, for a model that says so."""
+    table = findings.summary.tables.get("acts")
+    if table is None:
+        return [[] for _ in range(findings.n_classes)]
+    own = dict(zip(table["act"], table["cues"], strict=True))
+    return [
+        [
+            said
+            for cue in own[number].split(", ")
+            if not _tells(cue, findings.hidden) and (said := _cue(*cue.partition(": ")[::2]))
+        ]
+        for number in findings.order.tolist()
+    ]
+
+
+def _cue(view: str, value: str) -> str | None:
+    """Put a cue into words; None for one that says little: the lack of a mark, a rare word."""
+    if value in ("<other>", "no", ""):
+        return None
+    if value == "yes":
+        return {"question": "question mark", "exclamation": "exclamation mark"}.get(view, view)
+    if value == "<none>":
+        return "no mark at the end"
+    if view == "length":
+        return value.replace("-", "–")
+    said = {"beginning": "begins “{}”", "end": "last word “{}”", "closing": "ends in “{}”",
+            "words": "“{}”"}.get(view, view + " {}")  # fmt: skip
+    return said.format(name(value, MAX_WORD))
 
 
 def _said(positions: Positions, rank: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.encoding.tokenizer import word_type
 from palaver.page.marks import Marks
 
 _FEWEST, _MOST, _LONGEST = 3, 8, 48  # words, words, characters
@@ -34,6 +35,7 @@ def typical_sentences(
     n_classes: int,
     n_sentences: int = 3,
     shown: Sequence[str] | None = None,
+    telling: Collection[str] | None = None,
 ) -> list[list[str]]:
     """Return short sentences for each class, the most typical first.
 
@@ -47,10 +49,13 @@ def typical_sentences(
     their words with a better one, or that are not in the text as it is ``shown``. Whole
     sentences come before lines that are broken off; program code, printed tables, stuttering
     and rows of names come last, for a class that has nothing else.
+
+    Where only some words are ``telling``, because the model looks at no others, they alone count,
+    and a sentence may be as short as one word.
     """
     found: list[list[_Candidate]] = [[] for _ in range(n_classes)]
     if marks.words:
-        for rank, candidate in _candidates(texts, marks, n_classes, shown or texts):
+        for rank, candidate in _candidates(texts, marks, n_classes, shown or texts, telling):
             found[rank].append(candidate)
     return [
         _different([one.sentence for one in sorted(own, key=_prose_first)], n_sentences)
@@ -91,7 +96,11 @@ def is_code(sentence: str) -> bool:
 
 
 def _candidates(
-    texts: Sequence[str], marks: Marks, n_classes: int, shown: Sequence[str]
+    texts: Sequence[str],
+    marks: Marks,
+    n_classes: int,
+    shown: Sequence[str],
+    telling: Collection[str] | None,
 ) -> Iterator[tuple[int, _Candidate]]:
     """Yield rank and candidate for the best sentences of each class."""
     numbers_of = {word: number for number, word in enumerate(dict.fromkeys(marks.words))}
@@ -114,7 +123,10 @@ def _candidates(
     length = np.bincount(numbers, weights=counted) ** _LENGTH  # numbers say little of a class
     classed = np.bincount(numbers, weights=spoken & (marks.ranks >= 0))
     weights = _characteristic(codes, marks.ranks, len(types), n_classes)
-    right_size = (n_words >= _FEWEST) & (n_words <= _MOST) & (2 * classed >= n_words)
+    if telling is not None:
+        weights *= np.array([word_type(word) in telling for word in types])[:, None]
+    fewest = _FEWEST if telling is None else 1
+    right_size = (n_words >= fewest) & (n_words <= _MOST) & (2 * classed >= n_words)
     for rank in range(n_classes):
         own = np.bincount(numbers, weights=spoken & (marks.ranks == rank))
         chosen = np.flatnonzero(right_size & (own > 0) & (own >= _PURE * classed))

@@ -22,7 +22,7 @@ def make_tagging(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
     Mistakes are texts that were stored with the model, and features may hold names: an anonymized
     page leaves both out.
     """
-    tables, tags = findings.summary.tables, findings.summary.names
+    tables, tags = findings.summary.tables, findings.summary.tags
     if tags is None:
         return None
     ranks = {tags[act.number]: act.rank for act in acts}

@@ -90,9 +90,9 @@ def wording_of(summary: ModelSummary, steps: str | None = None) -> Wording:
     steps = steps or summary.transition_steps
     if steps == "words":
         return _KINDS
-    if steps == "document" and summary.names is None:
+    if steps == "document" and summary.tags is None:
         return _WALKS
-    plain = summary.names is None and summary.transition_kind == "none"
+    plain = summary.tags is None and summary.transition_kind == "none"
     words = _TOPICS if plain else _ACTS
     if steps != "messages":
         return words

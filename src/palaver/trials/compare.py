@@ -15,7 +15,7 @@ from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
 from palaver.fit.progress import Show
-from palaver.models import Model
+from palaver.models import Model, model_class
 from palaver.params import check, real
 from palaver.trials.choose import DEFAULTS
 from palaver.trials.kept import Shelf
@@ -94,7 +94,7 @@ class Comparison:
 
 def compare(
     corpus: Corpus,
-    models: Sequence[str] = ("m4", "block-hmm", "lda"),
+    models: Sequence[str] = ("acts", "m4", "block-hmm", "lda"),
     classes: Sequence[int] = (5, 10, 15),
     *,
     gold: str | None = None,
@@ -130,7 +130,8 @@ def compare(
         Called with a line about each step before it starts.
     show_progress : bool or "auto"
     **params
-        Parameters of the models that have them; by default, 300 sweeps and two chains.
+        Parameters of the models that have them; by default, 300 sweeps and two chains, but its
+        own defaults for a model that joins several searches (acts).
 
     Returns
     -------
@@ -140,8 +141,10 @@ def compare(
     seed = rng.resolve_seed(random_state)
     if not models or not classes:
         raise ParameterError("compare: pass at least one model and one number of classes")
-    common = {**DEFAULTS, "random_state": seed, **params}
-    plan = [(name, {**common, "n_classes": k}) for name in models for k in classes]
+    common = {"random_state": seed, **params}
+    plan = [
+        (name, {**_defaults(name), **common, "n_classes": k}) for name in models for k in classes
+    ]
     parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
     labels = None if gold is None else label_column(parts.test_corpus, gold)
     shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, level="messages",
@@ -162,6 +165,11 @@ def compare(
     rows = _judged([*trials, *rivals], seed)
     rows = pl.concat([rows, _baselines(parts, replies=replies)])
     return Comparison(rows, len(trials), parts.test.n_conversations, gold)
+
+
+def _defaults(name: str) -> dict[str, int]:
+    """Return the parameters of a trial, short fits; a model that joins searches has its own."""
+    return {} if model_class(name).joins_searches else DEFAULTS
 
 
 def _checked_plan(

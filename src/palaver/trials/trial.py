@@ -156,8 +156,9 @@ def try_model(
     """
     model = make_model(name, params)
     likelihood = hasattr(model, "log_likelihoods")
-    pace = _timed_fit(model, parts.train, folder, show_progress)
-    test = parts.test
+    own = _with_unknown(parts) if model.keeps_unknown else parts
+    pace = _timed_fit(model, own.train, folder, show_progress)
+    test = own.test
     words = np.diff(test.message_offsets[test.conversation_offsets])
     sequential = scored = parents = None
     with fold_progress(f"judging {name}", show=show_progress):
@@ -185,6 +186,16 @@ def try_model(
         cells,
         shape,
     )
+
+
+def _with_unknown(parts: Parts) -> Parts:
+    """Return the parts with unknown words in their places, for a model that looks at these."""
+    words, sentences = parts.train.vocabulary, len(parts.train.sentence_offsets) > 0
+    encoded = [
+        encode(corpus, words, sentences=sentences, keep_unknown=True)
+        for corpus in (parts.train_corpus, parts.test_corpus)
+    ]
+    return parts._replace(train=encoded[0], test=encoded[1])
 
 
 def _timed_fit(model: Any, train: Encoded, folder: Path | None, show_progress: Show) -> float:

@@ -169,7 +169,7 @@ def test_what_models_may_add_is_asked_for_by_protocol(corpus):
     def those(ability):
         return {name for name, model in able.items() if isinstance(model, ability)}
 
-    assert those(ReadsTokens) == {"m4", "lda", "block-hmm", "infinite-hmm"}
+    assert those(ReadsTokens) == {"acts", "m4", "lda", "block-hmm", "infinite-hmm"}
     assert those(PredictsWords) == {"m4", "lda", "block-hmm", "infinite-hmm"}
     assert those(FindsPaths) == {"markov-m3"}
 

@@ -336,7 +336,7 @@ def test_wrong_arguments_are_explained(corpus, model, tmp_path):
 def test_names_that_the_model_knows_stand_unless_others_are_given(corpus, model):
     found = gather(model, corpus, 1000, 10**6)
     labels = ["asks", "tells", "thanks", "jokes"]
-    found = replace(found, summary=replace(found.summary, names=labels))
+    found = replace(found, summary=replace(found.summary, class_names=dict(enumerate(labels))))
     acts = make_acts(found, {2: "says thanks"}, positions_of(found))
     assert {act.number: act.name for act in acts} == {
         0: "asks", 1: "tells", 2: "says thanks", 3: "jokes"}  # fmt: skip

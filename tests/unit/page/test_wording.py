@@ -17,7 +17,7 @@ def test_words_follow_what_transitions_are():
     assert wording_of(plain).noun == "topic"
     walks = replace(plain, transition_steps="document")
     assert (wording_of(walks).noun, wording_of(walks).whole) == ("topic", "document")
-    assert wording_of(replace(walks, names=["a", "b"])).noun == "act"
+    assert wording_of(replace(walks, tags=["a", "b"])).noun == "act"
     assert wording_of(replace(plain, transition_steps="words")).whole == "sentence"
 
 

@@ -9,7 +9,8 @@ import palaver as pv
 from palaver import evaluate
 from palaver.errors import ParameterError
 from palaver.trials import rivals
-from palaver.trials.compare import Comparison, compare, unigram_perplexity
+from palaver.trials.choose import DEFAULTS
+from palaver.trials.compare import Comparison, _defaults, compare, unigram_perplexity
 from palaver.trials.trial import hold_out
 
 
@@ -190,3 +191,14 @@ def test_without_labels_and_mistakes(threads):
     ):
         with pytest.raises(ParameterError, match=message):
             compare(threads, *arguments, **params)
+
+
+def test_the_model_of_acts_is_compared_with_its_own_settings(threads):
+    """Its searches are joined, so that their number is part of the model."""
+    assert _defaults("acts") == {}
+    assert _defaults("m4") == DEFAULTS
+    result = compare(threads, ["acts", "lda"], [3], gold="act", n_sweeps=6, n_chains=2,
+                     show_progress=False)  # fmt: skip
+    row = result.table.row(0, named=True)
+    assert (row["model"], row["classes"], row["perplexity"]) == ("acts", 3, None)
+    assert 0 <= row["v_measure"] <= 1

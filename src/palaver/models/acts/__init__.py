@@ -27,11 +27,12 @@ from palaver.models.acts.beginnings import common_beginnings
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.kernels.features import expect_features
 from palaver.models.acts.stored import load_views, store_views
-from palaver.models.acts.units import choose_unit, has_replies, units_of
+from palaver.models.acts.units import Units, choose_unit, has_replies, units_of
 from palaver.models.acts.views import VIEW_WEIGHTS, Views, features_of, learn_views
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions, keep_samples
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
+from palaver.models.views.reading import TokenReading
 from palaver.models.words import guided
 from palaver.models.words.guided import GUIDED_LIMITS, Labels
 from palaver.parallel import Arrays
@@ -113,8 +114,8 @@ class Acts(Model):
     size_parameter: ClassVar[str] = "n_acts"
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
-    units = "messages"
     keeps_unknown: ClassVar = True
+    joins_searches: ClassVar = True
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
         **GUIDED_LIMITS,
@@ -196,6 +197,11 @@ class Acts(Model):
     def needs_sentences(self) -> bool:  # type: ignore[override]
         """Whether encoded corpora must hold the limits of sentences."""
         return getattr(self, "unit_", self.unit) != "message"
+
+    @property
+    def units(self) -> str:  # type: ignore[override]
+        """What has an act, and what shares are shares of: "messages" or "sentences"."""
+        return f"{getattr(self, 'unit_', 'message')}s"
 
     def _start(self, data: Encoded) -> None:
         """Decide on units, views and the number of acts to search for."""
@@ -358,17 +364,15 @@ class Acts(Model):
         engine = self._make_engine(len(self._states), self._seed_prior)
         return engine, engine.expected(self._answer)
 
-    def _unit_posteriors(
-        self, corpus: Corpus | Encoded
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return posteriors of the units of a corpus, and the message of each."""
+    def _unit_posteriors(self, corpus: Corpus | Encoded) -> tuple[NDArray[np.float64], Units]:
+        """Return the units of a corpus and their posteriors."""
         data = self._encode(corpus)
         units = units_of(data, self.unit_)
         engine, arrays = self._frozen()
         features = features_of(self._views, data, units)
         shards = cut_units(units, features, np.empty(0, np.int16))
         found = consensus.posteriors_of(engine, shards, arrays, self.n_jobs)
-        return found.posteriors @ self._members, units.messages
+        return found.posteriors @ self._members, units
 
     def transform(
         self, corpus: Corpus | Encoded, n_sweeps: int = FOLD_SWEEPS
@@ -383,12 +387,13 @@ class Acts(Model):
         -------
         array of float64, shape (n_messages, n_acts)
         """
-        posteriors, messages = self._unit_posteriors(corpus)
-        if not len(posteriors):
-            return posteriors
-        starts = np.flatnonzero(np.diff(messages, prepend=-1))
-        sums = np.add.reduceat(posteriors, starts, axis=0)
-        return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+        return _message_shares(*self._unit_posteriors(corpus))
+
+    def read_tokens(self, encoded: Encoded) -> TokenReading:
+        """Return shares as :meth:`transform`, and for each token the act of its unit."""
+        posteriors, units = self._unit_posteriors(encoded)
+        acts = np.repeat(posteriors.argmax(axis=1), np.diff(units.offsets))
+        return TokenReading(_message_shares(posteriors, units), acts.astype(np.int16))
 
     def unit_acts(self, corpus: Corpus | Encoded) -> pl.DataFrame:
         """Return the act of each unit, in order: of each message, or of each of its sentences.
@@ -399,8 +404,8 @@ class Acts(Model):
             Columns message (row in the corpus), unit (position in the message), act, name,
             probability. Messages without words have the act that their context suggests.
         """
-        posteriors, messages = self._unit_posteriors(corpus)
-        acts = posteriors.argmax(axis=1)
+        posteriors, units = self._unit_posteriors(corpus)
+        acts, messages = posteriors.argmax(axis=1), units.messages
         starts = np.flatnonzero(np.diff(messages, prepend=-1))
         lengths = np.diff(np.append(starts, len(messages)))
         return pl.DataFrame(
@@ -423,7 +428,7 @@ class Acts(Model):
             searches (how many found it), agreement (mean overlap), cues (what sets it apart).
         """
         self._check_fitted()
-        found = (self.agreement_ >= consensus.FOUND).sum(axis=1)
+        found = self._found_by()
         searches = self.agreement_.shape[1]
         return pl.DataFrame(
             {
@@ -444,6 +449,20 @@ class Acts(Model):
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the table of acts."""
         return {"acts": self.acts_table()}
+
+    def _class_names(self) -> dict[int, str]:
+        return dict(enumerate(self.act_names_))
+
+    def _proposed_names(self) -> frozenset[int]:
+        return frozenset(i for i, flag in enumerate(self.names_are_proposed_) if flag)
+
+    def _found_by(self) -> NDArray[np.int64]:
+        return np.asarray((self.agreement_ >= consensus.FOUND).sum(axis=1))
+
+    def _telling_words(self) -> NDArray[np.bool_] | None:
+        """Return the words that the model looks at; None if it looks at none."""
+        table = self._views.tables.get("words")
+        return None if table is None else np.asarray(table[:-1] >= 0)
 
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.vocabulary_.counts
@@ -484,3 +503,12 @@ class Acts(Model):
         self._shares, self.agreement_ = arrays["shares"], arrays["agreement"]
         self.class_words_, self._seed_prior = arrays["class_words"], arrays["seed_prior"]
         self._states = arrays["states"]
+
+
+def _message_shares(posteriors: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Return the mean over the units of each message, (n_messages, n_acts)."""
+    if not len(posteriors):
+        return posteriors
+    starts = np.flatnonzero(np.diff(units.messages, prepend=-1))
+    sums = np.add.reduceat(posteriors, starts, axis=0)
+    return np.asarray(sums / sums.sum(axis=1, keepdims=True))

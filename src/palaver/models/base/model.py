@@ -78,6 +78,8 @@ class Model(HasParams, ABC):
     units: str = "words"
     #: Whether unknown words keep their place among the tokens, as number -1.
     keeps_unknown: ClassVar[bool] = False
+    #: Whether its chains are joined into one answer, so that their number is part of the model.
+    joins_searches: ClassVar[bool] = False
     #: Words seen less often than this are dropped from texts unless asked otherwise.
     default_min_count: ClassVar[int | Literal["auto"]] = "auto"
 
@@ -151,6 +153,22 @@ class Model(HasParams, ABC):
         """Return what a summary says in addition to what all models can say."""
         return {}
 
+    def _class_names(self) -> dict[int, str]:
+        """Return names of classes by number: tags, names of labels and seeds, proposals."""
+        return dict(enumerate(getattr(self, "tags_", None) or getattr(self, "class_names_", [])))
+
+    def _proposed_names(self) -> frozenset[int]:
+        """Return the numbers of the classes whose names the model merely proposes."""
+        return frozenset()
+
+    def _telling_words(self) -> NDArray[np.bool_] | None:
+        """Return the words that may stand for classes, (n_words,); None if all may."""
+        return None
+
+    def _found_by(self) -> NDArray[np.int64] | None:
+        """Return how many searches found each class, for a model that joins several; None."""
+        return None
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return tables that this kind of model has in addition to the common ones, by name."""
         return {}
@@ -197,7 +215,8 @@ class Model(HasParams, ABC):
     ) -> Encoded:
         """Encode a corpus, unless it is encoded already."""
         if isinstance(corpus, Encoded):
-            corpus.check()  # its arrays can be written to, and kernels check no bounds
+            # its arrays can be written to, and kernels check no bounds
+            corpus.check(unknown=self.keeps_unknown)
             return corpus
         if not isinstance(corpus, Corpus):
             raise ParameterError(

@@ -34,10 +34,13 @@ def table(model: Model) -> str:
         "sweeps": f"{summary.facts['sweeps']:,}",
         "seed": f"{summary.facts['seed']}",
     }
-    if len(summary.trace["chain"].unique()) > 1:
+    if summary.found_by is None and len(summary.trace["chain"].unique()) > 1:
         facts["R-hat"] = f"{summary.convergence['r_hat']:.2f}"
     classes = summary.classes(8).head(_SHOWN)
-    rows = [(str(k), f"{share:.1%}", told or "") for k, share, told in classes.iter_rows()]
+    rows = [
+        (f"{k} {summary.class_names.get(k, '')}".strip(), f"{share:.1%}", told or "")
+        for k, share, told in classes.iter_rows()
+    ]
     return notebook_table(repr(model), facts, ("class", "share", "characteristic words"), rows)
 
 
@@ -69,7 +72,7 @@ def plot_graph(
     edges = graph.find_edges(shares, following, effects, answered=replies)
     if least is None:
         least = graph.STEPS[graph.first_step(edges, len(order))]
-    called = dict(names or {})
+    called = summary.class_names | dict(names or {})
     shown = [called.get(number, f"class {number}") for number in order.tolist()]
     told = [words or "" for words in classes["words"]]
     picture = graph.act_graph(shares, following, effects, shown, told, edges, tall=tall,

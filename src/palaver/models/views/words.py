@@ -41,6 +41,9 @@ def top_words(model: Model, n: int = 10, by: str = "probability") -> pl.DataFram
     check("top_words", limits, {"n": n, "by": by})
     bits = model.distinctiveness()
     score = model.class_words_ if by == "probability" else bits
+    telling = model._telling_words()
+    if telling is not None:
+        score, n = np.where(telling, score, -np.inf), min(n, int(telling.sum()))
     order = np.argsort(-score, axis=1, kind="stable")[:, :n]
     n_classes, size = order.shape
     classes = np.repeat(np.arange(n_classes), size)

@@ -1,6 +1,7 @@
 // Names of classes: shown everywhere, kept in the page's address, exported as JSON.
 
 const automatic = acts.map((act) => act.name);
+const proposals = acts.map((act) => act.proposed);
 
 function namesInAddress() {
   const found = new URLSearchParams(location.hash.slice(1)).get("names");
@@ -45,7 +46,11 @@ function showLabel(place, name) {
 
 function showName(rank) {
   const act = acts[rank];
-  for (const place of all('[data-name="' + rank + '"]')) place.textContent = act.name;
+  for (const place of all('[data-name="' + rank + '"]')) {
+    place.textContent = act.name;
+    place.classList.toggle("proposed", act.proposed);
+  }
+  for (const place of all('[data-proposed="' + rank + '"]')) place.hidden = !act.proposed;
   for (const place of all('[data-label="' + rank + '"]')) {
     showLabel(place, act.name);
     place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + act.share);
@@ -59,6 +64,7 @@ function showName(rank) {
 function rename(rank, text) {
   const name = text.trim().slice(0, 80);
   acts[rank].named = name !== "";
+  acts[rank].proposed = name === "" && proposals[rank];
   acts[rank].name = name || automatic[rank];
   showName(rank);
 }
