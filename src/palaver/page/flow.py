@@ -26,7 +26,7 @@ class Flow:
         By rank; the start is last.
     observed : bool
         Whether ``following`` was counted in the texts: the model has no transitions, or has
-        learned them from other texts.
+        learned them from other texts or between sentences.
     answered : array of float64, shape (n_classes,), or None
         Replies to each rank in these texts; None where transitions are not about replies.
     steps : {"replies", "messages", "document", "words"}
@@ -53,6 +53,9 @@ def find_flow(
 ) -> Flow:
     """Take what follows what from the model where it learned it here, else count it.
 
+    A model of sentences learns which sentence follows which; what is said of messages, which have
+    several, is counted.
+
     Parameters
     ----------
     summary : ModelSummary
@@ -70,7 +73,8 @@ def find_flow(
     links = summary.transition_steps in ("replies", "messages")
     by_order = summary.transition_steps == "messages"
     parents = messages_before(corpus, np.any(shares, axis=1)) if by_order else corpus.parents
-    learned = None if links and not same_texts else summary.next_shares()
+    by_sentence = summary.units == "sentences"  # from the last of a message to the next one's first
+    learned = None if links and (by_sentence or not same_texts) else summary.next_shares()
     answered = replies_to(shares, parents) if links else None
     if learned is None:
         following = _counted(parents, shares, lengths, own_shares)

@@ -102,6 +102,16 @@ def test_shares_in_other_texts_count_sentences(model):
     np.testing.assert_allclose(found.flow.class_shares, counts[found.order], atol=1e-6)
 
 
+def test_what_follows_is_counted_by_messages_where_sentences_have_acts(findings, corpus):
+    """The model's own rows lead from the last sentence of a message to the first of its reply."""
+    assert findings.flow.observed
+    replies = np.flatnonzero(corpus.parents >= 0)
+    pairs = findings.shares[corpus.parents[replies]].T @ findings.shares[replies]
+    expected = pairs / pairs.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(findings.flow.following[:-1], expected, atol=1e-3)
+    assert "The model learned which sentence follows which" in render(findings, {})
+
+
 def test_hidden_words_are_in_no_name_or_cue(findings):
     word = re.search(r"“(\w+)”", "".join("".join(a.cues) for a in acts_of(findings)))[1]
     hidden = acts_of(replace(findings, hidden=frozenset([word])))
