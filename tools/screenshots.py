@@ -1,6 +1,6 @@
 """Write the screenshots of the page: ``python tools/screenshots.py``.
 
-Fits M4 to the built-in sample and takes a picture of the first screen for the README, and with
+Fits Acts to the built-in sample and takes a picture of the first screen for the README, and with
 ``--all FOLDER`` of the whole page in every look. Needs chromium and playwright.
 """
 
@@ -26,10 +26,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="folder of a fitted model, instead of fitting")
     arguments = parser.parse_args()
     corpus = pv.sample()
-    if arguments.run:
-        model = pv.load(arguments.run)
-    else:
-        model = pv.M4(n_classes=8, n_topics=10, n_sweeps=400, n_chains=2, n_jobs=2).fit(corpus)
+    model = pv.load(arguments.run) if arguments.run else pv.Acts(n_jobs=2).fit(corpus)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = pv.report(model, corpus, Path(folder) / "report.html")

@@ -334,3 +334,19 @@ def test_talk_is_a_line_and_no_staircase(visit, model, tmp_path):
     depths = page.locator("#thread .message").evaluate_all("all => all.map(m => +m.dataset.depth)")
     assert depths == [0, 1, 2]
     assert page.get_by_text("Each message answers the one before it.").count() == 0
+
+
+def test_a_persons_name_replaces_a_proposal(visit, corpus, tmp_path):
+    model = pv.Acts(n_acts=4, n_sweeps=5, n_chains=2).fit(corpus, show_progress=False)
+    page = visit(pv.report(model, corpus, tmp_path / "acts.html"))
+    proposal = page.locator("#name-0").inner_text()
+    style = "e => getComputedStyle(e).fontStyle"
+    assert page.locator("#name-0").evaluate(style) == "italic"
+    assert page.locator('[data-rename="0"]').input_value() == ""
+    page.locator('[data-rename="0"]').fill("asks")
+    assert page.locator("#name-0").evaluate(style) == "normal"
+    assert page.locator('[data-proposed="0"]').is_hidden()
+    assert page.locator('[data-proposed="1"]').is_visible()
+    page.locator('[data-rename="0"]').fill("")
+    assert page.locator("#name-0").inner_text() == proposal
+    assert page.locator("#name-0").evaluate(style) == "italic"
