@@ -52,6 +52,27 @@ def test_choices_do_not_look_at_the_corpus_left_out():
     assert found == {"a": ("y", 0.2), "b": ("x", 0.1), "c": ("x", 0.1)}
 
 
+@pytest.mark.parametrize(("other", "said"), [(0.45, "that is below the 45.0"), (0.35, "above")])
+def test_the_whole_of_switchboard_is_compared_with_the_other_page(other, said):
+    whole = {"seeds": [measured(0.4)], "seconds": 9.0, "fitted": 1000}
+    text = acts_page.text({"swda/Acts/whole": whole, acts.OTHER_PAGE: {"V1": other, "F1": 0.6}}, [])
+    assert said in text
+
+
+@pytest.mark.parametrize(("rival_weights", "said"), [(0.5, "is not the best here: *e*"),
+                                                     (0.1, "has the highest mean")])  # fmt: skip
+def test_the_page_says_whether_the_default_is_the_best_candidate(rival_weights, said):
+    values = dict.fromkeys(acts.CANDIDATES, 0.2) | {"e": rival_weights, acts.DEFAULT: 0.3}
+    results = {f"training/weights {name}/{corpus}": [value]
+               for name, value in values.items() for corpus in acts_data.TRAINING}  # fmt: skip
+    results |= {f"training/{name}/{corpus}": [0.4 if name == "without context" else 0.1]
+                for name in acts.ABLATIONS for corpus in acts.ABLATED}  # fmt: skip
+    text = acts_page.text(results, [])
+    assert said in text
+    assert "no lower: context." in text
+    assert "higher without context on: swda (+0.100)" in text
+
+
 def test_every_cell_has_a_name_and_key_of_its_own(tmp_path):
     cells = acts.cells(Options(tmp_path, "full", 1), Cells(tmp_path))
     assert len({cell.name for cell in cells}) == len({cell.key for cell in cells}) == len(cells)
