@@ -30,6 +30,8 @@ _SHORT = ("no words", "1 word", "2 words", "3 words")
 #: View that each kind of cue is looked up in.
 _CUE_VIEWS = {"begins": "beginning", "has": "words", "ends": "end", "closes": "closing"}
 _MARKS = ("question", "exclamation", "link")
+#: What a mark says by itself: what is exclaimed, thanks or greetings, says more than the mark.
+_MARK_WORTH = {"question": 1.0, "exclamation": 0.5, "link": 1.0}
 
 
 @cache
@@ -82,7 +84,7 @@ def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
             found += bits(*shares.of(view, entry[cue]))
     for mark in _MARKS:
         if entry.get(mark):
-            found += bits(*shares.of(mark, ["yes"]))
+            found += _MARK_WORTH[mark] * bits(*shares.of(mark, ["yes"]))
         elif mark == "question":  # what asks is not anything else first
             asked, usual = shares.of(mark, ["yes"])
             found -= np.maximum(bits(asked, usual), 0)
