@@ -130,14 +130,25 @@ def test_a_hundred_thousand_messages_take_seconds():
     assert time.process_time() - start < 60  # a matrix of all pairs would take hours
 
 
+def test_a_class_of_short_messages_is_shown_by_short_ones():
+    texts = pl.Series([*["yep"] * 5, *["one two three four five six seven eight"] * 5])
+    shares = np.repeat([[0.9, 0.1], [0.1, 0.9]], 5, axis=0)
+    found = readability(texts, shares)
+    np.testing.assert_allclose(found[:5, 0], 1)
+    assert (found[:5, 1] < 0.1).all()
+
+
 def test_readability():
     lengths = [0, 1, 3, 6, 20, 60, 200, 2000]
-    values = readability(pl.Series(["word " * n for n in lengths]))
+    values = readability(pl.Series(["word " * n for n in lengths]), np.ones((len(lengths), 1)))[
+        :, 0
+    ]
     assert values[0] == 0
     np.testing.assert_allclose(values[3:6], 1)
     assert np.all(np.diff(values[:4]) > 0)
     assert np.all(np.diff(values[5:]) < 0)
-    short = readability(pl.Series(["ok", "yes", "no", "fine then", "word " * 100]))
+    texts = pl.Series(["ok", "yes", "no", "fine then", "word " * 100])
+    short = readability(texts, np.ones((5, 1)))[:, 0]
     np.testing.assert_allclose(short[:3], 1)  # if all are short, none is too short
 
 

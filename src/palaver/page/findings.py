@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _SHORTEST_NAME = 3  # a word of a name that is hidden
 _EXAMPLES = 3
+_HALF = 0.5  # of the largest share in a message, to be a further example of a class
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -212,7 +213,9 @@ def _examples(model: Model, corpus: Corpus, reading: Reading) -> list[list[int]]
     shares = reading.shares * reading.known[:, None]
     with threadpool_limits(1):  # small matrices: threads would only be in each other's way
         rows = choose_examples(corpus.table["text"], shares, words, _EXAMPLES, split=reading.words)
-    return [own.tolist() for own in rows]
+    near = shares >= _HALF * shares.max(axis=1, keepdims=True, initial=0)
+    return [[row for i, row in enumerate(own.tolist()) if not i or near[row, k]]
+            for k, own in enumerate(rows)]  # fmt: skip
 
 
 def _conversations(corpus: Corpus, examples: list[list[int]]) -> list[int]:

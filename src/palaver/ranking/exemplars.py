@@ -40,7 +40,7 @@ def exemplars(
 
     GRASSHOPPER ranks the messages with the largest shares of a class: edges are tf-idf
     cosines, the prior is the share, damped for messages below 6 or above 60 words (or the
-    median length of the corpus, if that lies outside) and for those with few characteristic
+    median length of the class, if that lies outside) and for those with few characteristic
     words of the class. Of near-duplicates, one is kept.
 
     Parameters
@@ -105,7 +105,7 @@ def choose_examples(
         The words of the texts, if already known; otherwise candidates are split.
     """
     number = max(N_CANDIDATES, 3 * k)
-    preference = shares * readability(texts)[:, None]
+    preference = shares * readability(texts, shares)
     first = [_largest(column, 4 * number) for column in preference.T]
     pool = _together(first)
     lists = split_words(texts.gather(pool)) if split is None else split.gather(pool)
@@ -121,13 +121,32 @@ def choose_examples(
     ]
 
 
-def readability(texts: pl.Series) -> NDArray[np.float64]:
-    """Return how suitable each text is as an example, by its length alone, 0 to 1."""
+def readability(texts: pl.Series, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how suitable each text is as an example of each class, by its length alone, 0 to 1.
+
+    A class whose messages are mostly shorter or longer than a good example, such as "yes", is
+    shown by messages of its usual length.
+
+    Parameters
+    ----------
+    texts : polars.Series of str
+    shares : array of float64, shape (n_messages, n_classes)
+
+    Returns
+    -------
+    array of float64, shape (n_messages, n_classes)
+    """
     lengths = texts.str.count_matches(_WORD).fill_null(0).to_numpy().astype(np.float64)
-    typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
-    low, high = min(SHORT, typical), max(LONG, typical)
-    distance = np.log(np.maximum(lengths, 0.5) / np.clip(lengths, low, high))
-    return np.where(lengths > 0, np.exp(-(distance**2)), 0.0)
+    found = np.zeros(shares.shape)
+    main = shares.argmax(axis=1) if shares.shape[1] else np.zeros(len(lengths), np.int64)
+    for number in range(shares.shape[1]):
+        own = lengths[(lengths > 0) & (main == number)]
+        own = own if len(own) else lengths[lengths > 0]
+        typical = float(np.median(own)) if len(own) else 1.0
+        near = np.clip(lengths, min(SHORT, typical), max(LONG, typical))
+        distance = np.log(np.maximum(lengths, 0.5) / near)
+        found[:, number] = np.where(lengths > 0, np.exp(-(distance**2)), 0.0)
+    return found
 
 
 def evidence(lists: pl.Series, words: pl.DataFrame, n_classes: int) -> NDArray[np.float64]:

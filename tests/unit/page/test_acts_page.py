@@ -84,6 +84,20 @@ def test_sentences_and_examples_are_of_the_act(findings, model, corpus):
         assert mine.issuperset(findings.examples[act.rank])
 
 
+def test_further_examples_are_of_the_act_though_it_says_always_the_same():
+    texts = ["ok", "well i do not know what to say to that", "do you know what to do?"] * 40
+    rows = [{"conversation": f"c{i // 6}", "id": str(i), "speaker": "ab"[i % 2],
+             "text": text if text == "ok" else f"{text} {i}"}
+            for i, text in enumerate(texts)]  # fmt: skip
+    talk = pv.Corpus.from_polars(pl.DataFrame(rows))
+    model = pv.Acts(n_acts=3, n_sweeps=10, n_chains=2).fit(talk, show_progress=False)
+    found = gather(model, talk, predict_heldout=False)
+    for rank, own in enumerate(found.examples):
+        assert own
+        assert (found.shares[own[1:], rank] >= 0.5 * found.shares[own[1:]].max(axis=1)).all()
+    assert 1 in [len(own) for own in found.examples], "ok is always the same"
+
+
 def test_words_of_acts_are_those_that_the_model_looks_at(model):
     telling = {w for w, t in zip(model.vocabulary_.words, model._telling_words(), strict=True) if t}
     assert len(telling) < len(model.vocabulary_)
