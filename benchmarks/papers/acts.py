@@ -11,6 +11,7 @@ import json
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ VERSION = 1
 NUMBER_VERSIONS = {"chosen": 2, "gold": 1}
 #: Seeds of Acts, of k-means, of the training parts, and of the names.
 SEEDS, KMEANS_SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(3), range(2), range(3)
+#: Seeds of Acts on all training calls of Switchboard.
+WHOLE_SEEDS = range(3)
 #: Sweeps of the word models; the Gaussian HMM has its default.
 N_SWEEPS, N_TOPICS = 200, 10
 #: Acts on training parts.
@@ -115,33 +118,41 @@ def _timed(work: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
     return work(), time.process_time() - start
 
 
+def _kept_classes(folder: Path, seed: int, work: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return classes of a seed, from the cell's folder if they are there, and keep their time."""
+    path = folder / f"{seed}.npy"
+    if not path.exists():
+        classes, seconds = _timed(work)
+        (folder / f"{seed}.json").write_text(json.dumps(seconds), encoding="utf-8")
+        np.save(path, classes)
+    return np.asarray(np.load(path))
+
+
+def _of_seeds(folder: Path, found: Sequence[np.ndarray], judged: Corpus) -> dict[str, Any]:
+    """Judge the classes of all seeds."""
+    seeds = range(len(found))
+    times = [json.loads((folder / f"{s}.json").read_text(encoding="utf-8")) for s in seeds]
+    between = [float(evaluate.v_measure(a, b)) for a, b in combinations(found, 2)]
+    return {
+        "seeds": [judge(classes, judged) for classes in found],
+        "seconds": float(np.median(times)),
+        "between": float(np.mean(between)),
+    }
+
+
 def acts_cell(options: Options, corpus: str, number: str) -> Cell:
     """Return the cell of Acts with five seeds; classes of finished seeds are kept."""
 
-    def one(folder: Path, seed: int) -> np.ndarray:
-        path = folder / f"{seed}.npy"
-        if not path.exists():
-            own = parts(options.data, corpus)
-            n_acts = "auto" if number == "chosen" else n_gold(own.judged)
-            classes, seconds = _timed(
-                lambda: fit_acts(own.fitted, options, seed, n_acts=n_acts).message_classes(
-                    own.judged
-                )
-            )
-            (folder / f"{seed}.json").write_text(json.dumps(seconds), encoding="utf-8")
-            np.save(path, classes)
-        return np.load(path)
-
     def work(folder: Path) -> dict[str, Any]:
-        judged = parts(options.data, corpus).judged
-        found = [one(folder, seed) for seed in SEEDS]
-        times = [json.loads((folder / f"{s}.json").read_text(encoding="utf-8")) for s in SEEDS]
-        between = [float(evaluate.v_measure(a, b)) for a, b in combinations(found, 2)]
-        return {
-            "seeds": [judge(classes, judged) for classes in found],
-            "seconds": float(np.median(times)),
-            "between": float(np.mean(between)),
-        }
+        own = parts(options.data, corpus)
+        n_acts = "auto" if number == "chosen" else n_gold(own.judged)
+
+        def classes(seed: int) -> np.ndarray:
+            model = fit_acts(own.fitted, options, seed, n_acts=n_acts)
+            return np.asarray(model.message_classes(own.judged))
+
+        found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in SEEDS]
+        return _of_seeds(folder, found, own.judged)
 
     settings = {"acts": corpus, "number": number, "seeds": len(SEEDS),
                 "version": NUMBER_VERSIONS[number]}  # fmt: skip
@@ -272,14 +283,16 @@ def whole_cell(options: Options) -> Cell:
     """Return the cell of Acts fitted to all training calls of Switchboard, judged on its test."""
 
     def work(folder: Path) -> dict[str, Any]:
-        judged = parts(options.data, "swda").judged
-        found, seconds = _timed(
-            lambda: fit_acts(whole_swda(options.data), options, 0).message_classes(judged)
-        )
-        return {"seeds": [judge(found, judged)], "seconds": seconds,
-                "fitted": whole_swda(options.data).n_messages}  # fmt: skip
+        judged, train = parts(options.data, "swda").judged, whole_swda(options.data)
 
-    return Cell("swda/Acts/whole", {"whole": "swda", "version": 2}, work, cost=100)
+        def classes(seed: int) -> np.ndarray:
+            return np.asarray(fit_acts(train, options, seed).message_classes(judged))
+
+        found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in WHOLE_SEEDS]
+        return {**_of_seeds(folder, found, judged), "fitted": train.n_messages}
+
+    settings = {"whole": "swda", "seeds": len(WHOLE_SEEDS), "version": 2}
+    return Cell("swda/Acts/whole", settings, work, cost=300)
 
 
 def few_cell(options: Options, corpus: str, n_acts: int) -> Cell:
@@ -357,7 +370,7 @@ def names_cell(options: Options, corpus: str) -> Cell:
             found.append(fitting_names(classes, gold, model.act_names_, accepted()[corpus]))
         return found
 
-    settings = {"names": corpus, "table": accepted()[corpus], "version": VERSION}
+    settings = {"names": corpus, "table": accepted()[corpus], "version": 2}
     return Cell(f"names/{corpus}", settings, work, cost=15)
 
 

@@ -156,14 +156,16 @@ def _whole(results: Results) -> Iterator[str]:
     own, other = results.get("swda/Acts/whole"), results.get(OTHER_PAGE)
     if own is None:
         return
-    seed = own["seeds"][0]
+    n_acts = [seed["classes"] for seed in own["seeds"]]
     said = (
         f"- Fitted to all {own['fitted']:,} training utterances of Switchboard, Acts has "
-        f"{seed['classes']} acts, V {100 * seed['V']:.1f} and F1 {100 * seed['F1']:.1f} on the "
-        f"test part (one seed, {own['seconds']:.0f} s of processor time)"
+        f"{' or '.join(map(str, sorted(set(n_acts))))} acts, V {100 * mean(own):.1f} and F1 "
+        f"{100 * mean(own, 'F1'):.1f} on the test part (mean of {len(n_acts)} seeds; V "
+        f"{_range([100 * seed['V'] for seed in own['seeds']], '{:.1f}')}; {own['seconds']:.0f} s "
+        "of processor time each)"
     )
     if other is not None:
-        kind = "below" if seed["V"] < other["V1"] else "above"
+        kind = "below" if mean(own) < other["V1"] else "above"
         said += (
             f"; by V that is {kind} the {100 * other['V1']:.1f} (F1 {100 * other['F1']:.1f}) of "
             "the Gaussian HMM with GloVe by the same protocol on [its own page](gaussian_hmm.md)"
