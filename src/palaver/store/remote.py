@@ -66,7 +66,7 @@ def _check_own(cache: Path) -> None:
     StoreError
     """
     with explained(cache):
-        cache.mkdir(mode=0o700, exist_ok=True)
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name != "posix":
         return
     facts = cache.lstat()

@@ -146,7 +146,7 @@ def test_bad_inputs_say_what_is_wrong():
         model.fit("the cat sat")
     with pytest.raises(ParameterError, match="sentence 1 must be a list of words"):
         model.fit([["a"], "b"])
-    with pytest.raises(ParameterError, match="add up to 3, but there are 2"):
+    with pytest.raises(ParameterError, match="lengths: number 0 is 3"):
         model.fit(np.array([0, 1]), [3])
     with pytest.raises(ParameterError, match="whole numbers"):
         model.fit(np.array([0.5, 1]), [2])
