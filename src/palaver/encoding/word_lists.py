@@ -14,7 +14,7 @@ from palaver.corpus.table import Corpus
 from palaver.encoding import checks
 from palaver.encoding.tokens import Coded, Encoded, encode
 from palaver.encoding.vocabulary import Vocabulary
-from palaver.errors import ParameterError
+from palaver.errors import CorpusError, ParameterError
 
 #: Words are counted up to the largest number, so that a stray one would fill the memory.
 LARGEST_NUMBER = 100_000_000
@@ -66,7 +66,10 @@ def _of_numbers(
     ids: NDArray[Any], lengths: ArrayLike | None, vocabulary: Vocabulary | None
 ) -> Encoded:
     """Use word numbers as they are; a new vocabulary names them by their digits."""
-    ids = checks.whole_numbers("word numbers", ids, np.int64, 0, LARGEST_NUMBER)
+    try:
+        ids = checks.whole_numbers("word numbers", ids, np.int64, 0, LARGEST_NUMBER)
+    except CorpusError as error:
+        raise ParameterError(str(error)) from error
     sizes = [len(ids)] if lengths is None else lengths
     ends = checks.offsets_of_lengths("lengths", sizes, len(ids))
     if vocabulary is None:
