@@ -32,8 +32,8 @@ from palaver.evaluate.bootstrap import bootstrap, of_tables
 from palaver.trials import rivals
 
 VERSION = 1
-#: Versions of what depends on the number of acts: the rule that chooses it has changed once.
-NUMBER_VERSIONS = {"chosen": 2, "gold": 1}
+#: Versions of what depends on the number of acts: the rule that chooses it has changed twice.
+NUMBER_VERSIONS = {"chosen": 3, "gold": 1}
 #: Seeds of Acts, of k-means, of the training parts, and of the names.
 SEEDS, KMEANS_SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(3), range(2), range(3)
 #: Seeds of Acts on all training calls of Switchboard.
@@ -77,6 +77,17 @@ RULE, ONE, MAXENT = "has a ?", "one class", "MaxEnt (supervised)"
 NUMBERS = ("chosen", "gold")
 #: Name of the result that comes from the page of the Gaussian HMM.
 OTHER_PAGE = "swda/Gaussian HMM/its own page"
+
+
+def silent_apart(found: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """Give messages without any text a class of their own: no model can say anything about them."""
+    silent = ~corpus.table["text"].str.contains(r"\S").to_numpy()
+    return np.where(silent, int(found.max(initial=0)) + 1, found)
+
+
+def _silent(corpus: str) -> dict[str, str]:
+    """Return what tells cells of corpora with empty texts from those before they were set apart."""
+    return {"silent": "apart"} if corpus == "swda" else {}
 
 
 def judge(found: np.ndarray, corpus: Corpus) -> dict[str, Any]:
@@ -134,7 +145,7 @@ def _of_seeds(folder: Path, found: Sequence[np.ndarray], judged: Corpus) -> dict
     times = [json.loads((folder / f"{s}.json").read_text(encoding="utf-8")) for s in seeds]
     between = [float(evaluate.v_measure(a, b)) for a, b in combinations(found, 2)]
     return {
-        "seeds": [judge(classes, judged) for classes in found],
+        "seeds": [judge(silent_apart(classes, judged), judged) for classes in found],
         "seconds": float(np.median(times)),
         "between": float(np.mean(between)),
     }
@@ -155,7 +166,7 @@ def acts_cell(options: Options, corpus: str, number: str) -> Cell:
         return _of_seeds(folder, found, own.judged)
 
     settings = {"acts": corpus, "number": number, "seeds": len(SEEDS),
-                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/Acts/{number}", settings, work, cost=30)
 
 
@@ -166,7 +177,7 @@ def _number(options: Options, kept: Cells, corpus: str, number: str) -> int:
     chosen = kept.stored(acts_cell(options, corpus, "chosen"))
     if chosen is None:
         raise RuntimeError(f"{corpus}: the number of classes is that of Acts, which has no result")
-    return int(chosen["result"]["seeds"][0]["classes"])
+    return int(chosen["result"]["seeds"][0]["classes"]) - len(_silent(corpus))
 
 
 def kmeans(name: str, options: Options, own: Parts, n_classes: int, seed: int) -> np.ndarray:
@@ -186,12 +197,12 @@ def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str, number: s
             _timed(lambda s=seed: kmeans(name, options, own, n_classes, s)) for seed in KMEANS_SEEDS
         ]
         return {
-            "seeds": [judge(found, own.judged) for found, _ in runs],
+            "seeds": [judge(silent_apart(found, own.judged), own.judged) for found, _ in runs],
             "seconds": float(np.median([seconds for _, seconds in runs])),
         }
 
     settings = {"k-means": name, "corpus": corpus, "number": number, "seeds": len(KMEANS_SEEDS),
-                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
@@ -209,7 +220,7 @@ def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str, number:
         return _fitted(model, parts(options.data, corpus), vectors=vectors)
 
     settings = {"gaussian": name, "corpus": corpus, "number": number,
-                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
@@ -220,7 +231,7 @@ def _fitted(model: Any, own: Parts, **options: Any) -> dict[str, Any]:
     found, seconds = _timed(
         lambda: model.fit(encoded, show_progress=False, **options).message_classes(judged)
     )
-    return {"seeds": [judge(found, own.judged)], "seconds": seconds}
+    return {"seeds": [judge(silent_apart(found, own.judged), own.judged)], "seconds": seconds}
 
 
 def word_model(name: str, n_classes: int, options: Options) -> Any:
@@ -237,7 +248,7 @@ def words_cell(options: Options, kept: Cells, corpus: str, name: str, number: st
         return _fitted(model, parts(options.data, corpus))
 
     settings = {"words": name, "corpus": corpus, "n_sweeps": N_SWEEPS, "number": number,
-                "version": NUMBER_VERSIONS[number]}  # fmt: skip
+                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
@@ -291,7 +302,7 @@ def whole_cell(options: Options) -> Cell:
         found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in WHOLE_SEEDS]
         return {**_of_seeds(folder, found, judged), "fitted": train.n_messages}
 
-    settings = {"whole": "swda", "seeds": len(WHOLE_SEEDS), "version": 2}
+    settings = {"whole": "swda", "seeds": len(WHOLE_SEEDS), "version": 3}
     return Cell("swda/Acts/whole", settings, work, cost=300)
 
 
@@ -370,7 +381,7 @@ def names_cell(options: Options, corpus: str) -> Cell:
             found.append(fitting_names(classes, gold, model.act_names_, accepted()[corpus]))
         return found
 
-    settings = {"names": corpus, "table": accepted()[corpus], "version": 2}
+    settings = {"names": corpus, "table": accepted()[corpus], "version": 4}
     return Cell(f"names/{corpus}", settings, work, cost=15)
 
 

@@ -20,7 +20,7 @@ _ROUNDS, _STEPS, _TINY_GAIN = 4, 30, 1e-4
 FOUND = 0.5
 #: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
 #: are acts of a smaller share of the units than this.
-ALIKE, SMALL_SHARE = 1.5, 0.01
+ALIKE, SMALL_SHARE = 2.0, 0.01
 _RARE_FIRST = 1e6
 
 
