@@ -1,7 +1,7 @@
 """Taggers on labelled talk that they have not seen.
 
 Every tagger has its defaults; whatever was chosen, was chosen by cross-validation within training
-parts. The test parts are tagged once per row.
+parts or on dev parts. The test parts are tagged once per row.
 """
 
 from __future__ import annotations

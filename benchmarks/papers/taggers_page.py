@@ -16,9 +16,10 @@ Written by `python -m benchmarks.papers taggers --data ../shared/data`. Models:
 [conditional random field](../models/crf.md), [maximum entropy](../models/maxent.md),
 [hidden backoff](../models/hidden_backoff.md).
 
-Taggers have their defaults, which were chosen by cross-validation within training parts; the test
-parts were tagged once per row. *Majority* always answers the most frequent label of the training
-part. *python-crfsuite* is a plain conditional random field: words, pairs of words, words of the
+Taggers have their defaults, which were chosen by cross-validation within training parts and, for
+MRDA and Switchboard, on their dev parts; the test parts were tagged once per row. *Majority* always
+answers the most frequent label of the training part. *python-crfsuite* is a plain conditional
+random field: words, pairs of words, words of the
 message before, whether its speaker is the same, and the speaker if there are at most twenty in
 all; L-BFGS, `c2=1`, at most 100 iterations. It needs a list of strings per message.
 """
