@@ -69,7 +69,7 @@ def wrong_value(dtype: np.dtype, size: int, rng: np.random.Generator) -> Any:
 
 
 def change_stored(folder: Path, rng: np.random.Generator, *, forged: bool) -> str:
-    """Change one array of a stored folder; write its checksum anew if ``forged``."""
+    """Change one array of a stored folder; rewrite its checksum if ``forged``."""
     manifest = json.loads((folder / "manifest.json").read_text())
     folder_of = folder / manifest["generation"]
     names = [name for name in sorted(manifest["arrays"]) if np.load(folder_of / f"{name}.npy").size]

@@ -37,7 +37,7 @@ def replace_file(path: str | Path) -> Iterator[Path]:
     """Yield a temporary name to write to; on success it becomes ``path`` in one step.
 
     Missing folders are created, links are followed, and the permissions of an existing file are
-    kept. What killed processes have left beside it is removed.
+    kept. Leftovers of killed processes are removed.
 
     Raises
     ------

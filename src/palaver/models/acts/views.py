@@ -30,7 +30,6 @@ _BLOCK = 50
 _NUMBER, _RARE, _NONE = "<number>", "<other>", "<none>"
 _LENGTHS = ("no words", "1 word", "2 words", "3 words", "4-7 words", "8-15 words", "16-31 words",
             "32-63 words", "64 words or more")  # fmt: skip
-_MARKS = {"question": "?", "exclamation": "!"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class GaussianHMM(VectorModel):
         ``normalize`` scales every word vector to length one. Words without a vector get one
         estimated from the corpus.
     marks : list of str, "auto" or None
-        What states emit beside the vector, each mark with a probability of its own: "question",
+        What states emit in addition to the vector, each mark with its own probability: "question",
         "exclamation", "number", "link", "short". "auto" is a question mark, and nothing where
         vectors are given as an array or with the collapsed sampler.
     weight : float or "auto"
