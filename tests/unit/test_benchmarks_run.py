@@ -26,3 +26,10 @@ def test_every_promise_has_its_part_and_is_judged():
             line = run.table({promise.part: {promise.name: float(value)}})
             assert ("short of it" in line) is not kept
     assert "not measured" in run.table({})
+
+
+def test_the_chain_of_the_gaussian_benchmark_sweeps():
+    from benchmarks.gaussian_hmm import chain_of, planted
+
+    chain = chain_of(*planted(400))
+    chain.sweep()

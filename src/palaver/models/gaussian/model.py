@@ -187,15 +187,18 @@ class VectorModel(Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
-        talk = isinstance(X, Corpus | Encoded)
+        self._choose_emissions(talk=isinstance(X, Corpus | Encoded))
+        data, self._source = training_utterances(self, X, lengths, vectors)
+        return self._fit(data, **options)
+
+    def _choose_emissions(self, *, talk: bool) -> None:
+        """Set the marks and the weight that "auto" stands for; arrays have no marks."""
         plain = not talk or self.sampler == "collapsed"
         marks = self.marks or [] if self.marks != "auto" else () if plain else AUTO_MARKS
         self.marks_ = list(marks) if talk else []
         self.weight_ = 1.0 if plain else AUTO_WEIGHT
         if not isinstance(self.weight, str):
             self.weight_ = float(self.weight)
-        data, self._source = training_utterances(self, X, lengths, vectors)
-        return self._fit(data, **options)
 
     def check_data(self, encoded: Any) -> None:
         """Refuse data from which nothing can be learned."""
