@@ -3,6 +3,7 @@
 Run: python -m benchmarks.threads                                 time 100,000 messages
      python -m benchmarks.threads --bare                          time the M4 paper's method
      python -m benchmarks.threads --defaults ../shared/data       learn threads/defaults.json
+     python -m benchmarks.threads --channels ../shared/data       learn threads/channels/
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import palaver as pv
-from benchmarks.papers.threads_data import FILES, parts
+from benchmarks.papers.threads_data import CHANNEL, FILES, parts
 from palaver.threads import Defaults, ThreadRebuilder, learn_defaults, places
 from palaver.threads.ranker import fresh_ranker
 
@@ -55,7 +56,7 @@ def measure() -> None:
     small, large = channel(500), channel(N_MESSAGES)
     for name, rebuilder in (
         ("trained", trained()),
-        ("untrained", ThreadRebuilder.default(channel=True)),
+        ("untrained", ThreadRebuilder.by_places(channel=True)),
     ):
         rebuilder.rebuild(small)
         start, used = time.perf_counter(), time.process_time()
@@ -95,14 +96,24 @@ def write_defaults(data: Path) -> None:
     assert Defaults.load().content
 
 
+def write_channels(data: Path) -> None:
+    """Learn the default of channels from the training logs of ubuntu-irc, without any words."""
+    train, _ = parts(data, CHANNEL)
+    rebuilder = ThreadRebuilder(channel=True, order="corpus", words=False).fit(train)
+    rebuilder.save(Path(places.__file__).with_name("channels"))
+
+
 def main() -> None:
     """Run the benchmark that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--defaults", type=Path, metavar="DATA", help="folder of the corpora")
+    parser.add_argument("--channels", type=Path, metavar="DATA", help="folder of the corpora")
     parser.add_argument("--bare", action="store_true", help="measure the M4 paper's method")
     arguments = parser.parse_args()
     if arguments.defaults is not None:
         write_defaults(arguments.defaults)
+    elif arguments.channels is not None:
+        write_channels(arguments.channels)
     elif arguments.bare:
         measure_bare()
     else:

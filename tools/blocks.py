@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 #: Pages whose commands are run and not only parsed.
-RUN = ("docs/tutorial.md", "docs/your_data.md")
+RUN = ("docs/tutorial.md", "docs/your_data.md", "docs/assistants.md")
 
 _FENCE = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<kind>\w+)(?: (?P<name>\S+))?\n"
@@ -101,6 +101,8 @@ def parse(command: list[str]) -> None:
         group.make_context("palaver", [name])
         return
     verb = group.commands.get(name)
+    if verb is None and Path(name).suffix:  # palaver FILE
+        verb, words = group.commands["run"], command
     if verb is None:
         raise ValueError(f"there is no verb {name!r}")
     verb.make_context(name, words)

@@ -71,7 +71,8 @@ def licence_of(name: str) -> str:
 
 def lock() -> int:
     """Write the versions of this environment."""
-    names = [name for name in needed(("test", "ray", "notebook", "pictures")) if _version(name)]
+    extras = ("test", "ray", "notebook", "pictures", "explore")
+    names = [name for name in needed(extras) if _version(name)]
     head = "# Versions with which all tests pass; made by tools/dependencies.py lock.\n"
     LOCK.write_text(head + "".join(f"{name}=={_version(name)}\n" for name in names))
     return 0
@@ -87,7 +88,7 @@ def _version(name: str) -> str:
 def licences() -> int:
     """Write the table of the page."""
     rows = ["| package | version | licence | needed |", "|---|---|---|---|"]
-    for name, why in needed(("ray", "notebook", "pictures", "crf", "test")).items():
+    for name, why in needed(("ray", "notebook", "pictures", "explore", "crf", "test")).items():
         if _version(name):
             rows.append(f"| {name} | {_version(name)} | {licence_of(name)} | {why} |")
     text = _BETWEEN.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2],

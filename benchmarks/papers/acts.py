@@ -22,6 +22,7 @@ import palaver as pv
 from benchmarks.papers import Options
 from benchmarks.papers.acts_data import JUDGED, TRAINING, Parts, apart, parts, training_part
 from benchmarks.papers.acts_data import whole_train as whole_swda
+from benchmarks.papers.acts_more import UNLABELLED, all_cell, eye_cell
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.gaussian_hmm import glove
 from benchmarks.papers.gaussian_hmm_page import HEADLINE, JOINED
@@ -34,8 +35,11 @@ from palaver.trials import rivals
 VERSION = 1
 #: Versions of what depends on the number of acts: the rule that chooses it has changed twice.
 NUMBER_VERSIONS = {"chosen": 3, "gold": 1}
-#: Seeds of Acts, of k-means, of the training parts, and of the names.
-SEEDS, KMEANS_SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(3), range(2), range(3)
+#: Seeds of Acts, of the training parts, and of the names.
+SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(2), range(3)
+#: Seeds of k-means and of the other rivals: five where the agreement of seeds is measured.
+KMEANS_SEEDS = {"chosen": range(3), "gold": range(5)}
+RIVAL_SEEDS = {"chosen": range(1), "gold": range(5)}
 #: Seeds of Acts on all training calls of Switchboard.
 WHOLE_SEEDS = range(3)
 #: Sweeps of the word models; the Gaussian HMM has its default.
@@ -144,10 +148,11 @@ def _of_seeds(folder: Path, found: Sequence[np.ndarray], judged: Corpus) -> dict
     seeds = range(len(found))
     times = [json.loads((folder / f"{s}.json").read_text(encoding="utf-8")) for s in seeds]
     between = [float(evaluate.v_measure(a, b)) for a, b in combinations(found, 2)]
+    agree = {"between": float(np.mean(between))} if between else {}
     return {
         "seeds": [judge(silent_apart(classes, judged), judged) for classes in found],
         "seconds": float(np.median(times)),
-        "between": float(np.mean(between)),
+        **agree,
     }
 
 
@@ -191,19 +196,25 @@ def kmeans(name: str, options: Options, own: Parts, n_classes: int, seed: int) -
 
 
 def kmeans_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
+    seeds = KMEANS_SEEDS[number]
+
     def work(folder: Path) -> dict[str, Any]:
         own, n_classes = parts(options.data, corpus), _number(options, kept, corpus, number)
-        runs = [
-            _timed(lambda s=seed: kmeans(name, options, own, n_classes, s)) for seed in KMEANS_SEEDS
-        ]
-        return {
-            "seeds": [judge(silent_apart(found, own.judged), own.judged) for found, _ in runs],
-            "seconds": float(np.median([seconds for _, seconds in runs])),
-        }
+        return _by_seed(
+            folder, own, seeds, lambda seed: kmeans(name, options, own, n_classes, seed)
+        )
 
-    settings = {"k-means": name, "corpus": corpus, "number": number, "seeds": len(KMEANS_SEEDS),
+    settings = {"k-means": name, "corpus": corpus, "number": number, "seeds": len(seeds),
                 "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
+
+
+def _by_seed(
+    folder: Path, own: Parts, seeds: Sequence[int], classes: Callable[[int], np.ndarray]
+) -> dict[str, Any]:
+    """Judge the classes of all seeds; those of finished seeds are kept."""
+    found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in seeds]
+    return _of_seeds(folder, found, own.judged)
 
 
 def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
@@ -216,27 +227,35 @@ def gaussian_cell(options: Options, kept: Cells, corpus: str, name: str, number:
         n_classes = _number(options, kept, corpus, number)
         vectors = glove(options.data) if name.endswith("GloVe") else "corpus"
         n_states = max(pv.GaussianHMM().n_states, n_classes)
-        model = pv.GaussianHMM(n_states, n_classes, random_state=0, n_jobs=options.n_jobs)
-        return _fitted(model, parts(options.data, corpus), vectors=vectors)
+        own = parts(options.data, corpus)
 
-    settings = {"gaussian": name, "corpus": corpus, "number": number,
+        def classes(seed: int) -> np.ndarray:
+            model = pv.GaussianHMM(n_states, n_classes, random_state=seed, n_jobs=options.n_jobs)
+            return _classes(model, own, vectors=vectors)
+
+        return _by_seed(folder, own, RIVAL_SEEDS[number], classes)
+
+    settings = {"gaussian": name, "corpus": corpus, "number": number, **_more_seeds(number),
                 "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
-def _fitted(model: Any, own: Parts, **options: Any) -> dict[str, Any]:
-    """Fit a model and judge it."""
+def _classes(model: Any, own: Parts, **options: Any) -> np.ndarray:
+    """Fit a model; return the classes of the judged messages."""
     encoded = encode(own.fitted)
     judged = encode(own.judged, encoded.vocabulary)
-    found, seconds = _timed(
-        lambda: model.fit(encoded, show_progress=False, **options).message_classes(judged)
-    )
-    return {"seeds": [judge(silent_apart(found, own.judged), own.judged)], "seconds": seconds}
+    return np.asarray(model.fit(encoded, show_progress=False, **options).message_classes(judged))
 
 
-def word_model(name: str, n_classes: int, options: Options) -> Any:
+def _more_seeds(number: str) -> dict[str, int]:
+    """Return what tells cells with several seeds from those with one."""
+    n_seeds = len(RIVAL_SEEDS[number])
+    return {"seeds": n_seeds} if n_seeds > 1 else {}
+
+
+def word_model(name: str, n_classes: int, seed: int, options: Options) -> Any:
     """Return an unfitted word model with its defaults, except for fewer sweeps."""
-    common = {"n_sweeps": N_SWEEPS, "random_state": 0, "n_jobs": options.n_jobs}
+    common = {"n_sweeps": N_SWEEPS, "random_state": seed, "n_jobs": options.n_jobs}
     if name == "M4 with topics":
         return pv.M4(n_classes, n_topics=N_TOPICS, **common)
     return {"M4": pv.M4, "block HMM": pv.BlockHMM, "LDA": pv.LDA}[name](n_classes, **common)
@@ -244,11 +263,15 @@ def word_model(name: str, n_classes: int, options: Options) -> Any:
 
 def words_cell(options: Options, kept: Cells, corpus: str, name: str, number: str) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
-        model = word_model(name, _number(options, kept, corpus, number), options)
-        return _fitted(model, parts(options.data, corpus))
+        own, n_classes = parts(options.data, corpus), _number(options, kept, corpus, number)
+        return _by_seed(
+            folder, own, RIVAL_SEEDS[number],
+            lambda seed: _classes(word_model(name, n_classes, seed, options), own),
+        )  # fmt: skip
 
     settings = {"words": name, "corpus": corpus, "n_sweeps": N_SWEEPS, "number": number,
-                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
+                **_more_seeds(number), "version": NUMBER_VERSIONS[number],
+                **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/{name}/{number}", settings, work, cost=10)
 
 
@@ -381,7 +404,7 @@ def names_cell(options: Options, corpus: str) -> Cell:
             found.append(fitting_names(classes, gold, model.act_names_, accepted()[corpus]))
         return found
 
-    settings = {"names": corpus, "table": accepted()[corpus], "version": 4}
+    settings = {"names": corpus, "table": accepted()[corpus], "version": 5}
     return Cell(f"names/{corpus}", settings, work, cost=15)
 
 
@@ -411,7 +434,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [training_cell(options, corpus, name, weights, context)
               for name, (weights, context) in ABLATIONS.items() for corpus in ABLATED]  # fmt: skip
     found += _rivals(words_cell, options, kept, names, WORDS)
-    found.append(whole_cell(options))
+    found += [whole_cell(options), all_cell(options, judge, silent_apart)]
+    found += [eye_cell(options, name) for name in UNLABELLED]
     return found + [names_cell(options, corpus) for corpus in NAMED]
 
 

@@ -108,6 +108,12 @@ def whole_train(data: Path) -> Corpus:
 
 
 @cache
+def all_calls(data: Path) -> Corpus:
+    """Return all calls of Switchboard, the training part among them."""
+    return _linear(_rows(data, "swda"))
+
+
+@cache
 def _rows(data: Path, name: str) -> pl.DataFrame:
     """Return the rows in use: no ``+`` and ``@`` in Switchboard, no system messages in chat."""
     table = pv.read(data / _FILES[name.split(",")[0]]).table

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
 
-_TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.S | re.I)
-_PARAGRAPH = re.compile(r"</?P>", re.I)
-_TAG = re.compile(r"<[^>\n]+>")
+from palaver.ranking.documents import document_text
+
 _NUMBER = re.compile(r"d(\d+)", re.I)
 
 
@@ -58,10 +56,3 @@ def read_duc(folder: Path) -> list[DocumentSet]:
 
 def _read(path: Path) -> str:
     return path.read_text("utf-8", errors="replace")
-
-
-def document_text(source: str) -> str:
-    """Return the running text of a document: what is in <TEXT>, paragraphs apart, no tags."""
-    bodies = _TEXT.findall(source) or [source]
-    text = "\n\n".join(_TAG.sub(" ", _PARAGRAPH.sub("\n\n", body)) for body in bodies)
-    return unescape(text).strip()

@@ -23,7 +23,14 @@ import polars as pl
 import palaver as pv
 from benchmarks.papers import Options, Size
 from benchmarks.papers.cells import Cell, Cells
-from benchmarks.papers.gaussian_hmm_page import HEADLINE, INFINITE, MIXTURE, PUBLISHED, page
+from benchmarks.papers.gaussian_hmm_page import (
+    DEFAULT,
+    HEADLINE,
+    INFINITE,
+    MIXTURE,
+    PUBLISHED,
+    page,
+)
 from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
@@ -120,6 +127,10 @@ ROWS = {
     PUBLISHED.format(50): hmm(vectors="glove-50", **_PAPER_VECTORS, **_PAPER),
     "context GMM, 42 states, best of 4 chains by log joint": hmm(n_chains=4),
     PUBLISHED.format(100): hmm(**_PAPER_VECTORS, **_PAPER),
+    DEFAULT.format("GloVe"): Recipe("default", pv.GaussianHMM().n_states),
+    DEFAULT.format("vectors from the corpus"): Recipe(
+        "default", pv.GaussianHMM().n_states, vectors="corpus"
+    ),
 }
 
 #: Rows of the ablation: the first row of the main table with one thing changed.
@@ -205,6 +216,9 @@ def found_states(
         return {"fitted": _word_states(recipe, options, train, others, n_sweeps, seed)}
     encoded = encode(train)
     vectors = vectors_of(recipe.vectors, options.data)
+    if recipe.model == "default":
+        parts = [encoded, *(encode(other, encoded.vocabulary) for other in others)]
+        return _default_states(parts, vectors, options, n_sweeps, seed, acts)
     pool = learn_pooling(
         encoded, word_vectors_of(encoded, vectors), weighting=recipe.weighting,
         pooling=recipe.pooling, normalize=recipe.normalize, whiten=recipe.whiten,
@@ -217,12 +231,31 @@ def found_states(
     params = {"n_jobs": options.n_jobs, **recipe.params}
     model = kind(recipe.n_states, sampler="blocked", n_sweeps=n_sweeps, random_state=seed, **params)
     model.fit(*arrays[0], show_progress=False)
+    return _merged_states(model, arrays, acts)
+
+
+def _merged_states(
+    model: Any, parts: Sequence[tuple[Any, ...]], acts: Sequence[int]
+) -> dict[str, list[np.ndarray]]:
+    """Return the states of all parts as fitted, and merged into each number of acts."""
     found = {}
     for number in [None, *(n for n in acts if n < model.n_states_)]:
         model.set_params(n_acts=number)._set_estimates()  # the fit itself does not depend on it
         name = "fitted" if number is None else str(number)
-        found[name] = [model.predict(X, lengths) for X, lengths in arrays]
+        states = [model.predict(*part) for part in parts]
+        silent = max(part.max() for part in states) + 1  # utterances without a word have -1
+        found[name] = [np.where(part < 0, silent, part) for part in states]
     return found
+
+
+def _default_states(
+    parts: list[Encoded], vectors: Any, options: Options, n_sweeps: int, seed: int,
+    acts: Sequence[int],
+) -> dict[str, list[np.ndarray]]:  # fmt: skip
+    """Return the states of Palaver's default, which also emits marks and weighs its vectors."""
+    model = pv.GaussianHMM(n_sweeps=n_sweeps, random_state=seed, n_jobs=options.n_jobs)
+    model.fit(parts[0], vectors=vectors, show_progress=False)
+    return _merged_states(model, [(part,) for part in parts], acts)
 
 
 def _centres(
@@ -347,7 +380,9 @@ def maxent_cell(options: Options, context: bool, inputs: str) -> Cell:
 
     def work(folder: Path) -> dict[str, Any]:
         train, _, test = corpora(options)
-        tagger = pv.MaxEntTagger(**params).fit(train, vectors=glove(options.data))
+        seen = ["words", "pairs"] if inputs != "vectors" else []
+        given = glove(options.data) if inputs != "words" else None
+        tagger = pv.MaxEntTagger(context, seen, previous=0, min_count=5).fit(train, vectors=given)
         gold, found = test.table["act"].to_numpy(), tagger.predict(test)
         return {"test": {"AC": evaluate.accuracy(found, gold), **measures(found, gold)}}
 

@@ -26,6 +26,9 @@ INFINITE = "infinite HMM"
 #: The settings that the paper gives, with this number of dimensions.
 PUBLISHED = "context GMM, 42 states, the paper's settings, M = {}"
 
+#: Palaver's default, with these vectors.
+DEFAULT = "Palaver's default, {}"
+
 #: What the paper reports for its test set, in percent; its best row first.
 PAPER = {
     "context GMM, 300 dimensions": {"F1": 65.7, "V1": 41.2},
@@ -301,7 +304,8 @@ sweeps, with one chain unless stated otherwise, with context and without it.
 words and contractions (*i*, *a*, *don't*, ...), so their vectors are estimates that come with the
 data. {coverage:.1%} of the tokens have a vector. Utterances without words, nearly all of them
 non-verbal (act *x*), are passed to the models as zero vectors, so that every utterance is scored,
-as in the paper.
+as in the paper. *Palaver's default* has 20 states, marks for question marks and vectors of weight
+0.5; there, utterances without words are a class of their own.
 
 **Measures**, all in percent. AC (accuracy) reads each state as its most frequent act in the
 training set. The others compare states with acts directly: purity (PU), collocation (CO), their F1,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import palaver as pv
-from benchmarks.papers import Options, hidden_backoff_main
+from benchmarks.papers import Options, hidden_backoff_factors, hidden_backoff_main
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.hidden_backoff_data import Convention, calls, meetings
 from palaver.encoding import Encoded, encode
@@ -206,6 +206,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [maxent_cell(options, c, x) for x in (False, True) for c in CONVENTIONS]
     found += [calls_cell(options, name) for name in CALLS]
     found += [maxent_cell(options, None, context) for context in (False, True)]
+    found += hidden_backoff_factors.cells(options)
     found += hidden_backoff_main.cells(options)
     return found + [search_cell(options, c, "2 states, searched") for c in reversed(CONVENTIONS)]
 

@@ -24,6 +24,7 @@ from palaver.corpus.table import Corpus
 
 VERSION = 1
 _STATES = {"q": 3, "s": 2, "x": 2, "b": 1, "h": 1}
+_STATES_2 = dict.fromkeys(_STATES, 2)
 _PAPERS: dict[str, Any] = {"interpolate": False, "tag_order": 2, "speaker_change": False}
 _WORDS: dict[str, Any] = {"continuation": "words"}
 #: Hidden backoff models: their parameters beside those of the paper.
@@ -36,10 +37,20 @@ ROWS: dict[str, dict[str, Any]] = {
         "speaker_change": True,
     },
     "2 states": {"n_states": 2},
+    "2 states, random first states": {"n_states": 2, "first_states": "random"},
     '2 states, `continuation="words"`': {"n_states": 2, **_WORDS},
+    '2 states, random first states, `continuation="words"`': {
+        "n_states": 2,
+        "first_states": "random",
+        **_WORDS,
+    },
     '3 states, `continuation="words"`': {"n_states": 3, **_WORDS},
     "states per tag, the paper's": {"n_states": _STATES},
     'states per tag, the paper\'s, `continuation="words"`': {"n_states": _STATES, **_WORDS},
+    '2 states, 1 after the same tag, `continuation="words"`': {
+        "n_states": {**_STATES_2, **{f"{tag} after {tag}": 1 for tag in _STATES_2}},
+        **_WORDS,
+    },
     '2 states, fork, `continuation="words"`': {"n_states": 2, "topology": "fork", **_WORDS},
 }
 OTHERS = {"maximum entropy": pv.MaxEntTagger, "conditional random field": pv.CRFTagger}

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +16,16 @@ import numpy as np
 
 import palaver as pv
 from benchmarks.papers import Options
+from benchmarks.papers import infinite_hmm_words as by_word
 from benchmarks.papers.cells import Cell, Cells
-from palaver.evaluate import Chunker, chunk_scores, clustering_scores
+from benchmarks.papers.infinite_hmm_data import chunk_scores_of, corpus, judged
 from palaver.parallel import LocalExecutor
 
 SEED, VERSION, POINTS = 0, 2, 20
 SWEEPS = {"quick": 60, "full": 2000, "paper": 9000}
 #: The paper anneals over 3,400 of its 9,000 sweeps; we anneal over the same share of the run,
 #: starting with likelihoods to the power 1 / start_temperature.
-COMMON = {"first_states": 50, "start_temperature": 1.3, "anneal": 0.75}
+COMMON = {"start": "words", "first_states": 50, "start_temperature": 1.3, "anneal": 0.75}
 RUNS: dict[str, dict[str, Any]] = {
     "DP fixed": {"row_concentration": 0.8, "state_concentration": 5.0},
     "PY fixed": {"row_concentration": 0.8, "state_concentration": 1.0, "discount": 0.1},
@@ -44,51 +42,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "DP fixed, 20 states at first": {**RUNS["DP fixed"], "first_states": 20},
     "DP fixed, from power 0.4": {**RUNS["DP fixed"], "start_temperature": 2.5},
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Tagged:
-    """Sentences, the gold tag of every word (None if it has none), and chunks of the first ones."""
-
-    sentences: list[list[str]]
-    tags: list[str | None]
-    n_train: int = 0
-    n_chunked: int = 0
-    chunks: tuple[list[str], ...] = ()
-    given: tuple[list[str], ...] = ()
-
-    def lists(self, states: Any) -> list[list[str]]:
-        """Return one value per word as lists, one list per sentence."""
-        ends = np.cumsum([0, *map(len, self.sentences)])
-        return [[str(s) for s in states[first:last]] for first, last in pairwise(ends)]
-
-
-@cache
-def corpus(data: Path, name: str, size: str) -> Tagged:
-    """Return a corpus; a quick one has wsj-sample and few sentences to chunk."""
-    if name == "ud":
-        parts = ("train",) if size != "quick" else ("dev",)
-        tables = [pv.read(data / f"ud-english-ewt/en_ewt-ud-{p}.conllu.gz").table for p in parts]
-        sentences = [list(row) for table in tables for row in table["tokens"]]
-        return Tagged(sentences, [tag for table in tables for row in table["xpos"] for tag in row])
-    chunked = [pv.read(data / f"conll2000/{part}.txt.gz").table for part in ("train", "test")]
-    if size == "quick":
-        chunked = [table.head(400) for table in chunked]
-    gold = pv.read(data / "wsj-sample/wsj-sample.txt.gz").table
-    sentences = [list(row) for table in (*chunked, gold) for row in table["tokens"]]
-    n_words = sum(len(row) for table in chunked for row in table["tokens"])
-    tags: list[str | None] = [None] * n_words
-    tags += [tag for row in gold["pos"] for tag in row]
-    chunks = tuple(list(row) for table in chunked for row in table["chunk"])
-    given = tuple(list(row) for table in chunked for row in table["pos"])
-    return Tagged(sentences, tags, chunked[0].height, len(chunks), chunks, given)
-
-
-def judged(found: Any, tags: list[str | None]) -> dict[str, float]:
-    """Return all measures on the words with a gold tag."""
-    known = np.array([tag is not None for tag in tags])
-    gold = [tag for tag in tags if tag is not None]
-    return clustering_scores(np.asarray(found)[known], gold)
 
 
 def fit_cell(options: Options, name: str, run: str) -> Cell:
@@ -130,7 +83,8 @@ def fit_cell(options: Options, name: str, run: str) -> Cell:
             "shares": shares,
         }
 
-    stored = {STORED_NAMES.get(parameter, parameter): value for parameter, value in params.items()}
+    stored = {STORED_NAMES.get(name, name): value for name, value in params.items()}
+    del stored["start"]  # the only one when results were first stored
     settings = {"corpus": name, "size": options.size, **stored, "version": VERSION}
     return Cell(f"{name}/{run}", settings, work, n_sweeps / 100)
 
@@ -140,18 +94,13 @@ def chunk_cell(options: Options, kept: Cells, columns: str, fit: Cell | None) ->
 
     def work(folder: Path) -> dict[str, float]:
         text = corpus(options.data, "wsj", options.size)
-        sentences = text.sentences[: text.n_chunked]
         column: Any = None
         if fit is not None:
             model = pv.load(kept.folder(fit) / "model")
             column = text.lists(model.states_)[: text.n_chunked]
         elif columns == "given tags":
             column = list(text.given)
-        split = text.n_train
-        known, new = (None, None) if column is None else (column[:split], column[split:])
-        chunker = Chunker(max_iterations=30 if options.size == "quick" else 100)
-        chunker.fit(sentences[:split], text.chunks[:split], known)
-        return chunk_scores(text.chunks[split:], chunker.predict(sentences[split:], new))
+        return chunk_scores_of(text, column, 1.0, 30 if options.size == "quick" else 100)
 
     settings = {"chunk": columns, "size": options.size, "version": VERSION}
     if fit is not None:
@@ -166,12 +115,15 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [chunk_cell(options, kept, "given tags", None)]
     found += [chunk_cell(options, kept, run, fit) for run, fit in zip(RUNS, fits, strict=True)]
     found += [fit_cell(options, "ud", run) for run in RUNS]
-    return found + [fit_cell(options, "wsj", run) for run in VARIANTS]
+    found += [fit_cell(options, "wsj", run) for run in VARIANTS]
+    return found + by_word.cells(options, kept)
 
 
 def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
     """Return the text of the page."""
     from benchmarks.papers.infinite_hmm_page import text
 
-    seconds = {cell.name: kept.seconds([cell]) for cell in cells(options, kept)}
+    found = cells(options, kept)
+    seconds = {cell.name: kept.seconds([cell]) for cell in found}
+    seconds |= {c.name: kept.processor_seconds([c]) for c in found if "-types/" in c.name}
     return text(results, seconds, options.size)

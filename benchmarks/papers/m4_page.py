@@ -40,9 +40,7 @@ the paper's transitions (`transition="softmax"`), [block HMM](../models/block_hm
 _NOTES = """## What to make of it
 
 **As in the paper**, M4 predicts words better than the block HMM by the paper's protocol, and LDA,
-whose shares have seen the words, better than both. M4 rebuilds more replies on r-help and 4forums,
-where messages are long, and on tweets without the background. **Not as in the paper**, it rebuilds
-fewer on the short messages of the sample, and its classes have a higher VI in nearly all rows.
+whose shares have seen the words, better than both. {replies}
 
 {findings}
 
@@ -58,7 +56,7 @@ Switchboard, Brychcín & Král (2017) also found a lower V-measure for M4 than f
 
 **M4's search for replies is one reason** why it does not always rebuild more of them: its classes
 follow the random parents of the start and rarely let go of them, which a hot start remedies in
-part. On tweets and chat, both models are near chance with the background, which takes more than
+part. On {short}, both models are near chance with the background, which takes more than
 half of the few words of a tweet away from M4.
 
 **The paper's perplexities are not comparable with ours as printed.** Its table 1 gives 63.07 for
@@ -71,7 +69,7 @@ printed; read in this way, 0.95 and 0.95, 0.91 and 0.89, 0.78 and 0.72. Here, fo
 the block HMM, M4 and LDA: {relative}.
 
 **Chains have not converged**: R-hat is near 2 in many rows ([below](#convergence)). The tables show
-the better of two chains.
+the {best} chains.
 """
 
 _SETUP = """## Setup
@@ -80,8 +78,27 @@ _SETUP = """## Setup
 [classes against acts](#classes-against-acts) is measured on the 25%. All three models have the
 background of section 5.3, unless the table says *no background*. Samplers are collapsed, and the
 best chain by log joint is the model. Brackets are 95% bootstrap intervals over conversations; *p*
-is from a paired bootstrap of M4 against the block HMM.
+is from a paired bootstrap of M4 against the block HMM. {other}
 """
+#: What each size says in the notes; a quick run is not kept, and says what the full one does.
+_REPLIES_FOUND = {
+    "full": """M4 rebuilds more replies on r-help and 4forums,
+where messages are long, and on tweets without the background. **Not as in the paper**, it rebuilds
+fewer on the short messages of the sample, and its classes have a higher VI in nearly all rows.""",
+    "paper": """M4 rebuilds a few more replies on tweets. **Not
+as in the paper**, it rebuilds fewer on the short messages of the sample, and its classes have a
+higher VI there.""",
+}
+_SHORT = {"full": "tweets and chat", "paper": "tweets"}
+_OTHER_PAGE = {
+    "full": """With the paper's 4 chains of 5,000 sweeps,
+the sample and RumourEval are on [a page of their own](m4-paper.md); the other corpora would take
+hours with these.""",
+    "paper": """This page has the paper's number of
+chains and sweeps on the two small corpora. RumourEval without background, r-help, ubuntu-irc, swda
+and 4forums are left out to save time; they are on [the other page](m4.md), with 2
+chains of 1,000 sweeps.""",
+}
 
 _PAPER = """## Perplexity, the paper's protocol
 
@@ -136,10 +153,17 @@ def page_text(options: Options, kept: Cells, results: Results) -> str:
         "acts": _acts(plan, results),
     }
     outcomes = {name: found for name, (_, found) in tables.items()}
+    kind = "paper" if options.size == "paper" else "full"
     parts = [
         _HEAD.format(command=command, missing=note),
-        _NOTES.format(findings=_findings(outcomes), relative=_relative(plan, results)),
-        _SETUP.format(sizes=sizes),
+        _NOTES.format(
+            findings=_findings(outcomes),
+            relative=_relative(plan, results),
+            replies=_REPLIES_FOUND[kind],
+            short=_SHORT[kind],
+            best="better of two" if plan.n_chains == 2 else f"best of {plan.n_chains}",
+        ),
+        _SETUP.format(sizes=sizes, other=_OTHER_PAGE[kind]),
         *_corpora(options, kept, results, done),
         _PAPER.format(n_sweeps=plan.fold_sweeps),
         *tables["paper"][0],

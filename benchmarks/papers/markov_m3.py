@@ -1,10 +1,10 @@
 """Markov M3, LDA, CTM and HDP on documents: the measurements of Zhang & Paisley (2015), section 4.
 
 A tenth of the documents of each corpus is for testing. All models see the same 90% of the words of
-these documents and predict the other 10%: ``p(w) = sum_k share_k p(w | k)``. All models learn their
-priors, except that tomotopy's have a word prior of 0.01; these average ten samples of a document's
-shares. Variational LDA and M3 start with the same number of Gibbs sweeps and make the same number
-of passes over the documents. Tags are learned online.
+these documents and predict the other 10%: ``p(w) = sum_k share_k p(w | k)``. Our models learn
+their priors; tomotopy's have a word prior of 0.01, LDA also the one that is best on training words;
+these average ten samples of a document's shares. Variational LDA and M3 start with the same number
+of Gibbs sweeps and make the same number of passes over the documents. Tags are learned online.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ from palaver.encoding import encode
 from palaver.encoding.documents import Documents, documents_of
 from palaver.models.documents.engine import START_WEIGHT
 from palaver.models.documents.heldout import hold_out_words
+from palaver.models.documents.stream import begin_stream
 from palaver.parallel import Globals
 
 SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4
-MODELS = ("lda-vb", "lda-gibbs", "ctm", "hdp", "m3")
+MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "ctm", "hdp", "m3-short", "m3")
+#: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
+ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
+#: The best of them on both (cells "ap/eta/...", "kos/eta/...").
+BEST_ETA = 0.03
+#: Share prior, over all topics together, of the step by which the topics of any model are folded
+#: into the test documents for comparison.
+COMMON_PRIOR = 5.0
 LARGEST_CTM = 100
 #: Sweeps of CTM relative to the others', by number of topics: its time grows faster than K.
 CTM_SWEEPS = {20: 2.0, 50: 1.0, 100: 0.5}
@@ -67,6 +75,8 @@ PLANS: dict[Size, Plan] = {
                   ("kos", "20news"), 100, 100),
 }  # fmt: skip
 TRUNCATIONS = (3, 5, 10, 15, 25)
+#: Of walks through many topics, by their number; one more topic may be visited.
+LONG_TRUNCATIONS = {100: (15, 30), 150: (30,)}
 GAMMAS: tuple[float | str, ...] = (0.3, 1.0, 3.0, 10.0, "learn")
 SWAPPED = (20, 100)
 BETAS, ALPHAS = (0.02, 0.1, 0.3), (2.0, 200.0)
@@ -111,15 +121,33 @@ def _words_of(documents: Documents, d: int) -> list[str]:
     return [str(w) for w in np.repeat(documents.words[own], counts).tolist()]
 
 
-def _tomotopy(kind: str, n_topics: int) -> Any:
+def common_perplexity(split: Split, words: NDArray[np.float64]) -> float:
+    """Return the perplexity with given topics (K, W), folded in by variational LDA's step."""
+    n_topics = len(words)
+    model = pv.OnlineLDA(n_topics, share_prior=COMMON_PRIOR / n_topics, random_state=SEED)
+    begin_stream(model, split.train.vocabulary, np.ascontiguousarray(words.T) * 1e9)
+    return model.perplexity(split.observed, split.heldout)
+
+
+@cache
+def training_split(data: Path, name: str) -> Split:
+    """Return a split of the training documents alone, on which settings are chosen."""
+    documents = split_of(data, name).train
+    order = np.random.default_rng(SEED).permutation(documents.n_documents)
+    n_judged = documents.n_documents // 10
+    observed, heldout = hold_out_words(documents.take(order[:n_judged]), 0.9, SEED)
+    return Split(documents.take(order[n_judged:]), observed, heldout)
+
+
+def _tomotopy(kind: str, n_topics: int, eta: float = 0.01) -> Any:
     """Return one of tomotopy's models, which learns its priors in its default way.
 
     CTM draws a document's weights less often per sweep than by default, in favour of more sweeps.
     """
     import tomotopy
 
-    if kind == "lda-gibbs":
-        return tomotopy.LDAModel(k=n_topics, seed=SEED)
+    if kind in ("lda-gibbs", "lda-tuned"):
+        return tomotopy.LDAModel(k=n_topics, seed=SEED, eta=eta)
     if kind == "hdp":
         return tomotopy.HDPModel(initial_k=n_topics, seed=SEED)
     model = tomotopy.CTModel(k=n_topics, seed=SEED)
@@ -128,10 +156,10 @@ def _tomotopy(kind: str, n_topics: int) -> Any:
 
 
 def fit_tomotopy(
-    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int
+    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int, eta: float = 0.01
 ) -> tuple[Any, list[int], NDArray[np.float64]]:
     """Fit one of tomotopy's models; return it, its live topics and their words, (topics, W)."""
-    model = _tomotopy(kind, n_topics)
+    model = _tomotopy(kind, n_topics, eta)
     for d in range(split.train.n_documents):
         words = _words_of(split.train, d)
         if words:
@@ -147,10 +175,10 @@ def fit_tomotopy(
 
 
 def tomotopy_perplexity(
-    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int
+    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int, eta: float = 0.01
 ) -> dict[str, Any]:
     """Fit one of tomotopy's models, and predict with shares averaged over samples of a chain."""
-    model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs)
+    model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs, eta)
     shares = np.full((split.observed.n_documents, len(live)), 1 / len(live))
     texts = [_words_of(split.observed, d) for d in range(split.observed.n_documents)]
     made = [model.make_doc(text) if text else None for text in texts]
@@ -161,22 +189,30 @@ def tomotopy_perplexity(
     ]
     shares[known] = np.mean(samples, axis=0)[:, live]
     shares /= shares.sum(axis=1, keepdims=True)
-    return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live)}
+    return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live),
+            "common": common_perplexity(split, words)}  # fmt: skip
 
 
 #: The paper's symbols, which name the cells, and the models' parameters.
 SYMBOLS = {"alpha": "step_concentration", "beta": "word_prior", "gamma": "position_concentration"}
 
 
+#: Walks grow with topics beyond this number (benchmarks/markov_m3_defaults.py); "m3-short" has the
+#: walks of before.
+SAME_WALKS = 50
+SHORT_WALKS = {"truncation": 15, "max_visits": 16}
+
+
 def _our(kind: str, n_topics: int, **params: Any) -> Any:
     model = pv.OnlineLDA if kind == "lda-vb" else pv.MarkovM3
-    return model(n_topics, random_state=SEED, **{SYMBOLS.get(k, k): v for k, v in params.items()})
+    named = {SYMBOLS.get(k, k): v for k, v in params.items()}
+    return model(n_topics, random_state=SEED, **named)
 
 
 def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
     """Return the cell for one model's perplexity."""
     plan = PLANS[options.size]
-    ours = kind in ("lda-vb", "m3")
+    ours = kind in ("lda-vb", "m3", "m3-short")
     n_sweeps = plan.n_gibbs
     if kind == "ctm":
         n_sweeps = int(n_sweeps * CTM_SWEEPS[n_topics])
@@ -184,24 +220,59 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
         if not ours:
-            return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs)
-        model = _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **params)
+            eta = BEST_ETA if kind == "lda-tuned" else 0.01
+            return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs, eta)
+        given = {"max_visits": 16, **params} if "truncation" in params else params
+        given = {**SHORT_WALKS, **given} if kind == "m3-short" else given
+        model = _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **given)
         model.fit(split.train, show_progress=False)
         learned = {"alpha_": getattr(model, "share_prior_", None)}
         learned |= {f"{letter}_": getattr(model, f"{name}_", learned.get(f"{letter}_"))
                     for letter, name in SYMBOLS.items()}  # fmt: skip
         own = {name: value for name, value in learned.items() if value is not None}
         return {"perplexity": model.perplexity(split.observed, split.heldout),
+                "common": common_perplexity(split, model.class_words_),
                 "elbo": model.elbo_, "sweeps": model.n_sweeps_, **own}  # fmt: skip
 
     changed = "".join(f"/{key}={value}" for key, value in params.items())
     version = BATCH_VERSION if ours else VERSION
-    settings = {"version": version, "corpus": name, "model": kind, "n_topics": n_topics,
+    settings = {"version": version, "corpus": name, "model": kind.removesuffix("-short"),
+                "n_topics": n_topics,
                 **(plan.passes if ours else {"n_sweeps": n_sweeps}), "seed": SEED,
-                **params}  # fmt: skip
-    cost = {"lda-vb": 1, "lda-gibbs": 1, "ctm": 6, "hdp": 3, "m3": 4}[kind] * (1 + n_topics / 50)
+                **_newer(kind, n_topics), **params}  # fmt: skip
+    cost = {
+        "lda-vb": 1,
+        "lda-gibbs": 1,
+        "lda-tuned": 1,
+        "ctm": 6,
+        "hdp": 3,
+        "m3": 4,
+        "m3-short": 4,
+    }[kind] * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
+
+
+def _newer(kind: str, n_topics: int) -> dict[str, Any]:
+    """Return what sets a cell apart from an older one of the same name."""
+    if kind == "m3" and n_topics > SAME_WALKS:
+        return {"walks": "auto"}
+    if kind == "lda-tuned":
+        return {"eta": BEST_ETA}
+    return {}
+
+
+def eta_cell(options: Options, name: str, eta: float) -> Cell:
+    """Return the cell for a word prior of tomotopy's LDA, judged by training words."""
+    n_sweeps = PLANS[options.size].n_gibbs
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = training_split(options.data, name)
+        return tomotopy_perplexity("lda-tuned", split, ETA_TOPICS, n_sweeps, options.n_jobs, eta)
+
+    settings = {"version": VERSION, "eta": eta, "corpus": name, "n_topics": ETA_TOPICS,
+                "n_sweeps": n_sweeps, "seed": SEED}  # fmt: skip
+    return Cell(f"{name}/eta/{eta:g}", settings, work, 2.0)
 
 
 def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
@@ -210,8 +281,9 @@ def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
-        models = {kind: _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs)
-                  for kind in ("lda-vb", "m3")}  # fmt: skip
+        walks: dict[str, dict[str, Any]] = {"lda-vb": {}, "m3": SHORT_WALKS}
+        models = {kind: _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **own)
+                  for kind, own in walks.items()}  # fmt: skip
         kept: dict[str, dict[str, Any]] = {}
         for kind, model in models.items():
             model.fit(split.train, show_progress=False)
@@ -351,6 +423,9 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found = [online_cell(options, name, 50) for name in plan.online[:1]]
     found += _batch(options, small, plan.topics[:2], ("lda-vb", "lda-gibbs", "m3"))
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
+    found += [eta_cell(options, name, eta) for name in ETA_CORPORA for eta in ETAS]
+    found += [fit_cell(options, "ap", "m3", k, truncation=t, max_visits=t + 1)
+              for k in plan.topics for t in LONG_TRUNCATIONS.get(k, ())]  # fmt: skip
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, gamma=g) for g in GAMMAS]
     found += [fit_cell(options, "ap", kind, plan.sensitivity, beta=b)
               for kind in ("m3", "lda-vb") for b in BETAS]  # fmt: skip
@@ -385,4 +460,5 @@ def _batch(
         for kind in kinds
         if not (kind == "ctm" and n_topics > LARGEST_CTM)
         and not (kind == "hdp" and n_topics != first)
+        and not (kind == "m3-short" and n_topics <= SAME_WALKS)
     ]

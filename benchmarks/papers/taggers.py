@@ -25,14 +25,14 @@ from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
 
 VERSION = 1
-#: Taggers by the name of their row. MaxEnt on Switchboard has fewer features and iterations.
-TAGGERS: dict[str, Callable[[str, int], Any]] = {
-    "hidden backoff": lambda corpus, n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
-    "conditional random field": lambda corpus, n_jobs: pv.CRFTagger(n_jobs=n_jobs),
-    "maximum entropy": lambda corpus, n_jobs: pv.MaxEntTagger(n_jobs=n_jobs, **_few(corpus)),
-    "maximum entropy, context": lambda corpus, n_jobs: pv.MaxEntTagger(
-        context=True, n_jobs=n_jobs, **_few(corpus)
-    ),
+#: The same of maximum entropy, which has got the features of the conditional random field.
+MAXENT_VERSION = 2
+#: Taggers by the name of their row.
+TAGGERS: dict[str, Callable[[int], Any]] = {
+    "hidden backoff": lambda n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
+    "conditional random field": lambda n_jobs: pv.CRFTagger(n_jobs=n_jobs),
+    "maximum entropy": lambda n_jobs: pv.MaxEntTagger(n_jobs=n_jobs),
+    "maximum entropy, context": lambda n_jobs: pv.MaxEntTagger(context=True, n_jobs=n_jobs),
 }
 NAMES = {
     "crf": "conditional random field",
@@ -40,14 +40,17 @@ NAMES = {
     "hidden-backoff": "hidden backoff",
 }
 PEER = "python-crfsuite"
-N_LABELS = (50, 200, 1000, 5000)
+#: Labels of the learning curves; None for all.
+N_LABELS = (50, 200, 1000, None)
+#: Rows of the learning curves, on these corpora.
+WITH_ACTS = ", acts"
+FEW = ("hidden backoff", "conditional random field", "maximum entropy, context",
+       f"conditional random field{WITH_ACTS}", f"maximum entropy, context{WITH_ACTS}")  # fmt: skip
+CURVES = ("mrda, words", "swda")
+N_DRAWS, N_UNLABELLED = 3, 20_000
 #: Labels so far in rounds of labelling.
 ROUNDS = (50, 100, 200, 400)
 LABELLED = ("dailydialog", "nps-chat")
-
-
-def _few(corpus: str) -> dict[str, int]:
-    return {"min_count": 5, "max_iter": 40} if corpus == "swda" else {}
 
 
 def dailydialog(data: Path, part: str) -> Corpus:
@@ -102,10 +105,10 @@ def right_by_conversation(corpus: Corpus, tags: Any) -> list[list[int]]:
 def tagger_cell(options: Options, corpus: str, name: str) -> Cell:
     def work(folder: Path) -> dict[str, Any]:
         train, test = (read(options.data, corpus, part) for part in ("train", "test"))
-        model = TAGGERS[name](corpus, options.n_jobs)
+        model = TAGGERS[name](options.n_jobs)
         model.fit(train.take(np.arange(2)), show_progress=False).predict(train.take(np.arange(2)))
         clocks = [(time.process_time(), time.perf_counter())]
-        model = TAGGERS[name](corpus, options.n_jobs).fit(train, show_progress=False)
+        model = TAGGERS[name](options.n_jobs).fit(train, show_progress=False)
         clocks.append((time.process_time(), time.perf_counter()))
         tags = model.predict(test)
         clocks.append((time.process_time(), time.perf_counter()))
@@ -116,7 +119,8 @@ def tagger_cell(options: Options, corpus: str, name: str) -> Cell:
         }  # fmt: skip
 
     cost = {"swda": 30}.get(corpus, 3) * (10 if "context" in name else 1)
-    return Cell(f"{corpus}/{name}", {"corpus": corpus, "tagger": name, "version": VERSION},
+    version = MAXENT_VERSION if name.startswith("maximum") else VERSION
+    return Cell(f"{corpus}/{name}", {"corpus": corpus, "tagger": name, "version": version},
                 work, cost)  # fmt: skip
 
 
@@ -191,30 +195,50 @@ def choice_cell(options: Options, corpus: str) -> Cell:
         chosen = pv.choose_tagger(read(options.data, corpus, "train"))
         return {"chosen": chosen.tagger.name, "table": chosen.table.to_dicts()}
 
-    settings = {"corpus": corpus, "choice": True, "version": VERSION}
+    settings = {"corpus": corpus, "choice": True, "version": MAXENT_VERSION}
     return Cell(f"{corpus}/choice", settings, work, 20)
 
 
-def few_cell(options: Options, corpus: str, n_labels: int) -> Cell:
-    """Return the cell of taggers that learn from few labels, judged on the dev part."""
+def few_cell(options: Options, corpus: str, n_labels: int | None, row: str) -> Cell:
+    """Return the cell of a tagger that learns from few labels, or all, judged on the dev part."""
 
     def work(folder: Path) -> dict[str, Any]:
         train, dev = (read(options.data, corpus, part) for part in ("train", "dev"))
-        sizes = np.diff(train.conversation_offsets)
-        order = np.random.default_rng(0).permutation(len(sizes))
-        enough = int(np.searchsorted(np.cumsum(sizes[order]), n_labels)) + 1
-        part = train.take(np.sort(order[:enough]))
-        acts = part.table["act"].to_list()
-        some = [act if k < n_labels else None for k, act in enumerate(acts)]
-        part = part.with_columns(known=pl.Series(some, dtype=pl.String))
-        found = {}
-        for name in ("hidden backoff", "conditional random field", "maximum entropy, context"):
-            model = TAGGERS[name]("", options.n_jobs).fit(part, "known", show_progress=False)
-            found[name] = model.score(dev, "act")
-        return found
+        name = row.removesuffix(WITH_ACTS)
+        more = {} if name == row else {"classes": acts_of_some(options.data, corpus)}
+        found = []
+        for seed in range(N_DRAWS if n_labels else 1):
+            part = train.with_columns(known=train.table["act"])
+            if n_labels:
+                part = _first_labels(train, n_labels, seed)
+            model = TAGGERS[name](options.n_jobs).fit(part, "known", show_progress=False, **more)
+            found.append(model.score(dev, "act"))
+        return {"accuracy": float(np.mean(found)), "draws": found}
 
-    settings = {"corpus": corpus, "labels": n_labels, "version": VERSION}
-    return Cell(f"{corpus}/{n_labels} labels", settings, work, 3)
+    settings = {"corpus": corpus, "labels": n_labels or "all", "row": row, "version": 3}
+    cost = (3 if n_labels else 30) * (4 if corpus == "swda" else 1)
+    return Cell(f"{corpus}/{n_labels or 'all'} labels/{row}", settings, work, cost)
+
+
+def _first_labels(train: Corpus, n_labels: int, seed: int) -> Corpus:
+    """Return conversations drawn at random, of which the first messages have a label."""
+    sizes = np.diff(train.conversation_offsets)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), n_labels)) + 1
+    part = train.take(np.sort(order[:enough]))
+    known = np.arange(part.n_messages) < n_labels
+    return _masked(part, known)
+
+
+@cache
+def acts_of_some(data: Path, corpus: str) -> pv.Acts:
+    """Return the acts of training conversations with about 20,000 messages; no label is seen."""
+    train = read(data, corpus, "train")
+    order = np.random.default_rng(0).permutation(train.n_conversations)
+    sizes = np.diff(train.conversation_offsets)[order]
+    some = train.take(np.sort(order[: int(np.searchsorted(np.cumsum(sizes), N_UNLABELLED))]))
+    bare = Corpus.from_polars(some.table.drop("act"))
+    return pv.Acts().fit(bare, show_progress=False)
 
 
 def label_cell(options: Options, corpus: str, method: str) -> Cell:
@@ -262,7 +286,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [choice_cell(options, corpus) for corpus in names]
     found += [tagger_cell(options, corpus, name) for corpus in names for name in list(TAGGERS)[2:]]
     if options.size != "quick":
-        found += [few_cell(options, c, n) for c in ("mrda, words", "swda") for n in N_LABELS]
+        found += [few_cell(options, c, n, row) for n in N_LABELS for c in CURVES for row in FEW]
         found += [label_cell(options, c, how) for c in LABELLED for how in ("drawn", "chosen")]
         found.append(peer_cell(options, "swda"))
     return found

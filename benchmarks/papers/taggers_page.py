@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.taggers import CORPORA, LABELLED, N_LABELS, NAMES, PEER, ROUNDS, TAGGERS
+from benchmarks.papers.taggers import (
+    CORPORA,
+    CURVES,
+    FEW,
+    LABELLED,
+    N_DRAWS,
+    N_LABELS,
+    N_UNLABELLED,
+    NAMES,
+    PEER,
+    ROUNDS,
+    TAGGERS,
+)  # fmt: skip
 from palaver import evaluate
 
 _INTRO = """# Taggers on labelled talk
@@ -28,8 +40,19 @@ _NOTES = """
 Trained on / tested on: DailyDialog's dev part / its test part; NPS chat's first eight rooms / its
 other seven, without joins and parts; the usual 51 / 11 meetings of MRDA (*words*: bare words;
 *marks*: with the transcribers' marks; see [hidden backoff](hidden_backoff.md#setup) for both and
-for the tags); the usual 1,115 / 19 calls of Switchboard, rows with + or @ left out. Maximum entropy
-on Switchboard has `min_count=5, max_iter=40`.
+for the tags); the usual 1,115 / 19 calls of Switchboard, rows with + or @ left out.
+"""
+
+
+#: Rows of the table of seconds, which were measured on one day.
+_TIMED = ("hidden backoff", "conditional random field", PEER)
+_FEW = """## Few labels
+
+Share of right tags on the dev parts, in percent. The labelled messages are the first ones of
+conversations drawn at random; mean of {draws} draws. *Acts*: the classes of the
+[model of acts](../models/acts.md), fitted without labels to training conversations with about
+{rest:,} messages, are features as well (`--acts`).
+
 """
 
 
@@ -45,6 +68,7 @@ def _rows() -> list[str]:
 def text(results: Mapping[str, Any]) -> str:
     """Return the text of the page; results not computed yet are left out."""
     parts = [_INTRO, "## Share of right tags, in percent\n", _accuracies(results), _NOTES]
+    parts.append(_missing(results))
     parts += [_choices(results), _differences(results), _seconds(results), _few(results)]
     parts.append(_labelling(results))
     return "\n".join(part for part in parts if part).rstrip() + "\n"
@@ -65,6 +89,17 @@ def _accuracies(results: Mapping[str, Any]) -> str:
             cells.append(f"**{shown}**" if result and _share(result) == best[corpus] else shown)
         lines.append(f"| {row} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _missing(results: Mapping[str, Any]) -> str:
+    """Say what has not been measured with today's taggers."""
+    wanted = [f"{corpus}/{row}" for corpus in CORPORA for row in (*_rows(), "choice")]
+    wanted += [f"{corpus}/{n or 'all'} labels/{row}"
+               for corpus in CURVES for n in N_LABELS for row in FEW]  # fmt: skip
+    lost = [f"*{name}*" for name in wanted if name not in results]
+    if not lost:
+        return ""
+    return f"Not measured yet (the command above does it): {'; '.join(lost)}.\n"
 
 
 def _choices(results: Mapping[str, Any]) -> str:
@@ -116,7 +151,7 @@ def _differences(results: Mapping[str, Any]) -> str:
 
 def _seconds(results: Mapping[str, Any]) -> str:
     lines = ["| | " + " | ".join(CORPORA) + " |", "|---" * (len(CORPORA) + 1) + "|"]
-    for row in _rows()[1:]:
+    for row in _TIMED:
         cells = []
         for corpus in CORPORA:
             found = results.get(f"{corpus}/{row}")
@@ -132,28 +167,24 @@ def _seconds(results: Mapping[str, Any]) -> str:
     return (
         "## Time\n\nProcessor seconds to train / thousands of messages tagged per processor "
         "second, splitting texts into words included, on a busy machine; training messages: "
-        + ", ".join(sizes) + ".\n\n" + "\n".join(lines) + "\n"
+        + ", ".join(sizes) + ". [Maximum entropy](../performance.md#taggers).\n\n"
+        + "\n".join(lines) + "\n"
     )  # fmt: skip
 
 
 def _few(results: Mapping[str, Any]) -> str:
     lines = []
-    names: list[str] = []
-    for corpus in CORPORA:
+    for corpus in CURVES:
         for n in N_LABELS:
-            found = results.get(f"{corpus}/{n} labels")
-            if found is None:
-                continue
-            names = list(found)
-            cells = " | ".join(f"{100 * value:.1f}" for value in found.values())
-            lines.append(f"| {corpus} | {n:,} | {cells} |")
+            found = [results.get(f"{corpus}/{n or 'all'} labels/{row}") for row in FEW]
+            if any(found):
+                cells = ["" if one is None else f"{100 * one['accuracy']:.1f}" for one in found]
+                lines.append(f"| {corpus} | {'all' if n is None else f'{n:,}'} | "
+                             f"{' | '.join(cells)} |")  # fmt: skip
     if not lines:
         return ""
-    head = f"| | labels | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}\n"
-    return (
-        "## Few labels\n\nShare of right tags on the dev parts, in percent. The labelled messages "
-        "are the first ones of conversations drawn at random.\n\n" + head + "\n".join(lines) + "\n"
-    )
+    head = f"| | labels | {' | '.join(FEW)} |\n|---|---|{'---|' * len(FEW)}\n"
+    return _FEW.format(draws=N_DRAWS, rest=N_UNLABELLED) + head + "\n".join(lines) + "\n"
 
 
 def _labelling(results: Mapping[str, Any]) -> str:

@@ -20,7 +20,8 @@ import palaver as pv
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.threads_data import CHANNEL, FILES, parts, thinned
-from benchmarks.papers.threads_page import TRAINED, page
+from benchmarks.papers.threads_official import judge_official
+from benchmarks.papers.threads_page import OFFICIAL, TRAINED, page
 from palaver import evaluate
 from palaver.threads import ThreadRebuilder, components, learn_defaults
 from palaver.threads.found import Found
@@ -31,7 +32,7 @@ from palaver.threads.ranker import Ranker
 
 __all__ = ["cells", "page"]
 
-_VERSION, _TRAINED_VERSION = 2, 2
+_VERSION, _TRAINED_VERSION = 2, 3
 _TRAIN = {"quick": 1500, "full": 40_000, "paper": 1_000_000}
 _TEST = {"quick": 400, "full": 10_000, "paper": 1_000_000}
 _MODEL_MESSAGES = {"quick": 300, "full": 2500, "paper": 20_000}
@@ -60,7 +61,14 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
                 cost,
             ),
         ]
+    official = {"corpus": CHANNEL, "official": 1}
+    found.append(Cell(OFFICIAL, official, lambda _: _judge_official(options), 5.0))
     return found
+
+
+def _judge_official(options: Options) -> dict[str, Any]:
+    train, test = parts(options.data, CHANNEL)
+    return judge_official(train, test, _links)
 
 
 def _judge(options: Options, name: str) -> dict[str, Any]:
@@ -82,7 +90,7 @@ def _judge(options: Options, name: str) -> dict[str, Any]:
     others = [other for other in FILES if other != ("ubuntu-irc" if is_channel else name)]
     known = [thinned(parts(options.data, other)[0], _DEFAULTS[size]) for other in others]
     defaults = learn_defaults(known)
-    untrained = _links(ThreadRebuilder.default(defaults, **_how(is_channel)), test)
+    untrained = _links(ThreadRebuilder.by_places(defaults, **_how(is_channel)), test)
     found |= {"untrained": untrained.parents, "trained": trained.parents}
     gold = np.asarray(test.parents, np.int64)
     for label, parents in found.items():

@@ -35,10 +35,13 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.models.taggers.maxent import MaxEntTagger as MaxEntTagger
     from palaver.page import report as report
     from palaver.parallel.ray import RayExecutor as RayExecutor
+    from palaver.questions.talk import Talk as Talk
+    from palaver.questions.talk import ask as ask
     from palaver.ranking.baselines import rank as rank
     from palaver.ranking.exemplars import exemplars as exemplars
     from palaver.ranking.grasshopper import grasshopper as grasshopper
     from palaver.ranking.labelling import to_label as to_label
+    from palaver.ranking.outline import outline as outline
     from palaver.ranking.people import people as people
     from palaver.ranking.summarize import summarize as summarize
     from palaver.threads.rebuilder import ThreadRebuilder as ThreadRebuilder

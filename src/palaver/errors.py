@@ -12,10 +12,12 @@ The tree::
     │   ├── DamagedStoreError            files are missing, truncated or altered
     │   ├── NewerStoreError              written by a newer Palaver
     │   ├── OlderStoreError              written by an older Palaver
-    │   └── LockedStoreError             another process is writing to it
+    │   ├── LockedStoreError             another process is writing to it
+    │   └── StaleCurationError           a curation was changed by others, or is of another fit
     ├── NotFittedError (AttributeError)  a model was used before ``fit``
     ├── StoppedError (RuntimeError)      a fit ended before it learned anything
     ├── WorkersError (RuntimeError)      a cluster cannot be reached or keeps losing workers
+    ├── EndpointError (RuntimeError)     a language model gives no usable answer
     └── MissingExtraError (ImportError)  an optional dependency is not installed
 
     PalaverWarning (UserWarning)         work continues, but needs attention
@@ -80,6 +82,10 @@ class LockedStoreError(StoreError):
     """Another process is writing to a stored folder."""
 
 
+class StaleCurationError(StoreError):
+    """What was decided about a run was changed by somebody else, or is about another fit."""
+
+
 class NotFittedError(PalaverError, AttributeError):
     """A model was asked for something that only ``fit`` provides."""
 
@@ -94,6 +100,10 @@ class MissingExtraError(PalaverError, ImportError):
 
 class WorkersError(PalaverError, RuntimeError):
     """A cluster cannot be reached, or keeps losing workers."""
+
+
+class EndpointError(PalaverError, RuntimeError):
+    """A language model that was asked gives no usable answer."""
 
 
 class PalaverWarning(UserWarning):

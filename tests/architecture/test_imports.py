@@ -17,12 +17,14 @@ SOURCE = Path(palaver.__file__).parent
 LINES = [
     {"errors", "names", "params", "rng"},
     {"store", "kernels", "draw"},
-    {"corpus", "parallel"},
+    {"corpus", "curation", "endpoint", "parallel"},
     {"encoding", "language"},
     {"fit", "evaluate"},
     {"models"},
     {"ranking", "threads", "trials"},
+    {"questions"},
     {"page"},
+    {"explore"},
     {"cli"},
 ]
 NEIGHBOURS = {("params", "errors"), ("rng", "errors")}

@@ -213,3 +213,16 @@ def test_a_stopped_comparison_says_how_to_go_on(threads, tmp_path, monkeypatch):
     settings = ("--column", "text=body", "--keep", tmp_path / "tried")
     output = call("compare", threads, *settings, code=130)
     assert "run the same command again" in " ".join(output.split())
+
+
+def test_effects(run, tmp_path):
+    output = call("effects", run, "--formula", "~ weekday", "--groups", "speaker", "--draws", 2,
+                  "--sweeps", 3, "--out", tmp_path / "x.svg")  # fmt: skip
+    assert "percentage points" in output
+    assert "(usual)" in output
+    assert (tmp_path / "x.svg").read_text().startswith("<svg")
+    rows = json.loads(call("effects", run, "--formula", "~ act", "--draws", 2, "--json"))
+    assert {"class", "term", "effect", "low", "high"} <= set(rows[0])
+    assert "--formula '~ role'" in fails("effects", run)
+    assert "starts with ~" in fails("effects", run, "--formula", "act")
+    assert "x.csv or x.parquet" in fails("effects", run, "--formula", "~ act", "--out", "x.xls")

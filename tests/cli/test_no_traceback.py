@@ -30,11 +30,11 @@ def test_deep_json_in_names(run, tmp_path):
     deep = tmp_path / "deep.json"
     deep.write_text("[" * 100_000)
     assert "is not JSON" in fails("report", run, "--names", deep, "--out", tmp_path / "x.html")
-    (run / "names.json").write_text("[" * 100_000)
+    (run / "curation.json").write_text("[" * 100_000)
     try:
-        assert "Class names ignored" in call("classes", run)
+        assert "delete it to begin again" in fails("classes", run)
     finally:
-        (run / "names.json").unlink()
+        (run / "curation.json").unlink()
 
 
 @pytest.mark.parametrize("verb", [["check"], ["fit", "lda"], ["people"]])

@@ -1,7 +1,9 @@
-"""``summarize`` and ``people``."""
+"""``summarize``, ``rank`` and ``people``."""
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 from support.verbs import call, fails
 
@@ -85,3 +87,73 @@ def test_people_says_whom_it_leaves_out(tmp_path):
 @pytest.mark.parametrize("verb", ["summarize", "people"])
 def test_help_has_examples(verb):
     assert f"palaver {verb} threads.jsonl" in " ".join(call(verb, "--help").split())
+
+
+def test_summarize_several_texts(tmp_path):
+    (tmp_path / "d1").mkdir()
+    (tmp_path / "d2").mkdir()
+    first, second = tmp_path / "d1" / "a.txt", tmp_path / "d2" / "b.txt"
+    first.write_text("Cats sleep all day. Cats sleep and eat.")
+    second.write_text("Dogs bark at cats. Dogs bark at night.")
+    texts = [first.read_text(), second.read_text()]
+    options = ["--sentences", 2, "--stemmed", "--threshold", 0.2, "--binary"]
+    expected = pv.summarize(texts, 2, stemmed=True, threshold=0.2, weighted=False)
+    assert call("summarize", first, second, *options).strip() == str(expected)
+    assert call("summarize", tmp_path, *options).strip() == str(expected)
+    rows = json.loads(call("summarize", tmp_path, "--words", 4, "--json"))["summary"]
+    assert rows[0]["source"] in ("d1/a.txt", "d2/b.txt")
+    shown = call("summarize", tmp_path, "--sets", "--sentences", 1)
+    assert shown.split("\n")[0] == "d1: 1 text"
+    assert "d2: 1 text" in shown
+    found = json.loads(call("summarize", tmp_path, "--sets", "--sentences", 1, "--json"))
+    assert [part["summary"][0]["source"] for part in found] == ["d1/a.txt", "d2/b.txt"]
+    assert "not texts" in fails("summarize", first, second, "--longest", 1)
+    assert "no such file" in fails("summarize", first, tmp_path / "c.txt")
+
+
+def test_sets_are_of_texts(threads):
+    assert "--sets is for folders of texts" in fails("summarize", threads, "--sets")
+
+
+def test_rank(tmp_path):
+    path, prior, out = tmp_path / "edges.csv", tmp_path / "prior.csv", tmp_path / "ranked.csv"
+    path.write_text("source,target,weight\na,b,2\nb,a,1\nb,c,1\nd,e,3\ne,d,1\n")
+    prior.write_text("item,value\na,1\nb,2\nc,1\nd,1\ne,4\n")
+    names = list("abcde")
+    edges = np.zeros((5, 5))
+    edges[[0, 1, 1, 3, 4], [1, 0, 2, 4, 3]] = [2, 1, 1, 3, 1]
+    ranking = pv.grasshopper(edges + np.eye(5), [1, 2, 1, 1, 4], 0.9, 3)
+    options = ["--prior", prior, "--weight", 0.9, "--loops", 1, "--top", 3]
+    found = json.loads(call("rank", path, *options, "--json", "--out", out))
+    assert [row["item"] for row in found["ranking"]] == [names[i] for i in ranking.order]
+    assert [row["score"] for row in found["ranking"]] == pytest.approx(ranking.scores.tolist())
+    assert (found["items"], found["edges"]) == (5, 10)
+    saved = pl.read_csv(out)
+    assert saved["absorbed_by"].to_list() == [names[i] for i in ranking.absorbed_by]
+    assert saved["rank"].drop_nulls().sort().to_list() == [1, 2, 3]
+    assert "nearby" in call("rank", path, *options)
+    degree = json.loads(call("rank", path, "--method", "degree", "--top", 1, "--json"))
+    assert degree["ranking"][0]["item"] == "e"
+
+
+def test_rank_draws(tmp_path):
+    path, groups = tmp_path / "edges.csv", tmp_path / "groups.csv"
+    path.write_text("source,target\na,b\nb,c\nc,a\nd,e\n")
+    groups.write_text("item,group\na,x\nb,x\nc,x\nd,y\n")
+    for more in ([], ["--groups", groups]):
+        picture = tmp_path / f"p{len(more)}.svg"
+        said = call("rank", path, "--undirected", "--top", 2, "--picture", picture, *more)
+        assert picture.read_text().startswith("<svg")
+    assert "Groups among the first 2: grasshopper 2" in said
+    assert "--picture takes" in fails("rank", path, "--picture", tmp_path / "p.doc")
+    assert "no such file" in fails("rank", tmp_path / "none.csv")
+
+
+def test_outlines(threads):
+    rows = json.loads(call("summarize", threads, "--outline", "--longest", 2, "--json"))
+    assert len({row["conversation"] for row in rows}) == 2
+    shown = call("summarize", threads, "--outline", "--conversation", rows[0]["conversation"])
+    assert rows[0]["speaker"] in shown
+    assert "question" in shown or "problem" in shown
+    assert "--outline" in fails("summarize", threads, "--acts", "run")
+    assert "own length" in fails("summarize", threads, "--outline", "--words", 10)

@@ -11,6 +11,7 @@ from support.verbs import call, fails
 import palaver as pv
 from palaver.cli import report
 from palaver.cli.commands import fit_command
+from palaver.errors import PalaverWarning
 from palaver.page.embed import MAX_MESSAGES
 
 
@@ -73,10 +74,11 @@ def check_that_other_verbs_know_the_name(run, name, folder):
     page = folder / "again.html"
     call("report", run, "--out", page)
     assert "asks &amp; waits" in page.read_text()
-    kept = json.loads((run / "names.json").read_text())
-    (run / "names.json").write_text(json.dumps({**kept, "run": "before it went on"}))
-    assert name not in call("classes", run)
-    (run / "names.json").unlink()
+    kept = json.loads((run / "curation.json").read_text())
+    (run / "curation.json").write_text(json.dumps({**kept, "run": "before it went on"}))
+    with pytest.warns(PalaverWarning, match="another fit"):
+        assert name not in call("classes", run)
+    (run / "curation.json").unlink()
 
 
 def test_names_come_back_and_those_of_other_runs_are_refused(run, tmp_path):
@@ -152,3 +154,25 @@ def test_a_page_says_how_many_messages_are_new_to_the_model(tmp_path):
     n_new = corpus.take(range(20, 25)).n_messages
     assert f"{n_new} messages of {parts['mixed'].n_messages} are new to it" in found["mixed"]
     assert found["new"].startswith("The model learned its topics from other texts and finds")
+
+
+def test_hidden_classes_are_folded_away_and_said_to_count(threads, tmp_path):
+    pv.LDA(n_classes=4, n_sweeps=5).fit(pv.read(threads)).save(tmp_path / "run")
+    call("name", tmp_path / "run", "A", "<i>noise</i>")
+    assert "hidden-said" not in _page(tmp_path / "run", threads)
+    call("name", tmp_path / "run", "--hide", "A")
+    page = _page(tmp_path / "run", threads)
+    shown, folded = page.split('<details class="empty hidden-acts">')
+    assert "1 hidden " in folded.split("</summary>")[0]
+    assert shown.count('<article class="card') == 3
+    assert folded.count('<article class="card') == 1
+    assert 'id="act-D"' in folded  # hidden classes come last
+    assert "&lt;i&gt;noise" in folded
+    said = shown.split('id="hidden-said"')[1].split("</span>.")[0]
+    assert "Hidden, but counted" in said
+    assert "&lt;i&gt;noise" in said
+
+
+def _page(run, threads):
+    call("report", run, threads)
+    return (run / "report.html").read_text()

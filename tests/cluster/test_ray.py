@@ -46,10 +46,10 @@ def data(tmp_path_factory):
 def small_shards(monkeypatch):
     import palaver.encoding.documents as documents
     import palaver.encoding.shards as shards
-    import palaver.models.taggers.crf as crf
     import palaver.models.taggers.hidden_backoff as hidden_backoff
+    import palaver.models.taggers.linear as linear
 
-    monkeypatch.setattr(crf, "SHARD_MESSAGES", 100)
+    monkeypatch.setattr(linear, "SHARD_MESSAGES", 100)
     monkeypatch.setattr(shards, "SMALLEST", 2000)
     monkeypatch.setattr(shards, "SMALLEST_UTTERANCES", 100)
     monkeypatch.setattr(shards, "SMALLEST_SENTENCES", 2000)

@@ -54,6 +54,8 @@ def kinds(name):
         return [{"unit": unit} for unit in ("message", "conversation")]
     if name in WORDED:
         return [{"background": background} for background in (False, True, "message", "auto")]
+    if name == "acts":
+        return [{}, {"vectors": "corpus"}]
     if "covariance" not in model_class(name).limits:
         return [{}]
     covariances = ("full", "diag", "tied") if name == "gaussian-hmm" else ("full",)
@@ -206,6 +208,16 @@ def test_numbers_of_numpy_are_kept_as_pythons(name, encoded, tmp_path):
 def test_a_fit_that_is_stopped_before_it_has_learned_anything(name, encoded):
     with pytest.raises(StoppedError, match=r"stopped after 1 .*allow more time"):
         make(name).fit(encoded, callbacks=[lambda *_: True])
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in OF_DOCUMENTS])
+def test_little_time_gives_a_result_and_a_longer_fit_goes_on(name, encoded, tmp_path):
+    """A time limit within the burn-in ends in a model; resuming does not see its last sweep."""
+    model = make(name, max_seconds=1e-9).fit(encoded, folder=tmp_path)
+    assert model.n_sweeps_ < 12
+    assert np.isfinite(model.class_words_).all()
+    whole = estimates(make(name).fit(encoded))
+    assert estimates(make(name).fit(encoded, folder=tmp_path)) == whole
 
 
 def test_what_a_folder_cannot_keep_shows_before_the_work(encoded, tmp_path):

@@ -82,10 +82,10 @@ def test_probabilities_and_tags(name, corpus, fitted):
 
 
 def test_same_bytes_for_any_number_of_workers(name, corpus, monkeypatch):
-    from palaver.models.taggers import crf, hidden_backoff
+    from palaver.models.taggers import hidden_backoff, linear
 
     monkeypatch.setattr(hidden_backoff, "SHARD_TOKENS", 300)  # else there is one shard
-    monkeypatch.setattr(crf, "SHARD_MESSAGES", 50)
+    monkeypatch.setattr(linear, "SHARD_MESSAGES", 50)
     tagger = make(name)
     data = tagger._labelled(corpus, "act")
     assert len(tagger._shards(data, tagger._engine(data))) > 2

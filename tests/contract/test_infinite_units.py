@@ -28,6 +28,30 @@ def test_messages(sampler, corpus, encoded, tmp_path):
     )
 
 
+TYPES = {"one_state_per_word": True}
+
+
+@pytest.mark.parametrize("forms", [True, False])
+def test_one_state_per_word(forms, corpus, encoded, tmp_path):
+    params = {**TYPES, "forms": forms}
+    contract.test_fit_gives_distributions("infinite-hmm", params, corpus, encoded)
+    contract.test_interrupted_and_resumed_equals_uninterrupted(
+        "infinite-hmm", params, encoded, tmp_path
+    )
+
+
+def test_words_have_one_state_each(encoded):
+    model = contract.make("infinite-hmm", None, **TYPES).fit(encoded)
+    states = [set(model.states_[encoded.tokens == w].tolist()) for w in set(encoded.tokens)]
+    assert all(len(found) == 1 for found in states)
+    assert (model.predict(encoded) == model.states_).all()
+
+
+@pytest.mark.parametrize("edge", contract.EDGES)
+def test_edges_of_one_state_per_word(edge):
+    contract.test_edges("infinite-hmm", TYPES, edge)
+
+
 @pytest.mark.parametrize("edge", contract.EDGES)
 def test_edges_of_messages(edge):
     contract.test_edges("infinite-hmm", UNIT, edge)

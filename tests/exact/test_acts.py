@@ -160,7 +160,8 @@ def test_searches_are_matched_whatever_their_numbers():
         order = generator.permutation(4)
         noisy = np.where(generator.random(500) < 0.1, generator.integers(0, 4, 500), truth)
         found.append(np.eye(4)[order[noisy]])
-    orders = consensus.match_acts(found, 2)
+    overlaps = np.array([[one.T @ other for other in found] for one in found])
+    orders = consensus.match_acts(overlaps, 2)
     mean = sum(one[:, order] for one, order in zip(found, orders, strict=True))
     pairs = {(int(t), int(k)) for t, k in zip(truth, mean.argmax(axis=1), strict=True)}
     assert len(pairs) < 8  # nearly one to one

@@ -8,9 +8,10 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from palaver.models.taggers.crf import descent
-from palaver.models.taggers.crf.engine import ChainShard, CRFEngine, split
-from palaver.models.taggers.crf.kernels import chain
+from palaver.models.taggers import descent
+from palaver.models.taggers.crf.engine import CRFEngine, split
+from palaver.models.taggers.kernels import linear_chain as chain
+from palaver.models.taggers.linear import MessageShard
 
 N_TAGS, N_KINDS = 3, 2
 CONVERSATIONS = np.array([0, 4, 4, 9, 10])
@@ -152,11 +153,11 @@ def test_messages_by_themselves_are_scikit_learns_regression():
     generator = np.random.default_rng(6)
     table = sparse.random_array((60, 5), density=0.6, format="csr", rng=generator)
     tags = generator.integers(0, 3, 60).astype(np.int32)
-    shard = ChainShard(
+    shard = MessageShard(
         table.indptr.astype(np.int64), table.indices.astype(np.int32),
         table.data.astype(np.float32), np.ones(60, np.int8), tags, np.arange(61),
     )  # fmt: skip
-    engine = CRFEngine(5, 3, penalty=0.7, max_iter=200, tolerance=1e-12)
+    engine = CRFEngine(5, 3, descent.Rules(penalty=0.7, max_iter=200, tolerance=1e-12))
     shared = engine.start(generator)
     key = np.zeros(2, np.uint64)
     while shared.phase != "done":

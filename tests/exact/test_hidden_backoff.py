@@ -164,3 +164,28 @@ def test_tags_of_conversations_equal_enumeration(order):
                 )
                 np.testing.assert_allclose(posteriors[k, tag], share, rtol=1e-9)
     np.testing.assert_allclose(logs, expected_logs, rtol=1e-12)
+
+
+def test_skipped_histories_are_not_on_the_best_path():
+    """With eight tags and scores that differ widely, most histories are skipped."""
+    generator = np.random.default_rng(5)
+    n_tags, n = 8, 400
+    n_symbols = n_tags + 1
+    scores = generator.normal(0, 4, (n, n_tags))
+    kinds = generator.integers(0, 2, n).astype(np.int8)
+    moves = np.log(generator.dirichlet(np.full(n_tags, 0.5), (2, n_symbols**2)) + 1e-6)
+    tags = np.full(n, -1, np.int32)
+    tag_chains.best_tags(scores, kinds, np.array([0, n]), moves, tags)
+    values = np.full((n_symbols, n_symbols), -np.inf)  # last tag but one, last tag
+    values[n_tags, n_tags] = 0.0
+    origins = []
+    for k in range(n):
+        table = moves[kinds[k]].reshape(n_symbols, n_symbols, n_tags)
+        paths = values[:, :, None] + table + scores[k]
+        origins.append(paths.argmax(axis=0))
+        values = np.full((n_symbols, n_symbols), -np.inf)
+        values[:, :n_tags] = paths.max(axis=0)
+    before, last = np.unravel_index(values.argmax(), values.shape)
+    for k in range(n - 1, -1, -1):
+        assert tags[k] == last
+        before, last = origins[k][before, last], before

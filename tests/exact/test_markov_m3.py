@@ -146,7 +146,7 @@ class Case:
         sweeps.sweep_documents(
             self.offsets, self.words, self.counts, logs, weights,
             np.exp(log_expectation(self.start)), np.exp(log_expectation(self.transitions)),
-            self.gamma, mode, 5, n_iterations, -1.0, self.visits, self.lengths,
+            self.gamma, mode, 5, n_iterations, -1.0, 0.5, self.visits, self.lengths,
             self.probabilities, self.log_weights, self.position_counts, self.bounds,
             self.word_topics, self.starts, self.pairs, self.terms,
         )  # fmt: skip

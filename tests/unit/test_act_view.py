@@ -85,13 +85,13 @@ def test_models_see_it(kind, tmp_path):
 
 def test_words_on_the_page_have_the_classes_of_their_own_tokens():
     from palaver.models.views.reading import read
-    from palaver.page.findings import _token_ranks
+    from palaver.page.findings import token_ranks
 
     corpus = pv.sample(12)
     model = pv.M4(3, view="acts", n_sweeps=20).fit(corpus)
     reading = read(model, corpus)
     rows = np.array([5, 2])
-    ranks, lengths = _token_ranks(reading, np.arange(3), reading.shares, None, rows)
+    ranks, lengths = token_ranks(reading, np.arange(3), reading.shares, None, rows)
     classes = model.token_classes(corpus).filter(~pl.col("word").str.contains("^(first|last):"))
     expected = [classes.filter(message=int(row))["class"].to_list() for row in rows]
     assert ranks.tolist() == list(chain.from_iterable(expected))

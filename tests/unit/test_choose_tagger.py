@@ -1,5 +1,6 @@
 """The choice of a tagger: the best in held-out conversations, and what it says if there is none."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -59,3 +60,27 @@ def test_large_corpora_are_sampled():
     assert (
         small.table["accuracy"][0] < pv.choose_tagger(corpus, taggers=taggers).table["accuracy"][0]
     )
+
+
+def test_the_first_tagger_is_taken_unless_another_is_better_by_more_than_chance(monkeypatch):
+    """An even number of wins is chance; a tagger that is always right is not."""
+    from palaver.trials import taggers
+
+    shares = {"crf": [5.0, 5.0] * 20, "maxent": [5.0, 6.0] * 20, "hidden-backoff": [9.0] * 40}
+
+    def judged(wins):
+        def cross_validate(tagger, parts, labels, options):
+            right = np.array(shares[tagger.name])
+            if tagger.name in wins:
+                right = right + wins[tagger.name]
+            return np.column_stack([right, np.full(40, 10.0)]), 0.0
+
+        monkeypatch.setattr(taggers, "_cross_validate", cross_validate)
+        return pv.choose_tagger(pv.sample(60), taggers=["crf", "maxent"])
+
+    better = judged({"maxent": 2.0})
+    assert better.tagger.name == "maxent"
+    chance = judged({"maxent": np.where(np.arange(40) % 2, -1.0, 0.0) + 3 * (np.arange(40) == 0)})
+    assert chance.table["tagger"][0] == "maxent"
+    assert chance.tagger.name == "crf"
+    assert chance.why.endswith("which may be chance")

@@ -431,3 +431,49 @@ def test_float_and_empty_documents_start_by_gibbs_sampling(model):
     fitted = model(3, start_sweeps=3, n_sweeps=3).fit(data)
     assert np.isfinite(fitted.elbo_)
     np.testing.assert_allclose(fitted.transform(data).sum(axis=1), 1)
+
+
+def test_walks_grow_with_the_number_of_topics():
+    for n_topics, positions, visits in ((10, 15, 10), (50, 15, 16), (100, 30, 31), (150, 45, 46)):
+        engine = pv.MarkovM3(n_topics)._make_engine(5)
+        assert (engine.n_positions, engine.n_visits) == (positions, visits)
+    engine = pv.MarkovM3(100, truncation=7, max_visits=None)._make_engine(5)
+    assert (engine.n_positions, engine.n_visits) == (7, 100)
+
+
+def test_positions_without_words_stay_if_asked(counts):
+    def longest(least_words):
+        model = pv.MarkovM3(**{**QUICK, "truncation": 4, "least_words": least_words}).fit(counts)
+        path = model.path(counts)
+        return path["position"].max(), path.height
+
+    assert longest(0.0)[1] > longest(0.5)[1] > longest(1e9)[1]
+    assert longest(1e9)[0] == 1
+
+
+def test_a_stream_begins_with_topics_of_its_first_documents(counts, monkeypatch):
+    test = planted(40, seed=9)
+    params = {**QUICK, "start_sweeps": 30}
+
+    def perplexity(**changes):
+        model = pv.MarkovM3(**{**params, **changes}).fit_stream(counts, batch_size=20)
+        return model.perplexity(test)
+
+    informed, random = perplexity(), perplexity(start_sweeps=0)
+    assert informed < 0.95 * random
+    assert informed == perplexity(n_jobs=2)
+    # no more than is asked for is read ahead
+    monkeypatch.setattr("palaver.models.documents.stream.START_DOCUMENTS", 20)
+    read = []
+
+    def batches():
+        for first in range(0, 60, 20):
+            read.append(first)
+            yield counts[first : first + 20]
+
+    seen = []
+    pv.MarkovM3(**params).fit_stream(
+        batches(), total_documents=60, callbacks=[lambda *_: seen.append(list(read))]
+    )
+    assert seen[0] == [0]
+    assert len(seen) == 3

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 import palaver as pv
+from palaver import rng
 from palaver.encoding import encode
 from palaver.errors import (
     CorpusError,
@@ -16,7 +16,7 @@ from palaver.errors import (
     ParameterError,
     StoreError,
 )
-from palaver.models.taggers.maxent.inputs import neighbours, word_pairs
+from palaver.models.taggers.maxent.engine import tags_around
 
 
 def talk(n=150, seed=0):
@@ -35,8 +35,9 @@ def talk(n=150, seed=0):
 
 def test_context_tells_what_words_do_not():
     train, test = talk(seed=1), talk(60, seed=2)
-    plain = pv.MaxEntTagger().fit(train)
-    context = pv.MaxEntTagger(context=True).fit(train)
+    bare = {"previous": 0, "features": ["words", "pairs"]}
+    plain = pv.MaxEntTagger(**bare).fit(train)
+    context = pv.MaxEntTagger(context=True, **bare).fit(train)
     assert 0.65 < plain.score(test) < 0.85  # a yes is a guess
     assert context.score(test) == 1
     assert context.tags_ == ["answer", "backchannel", "question", "statement"]
@@ -47,11 +48,11 @@ def test_context_tells_what_words_do_not():
     )
 
 
-@pytest.mark.parametrize("inputs", ["words", "vectors", "both"])
+@pytest.mark.parametrize(("features", "vectors"), [(None, None), ([], "corpus"), (None, "corpus")])
 @pytest.mark.parametrize("context", [False, True])
-def test_the_sample(inputs, context, tmp_path):
+def test_the_sample(features, vectors, context, tmp_path):
     train, test = pv.sample(80).split(test=0.25, random_state=0)
-    tagger = pv.MaxEntTagger(context, inputs, whiten=20, max_iter=30).fit(train)
+    tagger = pv.MaxEntTagger(context, features, vectors=vectors, whiten=20, max_iter=30).fit(train)
     most = test.table["act"].value_counts()["count"].max() / test.n_messages
     assert tagger.score(test) > most + 0.1
     tagger.save(tmp_path)
@@ -75,21 +76,11 @@ def test_messages_without_a_label_are_context_only():
         tagger.score(corpus.with_columns(kind=act.set(act.is_not_null(), None)))
 
 
-def test_pairs_have_ends():
-    corpus = pv.Corpus.from_polars(pl.DataFrame({"conversation": ["a"] * 3,
-                                                 "text": ["x y x", "", "y"]}))  # fmt: skip
-    encoded = encode(corpus, min_count=1)
-    x, y = encoded.vocabulary.index["x"], encoded.vocabulary.index["y"]
-    messages, pairs = word_pairs(encoded)
-    assert messages.tolist() == [0, 0, 0, 0, 1, 2, 2]
-    end = 2
-    exact = [(end, x), (x, y), (y, x), (x, end), (end, end), (end, y), (y, end)]
-    assert pairs.tolist() == [left * 3 + right for left, right in exact]
-
-
 def around_in(corpus, shares):
     speakers = encode(corpus, min_count=1).speakers.codes
-    return neighbours(shares, np.asarray(corpus.conversation_offsets), speakers).toarray()
+    kinds = np.ones(len(speakers), np.int8)
+    kinds[1:] = (speakers[1:] != speakers[:-1]) | (speakers[1:] < 0)
+    return tags_around(shares, np.asarray(corpus.conversation_offsets), kinds)
 
 
 def test_neighbours_stop_at_the_ends_of_conversations():
@@ -112,8 +103,8 @@ def test_mistakes_are_explained():
     corpus = talk(3)
     with pytest.raises(ParameterError, match=r"no column 'dialogue'.*act"):
         pv.MaxEntTagger().fit(corpus, "dialogue")
-    with pytest.raises(ParameterError, match="inputs must be one of"):
-        pv.MaxEntTagger(inputs="letters").fit(corpus)
+    with pytest.raises(ParameterError, match="features must be a list of some of"):
+        pv.MaxEntTagger(features=["letters"]).fit(corpus)
     with pytest.raises(CorpusError, match="min_count"):
         pv.MaxEntTagger(min_count=1000).fit(corpus)
     with pytest.raises(NotFittedError, match="call fit"):
@@ -131,37 +122,60 @@ def test_one_label_is_always_right():
 
 
 @pytest.mark.parametrize("n_tags", [2, 4])
-@pytest.mark.parametrize("context", [False, True])
-def test_the_numbers_are_scikit_learns(n_tags, context):
-    """The first round is one regression on counts of words and pairs, and the last one agrees."""
+def test_the_optimum_is_scikit_learns(n_tags):
+    """With the same features and penalty, and an intercept that is a feature."""
     corpus = talk(30)
     if n_tags == 2:
         act = corpus.table["act"].is_in(["question", "answer"])
         corpus = corpus.with_columns(act=act.cast(pl.String))
-    tagger = pv.MaxEntTagger(context, penalty=2.0).fit(corpus)
-    encoded = encode(corpus, min_count=2)
-    table = tagger._inputs(encoded)
-    assert table.shape[1] == len(encoded.vocabulary) + len(tagger.chains_[0]["pairs"])
+    tagger = pv.MaxEntTagger(penalty=2.0, max_iter=500, tolerance=0.0).fit(corpus)
+    table = tagger._features(encode(corpus, min_count=1)).astype(float)
     gold = corpus.table["act"].to_numpy()
-    twin = LogisticRegression(C=0.5, tol=1e-3, max_iter=100)
-    with threadpool_limits(1):
-        twin.fit(table, gold)
-    np.testing.assert_array_equal(tagger.chains_[0]["first_weights"], twin.coef_)
-    np.testing.assert_array_equal(tagger.chains_[0]["first_intercepts"], twin.intercept_)
-    assert tagger.rounds_["iterations"][0] == twin.n_iter_[0]
-    assert tagger.rounds_.height == 1 + context
-    logs = twin.predict_log_proba(table)[np.arange(len(gold)), np.searchsorted(twin.classes_, gold)]
-    joint = logs.sum() - 2.0 / 2 * np.square(twin.coef_).sum()
-    assert tagger.rounds_["log_joint"][0] == pytest.approx(joint)
-    if not context:
-        np.testing.assert_array_equal(tagger.predict_proba(corpus), twin.predict_proba(table))
+    # two columns of weights are a difference: each half is penalized
+    twin = LogisticRegression(C=0.5 if n_tags > 2 else 1.0, tol=1e-8, max_iter=5000,
+                              fit_intercept=False).fit(table, gold)  # fmt: skip
+    np.testing.assert_allclose(tagger.predict_proba(corpus), twin.predict_proba(table), atol=2e-3)
+    logs = np.log(twin.predict_proba(table))
+    logs = logs[np.arange(len(gold)), np.searchsorted(twin.classes_, gold)]
+    squares = np.square(twin.coef_).sum() / (1 if n_tags > 2 else 2)
+    assert tagger.rounds_["log_joint"][-1] == pytest.approx(logs.sum() - squares, rel=1e-4)
+
+
+def test_the_first_round_tags_what_it_has_not_seen():
+    """Each half teaches the regression that tags the other; both see their labels only."""
+    corpus = talk(40)
+    tagger = pv.MaxEntTagger(context=True)
+    data = tagger._labelled(corpus, "act")
+    shards = tagger._shards(data, tagger._engine(data))
+    assert [shard.fold for shard in shards] == [0, 1]
+    assert sum(len(shard.tags) for shard in shards) == corpus.n_messages
+    fitted = pv.MaxEntTagger(context=True).fit(corpus)
+    alone = corpus.take(np.sort(_half(corpus, 1)))
+    twin = pv.MaxEntTagger(min_count=1).fit(alone)
+    assert fitted.chains_[0]["first_weights"].shape[0] == 2
+    np.testing.assert_array_equal(twin.predict(alone), alone.table["act"].to_numpy())
+
+
+def _half(corpus, half):
+    order = rng.generator(0, "halves").permutation(corpus.n_conversations)
+    return order[half::2]
+
+
+def test_search_tries_context(tmp_path):
+    train, dev = talk(40, 1), talk(20, 2)
+    tagger = pv.MaxEntTagger(previous=0, features=["words"]).search(train, dev, budget=3)
+    assert tagger.context
+    assert tagger.score(dev) == 1
+    assert tagger.search_["setting"].to_list()[:2] == ["", "context"]
+    assert "answer before" not in tagger.feature_weights(3)["feature"].to_list()
+    assert "question before" in tagger.feature_weights(3)["feature"].to_list()
 
 
 def test_vectors_that_are_given_to_fit():
     corpus = talk(20)
     words = encode(corpus, min_count=1).vocabulary.words
     vectors = pv.WordVectors(words, np.eye(len(words), dtype=np.float32))
-    tagger = pv.MaxEntTagger(inputs="vectors").fit(corpus, vectors=vectors)
+    tagger = pv.MaxEntTagger(features=[], previous=0).fit(corpus, vectors=vectors)
     assert tagger.chains_[0]["word_vectors"].shape[1] == len(words)
     assert tagger.score(corpus) > 0.65
 
@@ -170,7 +184,7 @@ def test_a_run_is_not_continued_with_other_vectors_or_speakers(tmp_path):
     corpus = talk(20)
     words = encode(corpus, min_count=1).vocabulary.words
     eye = np.eye(len(words), dtype=np.float32)
-    tagger = pv.MaxEntTagger(context=True, inputs="both")
+    tagger = pv.MaxEntTagger(context=True)
     tagger.fit(corpus, vectors=pv.WordVectors(words, eye), folder=tmp_path)
     with pytest.raises(StoreError, match="word vectors of the data"):
         tagger.fit(corpus, vectors=pv.WordVectors(words, eye[::-1]), folder=tmp_path)
@@ -179,7 +193,7 @@ def test_a_run_is_not_continued_with_other_vectors_or_speakers(tmp_path):
         tagger.fit(same, vectors=pv.WordVectors(words, eye), folder=tmp_path)
 
 
-@pytest.mark.parametrize("array", ["first_weights", "second_intercepts", "pairs"])
+@pytest.mark.parametrize("array", ["first_weights", "second_weights", "known_pairs"])
 def test_a_damaged_folder_is_refused(array, tmp_path):
     tagger = pv.MaxEntTagger(context=True).fit(talk(20))
     tagger.chains_[0][array] = tagger.chains_[0][array][:-1]

@@ -95,11 +95,11 @@ def test_the_page_of_the_taggers_says_what_was_measured():
     }
     found = [{"tagger": "crf", "accuracy": 0.75}, {"tagger": "maxent", "accuracy": 0.7}]
     results["dailydialog/choice"] = {"chosen": "crf", "table": found}
-    results["swda/50 labels"] = {"conditional random field": 0.5}
+    results["swda/50 labels/conditional random field"] = {"accuracy": 0.5}
     text = taggers_page.text(results)
     assert "| conditional random field | **80.0** |" in text
     assert "| majority | 40.0 |" in text
     assert "crf (crf 75.0, maxent 70.0); on the test part it has 80.0." in text
     assert "hidden backoff +20.0 (+20.0 to +20.0)" in text
     assert "| conditional random field | 1.0 / 30 |" in text
-    assert "| swda | 50 | 50.0 |" in text
+    assert "| swda | 50 |  | 50.0 |" in text

@@ -125,3 +125,15 @@ def test_every_name_of_the_inventory_is_judged():
     unjudged = set(inventory()) - set(acts.accepted()["mrda"])
     assert unjudged <= {"link or reference", "code or quote"}
     assert set(acts.accepted()["swda"]) == set(acts.accepted()["mrda"])
+
+
+def test_the_page_shows_corpora_without_gold_and_all_calls():
+    act = {"name": "question", "share": 0.25, "searches": "9 of 10", "cues": "question: yes | ?"}
+    results = {
+        "eye/r-help": {"acts": [act], "messages": 1200, "unit": "sentence"},
+        "swda/Acts/all": {**measured(0.45), "seconds": 60.0, "messages": 200_000, "calls": 1155},
+    }
+    text = acts_page.text(results, [])
+    assert "| question | 25% | 9 of 10 searches | `question: yes ¦ ?` |" in text
+    assert "**4forums**" not in text
+    assert "contain the training part**, that model (seed 0) has V 45.0 (44.0 to 46.0)" in text

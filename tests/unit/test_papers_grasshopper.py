@@ -8,8 +8,9 @@ from support.shared import shared_data
 
 import palaver as pv
 from benchmarks.papers import grasshopper, grasshopper_page
-from benchmarks.papers.duc import document_text, read_duc
+from benchmarks.papers.duc import read_duc
 from benchmarks.papers.pictures import curves, weighted_points
+from palaver.ranking.documents import document_text
 
 DUC = Path(__file__).parents[1] / "fixtures" / "duc"
 

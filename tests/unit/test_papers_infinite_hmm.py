@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.papers import Options, pictures
+from benchmarks.papers import Options, infinite_hmm_data, infinite_hmm_words, pictures
 from benchmarks.papers import infinite_hmm as experiment
 from benchmarks.papers.cells import Cells
 
@@ -13,10 +13,11 @@ CHUNKS = [["B-NP", "I-NP", "B-VP"]] * 8
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    text = experiment.Tagged(
+    text = infinite_hmm_data.Tagged(
         SENTENCES, [None] * 24 + TAGS[24:], 6, 8, tuple(CHUNKS), (["D", "N", "V"],) * 8
     )
-    monkeypatch.setattr(experiment, "corpus", lambda data, name, size: text)
+    for module in (experiment, infinite_hmm_words):
+        monkeypatch.setattr(module, "corpus", lambda data, name, size: text)
     monkeypatch.setattr(pictures, "FOLDER", tmp_path)
     return text
 
@@ -34,6 +35,9 @@ def test_cells_and_the_page(tiny, tmp_path):
     assert "| PY fixed |" in text
     assert "| states, DP learned |" in text
     assert "Web text" in text
+    assert "| newspaper | 3 |" in text
+    assert "| words and states |" in text
+    assert "| 100 |" in text
     assert (tmp_path / "infinite_hmm-quick.svg").exists()
 
 
@@ -44,4 +48,4 @@ def test_a_page_of_what_is_done(tmp_path):
 def test_all_cells_of_all_sizes_have_names_of_their_own(tmp_path):
     for size in ("quick", "full", "paper"):
         names = [c.name for c in experiment.cells(Options(tmp_path, size), Cells(tmp_path))]
-        assert len(set(names)) == len(names) == 16
+        assert len(set(names)) == len(names) == 29

@@ -9,13 +9,14 @@ import pytest
 
 import palaver as pv
 from palaver import store
-from palaver.errors import CorpusError, NotFittedError, ParameterError
+from palaver.errors import CorpusError, NotFittedError, PalaverWarning, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
 from palaver.models.views.reconstruct import order_of
 from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked
 from palaver.threads.evidence import gather_evidence
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.leanings import _FEWEST, _STRENGTH, learn_leanings
+from palaver.threads.likeness import ALIKE, UNLIKE, Portrait, blended, trust
 from palaver.threads.pairs import pairs_of
 from palaver.threads.places import infer_tilt, tilted
 from palaver.threads.ranker import Ranker, scores_of
@@ -125,7 +126,9 @@ def test_a_window_bounds_how_far_replies_reach(chain):
 def test_channels_are_split_into_trees(chain):
     channel = interleaved(made("chain", n_conversations=12, seed=4))
     assert channel.n_conversations == 1
-    rebuilder = ThreadRebuilder(channel=True).fit(chain)  # conversations, mixed by time to learn
+    rebuilder = ThreadRebuilder(channel=True, fallback=False).fit(
+        chain
+    )  # conversations, mixed by time to learn
     rebuilt = rebuilder.rebuild(unlinked(channel))
     assert rebuilt.n_conversations == (rebuilt.parents < 0).sum() > 1
     assert rebuilt.table["conversation"].str.starts_with("channel 0/").all()
@@ -218,7 +221,7 @@ def test_a_long_pause_starts_a_conversation_in_a_channel():
     speakers = ["ann", "bob", "ann", "bob", "ann", "bob", "ann"]
     texts = ["soup or stew", "soup", "fine", "at six", "yes", "who took my bike", "not me"]
     table = pl.DataFrame({"speaker": speakers, "text": texts, "time": [60 * m for m in minutes]})
-    rebuilt = ThreadRebuilder.default(channel=True).rebuild(pv.Corpus.from_polars(table))
+    rebuilt = ThreadRebuilder.by_places(channel=True).rebuild(pv.Corpus.from_polars(table))
     assert rebuilt.conversation_offsets.tolist() == [0, 5, 7]
     assert ThreadRebuilder.default().rebuild(rebuilt).n_conversations == 2
 
@@ -329,3 +332,73 @@ def test_leanings_are_those_of_the_other_messages():
             total = sum(odds(word, *label, message) for word in words)
             expected = total / np.sqrt(max(len(words), 1))
             assert scores[message, number] == pytest.approx(expected, abs=1e-5)
+
+
+def quick_chat(n_conversations=30, seed=0):
+    """Return conversations of two people who take turns and call each other by name."""
+    dice = np.random.default_rng(seed)
+    rows = [
+        {"conversation": f"q{c}", "id": f"q{c}-{i}", "time": 60 * i + c,
+         "speaker": f"person{(i + c) % 2}", "reply_to": f"q{c}-{i - 1}" if i else None,
+         "text": f"person{(i + c + 1) % 2} {' '.join(dice.choice(TOPICS['soup'], 2))}?"}
+        for c in range(n_conversations) for i in range(9)
+    ]  # fmt: skip
+    return pv.Corpus.from_polars(pl.DataFrame(rows))
+
+
+def test_learned_from_another_kind_of_talk_the_default_is_used(tmp_path):
+    train, more = made("star").split(0.3, random_state=1)
+    learned = ThreadRebuilder(hidden=0).fit(train)
+    assert learned.distance(more) < ALIKE
+    chat = quick_chat()
+    with pytest.warns(PalaverWarning, match="unlike those that were learned from"):
+        found = learned.links(chat)
+    assert learned.distance_ == learned.distance(chat) > UNLIKE
+    default = ThreadRebuilder.default().links(chat)
+    np.testing.assert_array_equal(found.parents, default.parents)
+    np.testing.assert_array_equal(found.probabilities, default.probabilities)
+    trusting = ThreadRebuilder(hidden=0, fallback=False).fit(train)
+    assert (trusting.links(chat).parents != default.parents).any()  # and no warning
+    learned.save(tmp_path / "kept")
+    assert ThreadRebuilder.load(tmp_path / "kept").distance(chat) == learned.distance(chat)
+
+
+def test_between_alike_and_unlike_both_count(star, monkeypatch):
+    learned = ThreadRebuilder(hidden=0).fit(star)
+    monkeypatch.setattr(Portrait, "distance", lambda *_: (ALIKE + UNLIKE) / 2)
+    chat = quick_chat()
+    with pytest.warns(PalaverWarning, match="counts 50%"):
+        half = learned.links(chat)
+    with_all = ThreadRebuilder(hidden=0, fallback=False).fit(star).links(chat)
+    default = ThreadRebuilder.default().links(chat)
+    same = (with_all.parents == default.parents) & (half.runners_up != -2)
+    assert (half.parents[same] == default.parents[same]).mean() > 0.9
+    assert not np.allclose(half.probabilities, default.probabilities)
+
+
+def test_a_portrait_is_of_the_previous_and_the_first_message(star):
+    gathered = gather_evidence(star, order_of(star, "time"))
+    portrait = Portrait.of(pairs_of(gathered, 100, True))
+    rows = [
+        np.concatenate([
+            pairs.features[a:b][pairs.features[a:b, FEATURES.index(mark)] > 0].sum(axis=0)
+            for mark in ("previous", "first")
+        ])
+        for pairs in pairs_of(gathered, 100, True)
+        for a, b in zip(pairs.offsets[:-1], pairs.offsets[1:], strict=True)
+        if b - a > 2
+    ]  # fmt: skip
+    assert portrait.n_messages == len(rows)
+    np.testing.assert_allclose(portrait.means, np.mean(rows, axis=0), atol=1e-4)
+    np.testing.assert_allclose(portrait.variances, np.var(rows, axis=0), atol=1e-4)
+    assert portrait.distance(portrait) == 0
+    assert portrait.distance(dataclasses.replace(portrait, n_messages=3)) is None
+
+
+def test_trust_and_blends():
+    assert [trust(d) for d in (None, 0.0, ALIKE, UNLIKE, 2.0)] == [1, 1, 1, 0, 0]
+    one, two = np.array([0.8, 0.2, 1.0]), np.array([0.5, 0.5, 1.0])
+    offsets = np.array([0, 2, 3])
+    np.testing.assert_allclose(blended(one, two, 1.0, offsets), one)
+    np.testing.assert_allclose(blended(one, two, 0.0, offsets), two)
+    np.testing.assert_allclose(blended(one, two, 0.5, offsets), [2 / 3, 1 / 3, 1.0])

@@ -8,9 +8,13 @@ import pytest
 from support.planted import plant
 
 import palaver as pv
+from palaver.corpus.grouping import NO_GROUP
+from palaver.curation import Step
 from palaver.encoding import encode
 from palaver.errors import NotFittedError, ParameterError
-from palaver.models.views.shares import FEW_UNITS, NO_GROUP, OTHERS, shares_table
+from palaver.models.curated import apply_curation, curation_of
+from palaver.models.views.marks import keys_of
+from palaver.models.views.shares import FEW_UNITS, OTHERS, shares_table
 
 DEFAULTS = {"top": 20, "resample": "auto", "level": 0.95, "random_state": 0}
 
@@ -61,8 +65,9 @@ def test_periods_are_in_order_and_complete():
     times = [start + datetime.timedelta(hours=8 * i) for i in range(30)] + [None]
     threads = corpus(["a"] * 31, time=times)
     groups = {by: ask(np.ones((31, 1)), threads, by, top=1)["group"].to_list()
-              for by in ("year", "month", "week", "day", "weekday", "hour")}  # fmt: skip
+              for by in ("year", "quarter", "month", "week", "day", "weekday", "hour")}  # fmt: skip
     assert groups["year"] == ["2023", "2024", NO_GROUP]
+    assert groups["quarter"] == ["2023-Q4", "2024-Q1", NO_GROUP]
     assert groups["month"] == ["2023-12", "2024-01", NO_GROUP]
     assert groups["week"] == ["2023-W52", "2024-W01", "2024-W02", NO_GROUP]
     assert groups["day"][:2] == ["2023-12-30", "2023-12-31"]
@@ -154,7 +159,7 @@ def test_wrong_questions_are_answered_before_the_work():
     model.seed_ = 1
     threads = corpus(["a", "b"])
     for options, message in (
-        ({"by": "mood"}, "no column 'mood'; group by year, month, .* speaker"),
+        ({"by": "mood"}, "no column 'mood'; group by year, quarter, .* speaker"),
         ({"by": "month"}, "needs times, and no message has one"),
         ({"top": 0}, "top must be"),
         ({"resample": "word"}, "resample must be"),
@@ -168,3 +173,34 @@ def test_wrong_questions_are_answered_before_the_work():
     for call in (pv.M4().shares, pv.M4().coherence):
         with pytest.raises(NotFittedError):
             call(threads)
+
+
+def test_marks_of_people_count_in_shares_and_effects():
+    threads = pv.sample(12)
+    threads = threads.with_columns(
+        half=pl.Series(["a" if i % 2 else "b" for i in range(threads.n_messages)])
+    )
+    model = pv.LDA(n_classes=3, n_sweeps=4).fit(threads)
+    marks = [
+        {"do": "mark", "class": 2 if half == "a" else 0, "id": id, "key": key}
+        for half, id, key in zip(
+            threads.table["half"], threads.table["id"], keys_of(threads), strict=True
+        )
+    ]
+    curated = apply_curation(model, curation_of(model).after(Step(tuple(marks))))
+    table = curated.shares(threads, by="half", n_sweeps=2)
+    found = {(row["group"], row["class"]): row["share"] for row in table.to_dicts()}
+    assert [found["a", k] for k in range(3)] == [0, 0, 1]
+    assert [found["b", k] for k in range(3)] == [1, 0, 0]
+    effects = curated.effects(threads, "~ half", n_sweeps=2, n_draws=3)
+    effects = effects.filter(pl.col("term") == "half=b")
+    assert effects["effect"].to_list() == pytest.approx([1, 0, -1])
+    wrong = {"do": "mark", "class": 1, "id": marks[0]["id"], "key": marks[0]["key"], "right": False}
+    doubted = apply_curation(model, curation_of(model).after(Step((wrong,))))
+    before, after = (
+        m.annotate(threads, n_sweeps=2).table.select("^share_.*$").to_numpy()
+        for m in (model, doubted)
+    )
+    rest = before[0, [0, 2]]
+    np.testing.assert_allclose(after[0], [rest[0] / rest.sum(), 0, rest[1] / rest.sum()])
+    np.testing.assert_array_equal(after[1:], before[1:])

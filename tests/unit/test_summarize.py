@@ -79,8 +79,9 @@ def test_options_change_the_graph():
     text = "Cats chase mice. The cat chased a mouse. Dogs sleep. Cows eat grass all day."
     plain, stemmed = (pv.summarize(text, sentences=4, stemmed=s).table for s in (False, True))
     assert plain["score"].to_list() != stemmed["score"].to_list()
-    weighted = pv.summarize(NEWS, sentences=6, weighted=True).table
-    assert weighted["score"].to_list() != pv.summarize(NEWS, sentences=6).table["score"].to_list()
+    weighted, binary = (pv.summarize(NEWS, sentences=6, weighted=w).table for w in (True, False))
+    assert weighted["score"].to_list() != binary["score"].to_list()
+    assert weighted["score"].to_list() == pv.summarize(NEWS, sentences=6).table["score"].to_list()
 
 
 def test_very_many_sentences(monkeypatch):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, Format, Json, Run, Spreadsheet
+from palaver.cli.options import Anonymize, Chain, Column, Format, Json, Run, Spreadsheet, Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from palaver.corpus.table import Corpus
+    from palaver.models import ModelSummary
 
 NAME = "annotate"
 
@@ -30,6 +31,8 @@ def run(
     ],
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
     spreadsheet: Spreadsheet = False,
+    where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -52,13 +55,15 @@ def run(
 
     file, out = _places(folder, files)
     model = load(folder)
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    corpus = runs.corpus_of(folder, file, format, column, chain, where)
     with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
     summary = model.summary()
     names = runs.names_of(folder, summary)
     own = summary.class_names if summary.tags is None else {}
     tagged = _with_names(tagged, own | names, summary.tags)
+    if anonymize:
+        tagged = _anonymized(tagged, summary)
     path = _rounded(tagged).write(out, spreadsheet=spreadsheet)
     if json:
         print_json({"out": str(path), "messages": tagged.n_messages})
@@ -87,6 +92,25 @@ def _places(folder: Path, files: list[Path]) -> tuple[Path | None, Path]:
         )
     check_out(out, out)
     return None, out
+
+
+def _anonymized(tagged: Corpus, summary: ModelSummary) -> Corpus:
+    """Return tagged messages without people; names of classes that quote them are left out."""
+    import polars as pl
+
+    from palaver.encoding.hidden import hidden_words, tells
+    from palaver.encoding.tokenizer import split_words
+
+    shown = tagged.anonymized()
+    if "class_name" not in shown.table.columns:
+        return shown
+    before, after = (split_words(each.table["text"]) for each in (tagged, shown))
+    hidden = hidden_words(tagged.table["speaker"], before, after, summary.words["word"].to_list())
+    named = tagged.table["class_name"].drop_nulls().unique()
+    given = {summary.class_names[k] for k in summary.named}
+    kept = [name for name in named if name in given or not tells(name, hidden)]
+    own = pl.when(pl.col("class_name").is_in(kept)).then("class_name")
+    return shown.with_columns(class_name=tagged.table.select(own).to_series())
 
 
 def _rounded(tagged: Corpus) -> Corpus:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json, Strict
+from palaver.cli.options import Column, File, Format, Json, Strict, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +22,7 @@ _N_SHOWN = 3
 
 def run(
     file: File,
+    where: Where = None,
     format: Format = None,
     column: Column = None,
     strict: Strict = False,
@@ -38,7 +39,7 @@ def run(
     from palaver.cli.output import console, counted, print_json
     from palaver.corpus.describe import describe
 
-    corpus = read_corpus(file, format, column, strict=strict)
+    corpus = read_corpus(file, format, column, strict=strict, where=where)
     facts = describe(corpus)
     lost = sum(corpus.notes.of("loss").values())
     if json:

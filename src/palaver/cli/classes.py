@@ -105,6 +105,17 @@ def tell_proposals(summary: ModelSummary, names: Mapping[int, str] | None) -> No
         )
 
 
+def called_hidden(summary: ModelSummary) -> list[str]:
+    """Return the letters and names of hidden classes, which come last."""
+    from palaver.draw.palette import letters
+
+    return [
+        f"{letters(rank)} {summary.class_names.get(int(number), '')}".strip()
+        for rank, number in enumerate(summary.order)
+        if int(number) in summary.hidden
+    ]
+
+
 def show(
     summary: ModelSummary,
     folder: Path,
@@ -120,6 +131,7 @@ def show(
     _show_convergence(summary, folder)
     unit = f"% of {summary.units}"
     classes = with_names(with_letters(summary.classes(n_words)), names_shown(summary, names))
+    classes = classes.filter(~pl.col("class").is_in(list(summary.hidden)))
     if summary.found_by is not None:
         found = pl.Series("found by", summary.found_by[classes["class"].to_numpy()])
         classes = classes.select(pl.exclude("words"), found, "words")
@@ -129,6 +141,9 @@ def show(
     print_table(classes.rename({"share": unit}).with_columns(_percent(unit)), right=[unit])
     _tell_searches(summary)
     tell_proposals(summary, names)
+    if summary.hidden:
+        hidden = ", ".join(called_hidden(summary))
+        console.print(f"Hidden, but counted: {hidden}.", style="dim")
     if "topics" in summary.tables:
         share = summary.facts["topic_share"]
         console.print(f"\nTopics, {share:.0%} of the words:")

@@ -24,7 +24,7 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     params : dict
         Parameters of the fitted model; defaults are left out.
     anonymize : bool
-        Leave out the names of file and run. Their folders are always left out.
+        Leave out the names of file, run, columns and values. Folders are always left out.
     """
     settings = settings_of(folder)
     if not settings:
@@ -35,9 +35,14 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     file = "FILE" if anonymize else Path(settings["source"]).name
     run = "RUN" if anonymize else folder.name
     told = _parameters(settings["model"], params, is_tagger="label" in settings)
-    arguments = [file, *told, *_reading(settings)]
+    arguments = [file, *told, *_reading(settings, anonymize=anonymize)]
     if "label" in settings:
-        tagger = ["--tagger", settings["model"], "--labels", settings["label"]]
+        tagger = [
+            "--tagger",
+            settings["model"],
+            "--labels",
+            "COLUMN" if anonymize else settings["label"],
+        ]
         return command("train-tagger", *arguments, *tagger, "--out", run)
     return command("fit", settings["model"], *arguments, "--out", run)
 
@@ -62,14 +67,24 @@ def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[
     return [*told, "--seed", str(params["random_state"])]
 
 
-def _reading(settings: dict[str, Any]) -> list[str]:
-    """Return options that say how the file was read and its words chosen."""
+def _reading(settings: dict[str, Any], *, anonymize: bool) -> list[str]:
+    """Return options that say how the file was read and its words chosen.
+
+    What a user typed freely may be a person's name: anonymized, a word in capitals stands for it.
+    """
     reading = settings["reading"]
     told = ["--format", reading["format"]] if reading.get("format") else []
     for pair in reading.get("column") or []:
-        told += ["--column", pair]
-    told += ["--chain"] if reading.get("chain") else []
-    told += ["--labels", reading["labels"]] if reading.get("labels") else []
+        ours = pair.partition("=")[0]
+        told += ["--column", f"{ours}=COLUMN" if anonymize else pair]
+    for condition in reading.get("where") or []:
+        told += ["--where", "CONDITION" if anonymize else condition]
+    told += [f"--{name}" for name in ("chain", "anonymize") if reading.get(name)]
+    for name in ("by", "title"):
+        shown = name.upper() if anonymize else reading.get(name)
+        told += [f"--{name}", shown] if reading.get(name) else []
+    if reading.get("labels"):
+        told += ["--labels", "COLUMN" if anonymize else reading["labels"]]
     for name, value in settings.get("words", {}).items():
         told += [f"--{name.replace('_', '-')}", str(value)]
     return told

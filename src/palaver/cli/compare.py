@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Formulas, Jobs, Json, TableOut
+from palaver.cli.options import Chain, Column, File, Format, Formulas, Jobs, Json, TableOut, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +59,7 @@ def run(
     ] = None,
     out: TableOut = None,
     formulas: Formulas = False,
+    where: Where = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -81,7 +82,7 @@ def run(
 
     check_table_file(out)
     numbers = _numbers(classes)
-    corpus = read_corpus(file, format, column, chain=chain)
+    corpus = read_corpus(file, format, column, chain=chain, where=where)
     if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
         gold = "act"
     asked: dict[str, Any] = {"n_sweeps": sweeps, "n_chains": chains}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from palaver.cli.options import (
     Anonymize,
     Chain,
@@ -16,9 +14,6 @@ from palaver.cli.options import (
     Strict,
     Where,
 )
-
-if TYPE_CHECKING:
-    from palaver.corpus.table import Corpus
 
 NAME = "convert"
 
@@ -45,11 +40,9 @@ def run(
     from palaver.cli.output import console, counted, print_json, tell_repairs, working
 
     check_out(out, file)
-    corpus = read_corpus(file, format, column, chain=chain, strict=strict)
-    if where:
-        corpus = _part(corpus, where)
-    if anonymize:
-        corpus = corpus.anonymized()
+    corpus = read_corpus(
+        file, format, column, chain=chain, strict=strict, where=where, anonymize=anonymize
+    )
     with working(f"writing {out.name}"):
         path = corpus.write(out, spreadsheet=spreadsheet)
     lost, repaired = (sum(corpus.notes.of(kind).values()) for kind in ("loss", "repair"))
@@ -70,15 +63,3 @@ def run(
         f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format}) -> {path}"
     )
     tell_repairs(corpus, file)
-
-
-def _part(corpus: Corpus, where: list[str]) -> Corpus:
-    """Return the matching messages; if there are none, say which values there are."""
-    from palaver.corpus.filter import examples
-    from palaver.errors import ParameterError
-
-    part = corpus.filter(*where)
-    if not len(part):
-        told = "; ".join(dict.fromkeys(examples(text, corpus.table) for text in where))
-        raise ParameterError(f"no message matches --where {' --where '.join(where)}: {told}")
-    return part

@@ -67,7 +67,7 @@ def run(
 
 _TAGGED, _PAGE = "tagged.jsonl", "report.html"
 #: Files, other than arrays, that a demo writes, or a verb that was tried on it.
-_OURS = {_TAGGED, _PAGE, "names.json", "manifest.json", "manifest.previous.json", "lock"}
+_OURS = {_TAGGED, _PAGE, "curation.json", "manifest.json", "manifest.previous.json", "lock"}
 
 
 def _clear(folder: Path) -> None:
@@ -90,4 +90,5 @@ def _is_demo(folder: Path) -> bool:
     if not folder.is_dir() or runs.settings_of(folder).get("source") != runs.SAMPLE:
         return False
     files = (path for path in folder.rglob("*") if not path.is_dir())
-    return all(path.name in _OURS or path.match("arrays-*/*.npy") for path in files)
+    ours = ("arrays-*/*.npy", "explore/texts-*.sqlite", "explore/overview-*.json")
+    return all(path.name in _OURS or any(map(path.match, ours)) for path in files)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,7 @@ def run(
     ] = "act",
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
     seed: Annotated[int, typer.Option(help="Random seed for the intervals.")] = 0,
+    where: Where = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -52,7 +53,7 @@ def run(
     from palaver.trials import judge
 
     model = load(folder)
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    corpus = runs.corpus_of(folder, file, format, column, chain, where)
     with folding("classifying messages"):
         judgement = judge(model, corpus, gold, n_sweeps=sweeps, random_state=seed)
         confusion = model.confusion(corpus, gold) if isinstance(model, Tagger) else None

@@ -12,12 +12,16 @@ import typer
 from palaver.cli.options import (
     RUNNING,
     Address,
+    Anonymize,
+    By,
     Chain,
     Column,
     ExecutorName,
     Format,
     Jobs,
     Json,
+    Title,
+    Where,
     Workers,
     command,
     executor_of,
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from palaver.parallel import Executor
 
 NAME = "fit"
+STREAM = "Streams"
 #: The model that is fitted if none is named.
 DEFAULT = "acts"
 #: `palaver fit` warns of fewer messages than this.
@@ -73,6 +78,13 @@ def run(
         str | None,
         typer.Option(metavar="COLUMN", help="Column with known classes; they guide the model."),
     ] = None,
+    seeds: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help='Words that classes you look for begin with: thanks = ["thanks", "cheers"].',
+        ),
+    ] = None,
     sweeps: Annotated[
         int | None,
         typer.Option(help="Total sweeps; defaults differ (acts: 100; m4: 1000)."),
@@ -101,9 +113,38 @@ def run(
     max_share: Annotated[
         float, typer.Option(help="Drop words found in more than this fraction of messages.")
     ] = 1.0,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="markov-m3, online-lda: learn from a part of FILE at a time. A bag of words "
+            "(docword.*) may be larger than memory.",
+            rich_help_panel=STREAM,
+        ),
+    ] = False,
+    passes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Times to go through FILE (default: 1).", rich_help_panel=STREAM),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Documents per step (default: 500).", rich_help_panel=STREAM),
+    ] = None,
+    judge: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Documents to judge by, not learned from (default: 200, at most a tenth).",
+            rich_help_panel=STREAM,
+        ),
+    ] = None,
     checkpoint_seconds: Annotated[
         float, typer.Option(help="Seconds between checkpoints.", rich_help_panel=RUNNING)
     ] = 60.0,
+    where: Where = None,
+    anonymize: Anonymize = False,
+    by: By = None,
+    title: Title = None,
     chain: Chain = False,
     executor: ExecutorName = "threads",
     workers: Workers = None,
@@ -117,8 +158,14 @@ def run(
     Without a model's name it is the model of acts, which finds out what people do and how many
     acts there are.
 
+    The run remembers how FILE was read: --column, --format, --chain, --where and --anonymize hold
+    for all verbs that use it, --by and --title for its page.
+
     Ctrl-C stops after the current sweep and saves it; if the process is killed, the last
     checkpoint remains. `--resume` continues from there, or adds sweeps to a finished run.
+
+    With --stream, documents come and go in batches; how well words of other documents are
+    predicted is printed on the way and kept in curve.csv of the run.
 
     Example: `palaver fit threads.jsonl --out run/`
 
@@ -130,32 +177,50 @@ def run(
 
     Example: `palaver fit infinite-hmm train.conll --labels pos --out run/`
 
+    Example: `palaver fit threads.jsonl --seeds seeds.toml --out run/`
+
+    Example: `palaver fit markov-m3 docword.news.txt.gz --stream --passes 3 --out run/`
+
     Example: `palaver fit lda big.jsonl --executor ray --workers 8 --address auto --out run/`
     """
     from palaver.errors import StoreError
     from palaver.fit import Interrupted
 
-    changes = {"n_sweeps": sweeps, "n_chains": chains,
-               "random_state": seed, "n_jobs": n_threads(jobs), "sampler": sampler,
-               "max_seconds": max_seconds}  # fmt: skip
+    changes: dict[str, Any] = {
+        "n_sweeps": sweeps, "n_chains": chains, "random_state": seed, "n_jobs": n_threads(jobs),
+        "sampler": sampler, "max_seconds": max_seconds,
+    }  # fmt: skip
     changes = {name: value for name, value in changes.items() if value is not None}
     changes |= dict(parse_setting(pair) for pair in set_ or [])
+    asked = {"passes": passes, "batch_size": batch_size, "judged": judge}
+    asked = {name: value for name, value in asked.items() if value is not None}
     if resume is not None:
-        if what or out or labels:
+        if what or out or labels or seeds:
             raise typer.BadParameter(
-                "--resume takes everything from the run; omit MODEL, FILE, --out and --labels"
+                "--resume takes everything from the run; omit MODEL, FILE, --out, --labels and "
+                "--seeds"
             )
-        folder, start = resume, _resumed(resume, changes, classes, topics)
+        folder = resume
+        start = _resumed(resume, changes, classes, topics, asked)
     else:
         model, file = _asked(what or [])
         if file is None or not out:
             raise typer.BadParameter("give FILE (MODEL FILE) and --out, or --resume FOLDER")
-        reading = {"format": format, "column": column, "chain": chain, "labels": labels}
+        reading: dict[str, Any] = {
+            "format": format, "column": column, "chain": chain, "labels": labels, "where": where,
+            "anonymize": anonymize, "by": by, "title": title,
+        }  # fmt: skip
+        if stream:
+            reading["stream"] = asked
+        elif asked:
+            raise typer.BadParameter("--passes, --batch-size and --judge are for --stream")
+        if seeds is not None:
+            changes["seed_words"] = _seed_words(model, seeds)
         fresh = new_model(model, changes, classes, topics)
         folder, start = out, _new_run(out, fresh, file, reading, min_count, max_share)
     try:
-        with executor_of(executor, workers, address, folder) as where:
-            start.fit(folder, checkpoint_seconds, where, is_new=resume is None)
+        with executor_of(executor, workers, address, folder) as place:
+            start.fit(folder, checkpoint_seconds, place, is_new=resume is None)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
         raise typer.Exit(130) from error
@@ -178,20 +243,33 @@ def _asked(what: list[str]) -> tuple[str, Path | None]:
     return DEFAULT, Path(what[0])
 
 
+def _seed_words(model: str, seeds: Path) -> dict[str, list[str]]:
+    """Return the words of --seeds, for a model that takes them."""
+    from palaver.cli.seeds import check_takes_seeds, read_seeds
+    from palaver.models import model_class
+
+    check_takes_seeds(model_class(model))
+    return read_seeds(seeds)
+
+
 class _Start(NamedTuple):
     """What a fit starts from: a model, its data and known classes, if there are any."""
 
     model: Model
-    data: Encoded
+    data: Encoded | None
     labels: pl.Series | None
+    is_stream: bool = False
 
     def fit(
         self, folder: Path, checkpoint_seconds: float, executor: Executor | None, *, is_new: bool
     ) -> None:
         """Fit the model; a new run that it refuses leaves nothing behind."""
-        from palaver.cli import runs
+        from palaver.cli import fit_stream, runs
         from palaver.errors import InputError
 
+        if self.is_stream:
+            fit_stream.learn(folder, self.model, checkpoint_seconds, executor)
+            return
         known = {} if self.labels is None else {"labels": self.labels}
         try:
             self.model.fit(
@@ -236,11 +314,24 @@ def sizes(kind: type[Model], classes: int | None, topics: int | None) -> dict[st
 
 
 def _resumed(
-    folder: Path, changes: dict[str, Any], classes: int | None, topics: int | None
+    folder: Path,
+    changes: dict[str, Any],
+    classes: int | None,
+    topics: int | None,
+    asked: dict[str, Any],
 ) -> _Start:
-    """Return what a run that is continued starts from."""
-    from palaver.cli import runs
+    """Return what a run that is continued starts from; of a stream, only passes can be added."""
+    from palaver.cli import fit_stream, runs
 
+    if fit_stream.plan_of(folder) is not None:
+        if set(asked) - {"passes"} or classes or topics or set(changes) - {"n_jobs", "max_seconds"}:
+            raise typer.BadParameter("a stream goes on as it began; --resume takes --passes, "
+                                     "--jobs and --max-seconds")  # fmt: skip
+        model = fit_stream.reopened(folder).set_params(**{"max_seconds": None, **changes})
+        fit_stream.keep_plan(folder, **asked)
+        return _Start(model, None, None, is_stream=True)
+    if asked:
+        raise typer.BadParameter("the run is no stream; --passes, --batch-size and --judge are")
     start = _Start(*runs.reopen(folder))
     start.model.set_params(**changes, **sizes(type(start.model), classes, topics))
     _tell_done(folder, start.model)
@@ -259,16 +350,25 @@ def _new_run(
 
     Whatever can be refused is refused before the file is read, or else before anything is written.
     """
-    from palaver.cli import runs
+    from palaver.cli import fit_stream, runs
     from palaver.cli.labels import check_takes_labels, label_column
     from palaver.cli.options import read_corpus
     from palaver.cli.output import tell_repairs, working
     from palaver.encoding import encode
 
     runs.check_new(folder)
+    if "stream" in reading:
+        fit_stream.check_streams(model)
+        if fit_stream.is_bag_of_words(file):
+            _refuse_choice_of_words(min_count, max_share)
+            fit_stream.begin(folder, model, file, reading)
+            return _Start(model, None, None, is_stream=True)
     if reading["labels"] is not None:
         check_takes_labels(type(model))
-    corpus = read_corpus(file, reading["format"], reading["column"], chain=reading["chain"])
+    corpus = read_corpus(
+        file, reading["format"], reading["column"], chain=reading["chain"],
+        where=reading["where"], anonymize=reading["anonymize"],
+    )  # fmt: skip
     tell_repairs(corpus, file)
     labels = None if reading["labels"] is None else label_column(corpus, reading["labels"])
     with working("counting words"):
@@ -287,7 +387,16 @@ def _new_run(
     words = {name: value for name, value in words.items() if value is not None}
     source = str(file.absolute())
     data = runs.begin(folder, model, encoded, source, reading, words, labels, corpus)
-    return _Start(model, data, labels)
+    return _Start(model, data, labels, is_stream="stream" in reading)
+
+
+def _refuse_choice_of_words(min_count: int | None, max_share: float) -> None:
+    """Refuse to count the words of a bag that is to be read as it streams by."""
+    if min_count is not None or max_share != 1:
+        raise typer.BadParameter(
+            "--min-count and --max-share need all documents at once; leave out --stream, or write "
+            "the file without these words"
+        )
 
 
 def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import Anonymize, Column, File, Format, Json, Where
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
@@ -31,6 +31,8 @@ def run(
         Path | None,
         typer.Option(help="Folder of a trained tagger (default: train one on the labels so far)."),
     ] = None,
+    where: Where = None,
+    anonymize: Anonymize = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -54,7 +56,8 @@ def run(
         from palaver.errors import ParameterError
 
         raise ParameterError(f"{out}: the table to fill in is a .csv file")
-    corpus = with_filled(read_corpus(file, format, column), filled, labels, json)
+    corpus = read_corpus(file, format, column, where=where, anonymize=anonymize)
+    corpus = with_filled(corpus, filled, labels, json)
     with working("choosing messages"):
         tagger = _tagger(corpus, labels, run)
         table = to_label(corpus, n, tagger, labels=labels)

@@ -89,6 +89,19 @@ Where = Annotated[
         show_default=False,
     ),
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="A column, or year, quarter, month, week, day, weekday or hour (UTC); two are "
+        "crossed: role,quarter.",
+        show_default=False,
+    ),
+]
+Title = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Page title.", show_default=False),
+]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -176,6 +189,8 @@ def read_corpus(
     *,
     chain: bool = False,
     strict: bool = False,
+    where: list[str] | None = None,
+    anonymize: bool = False,
 ) -> Corpus:
     """Read a corpus with the options that verbs share."""
     from palaver.cli.output import reading
@@ -190,7 +205,37 @@ def read_corpus(
     on_bad: OnBad = "error" if strict else "repair"
     with reading(path) as on_read:
         corpus = read(path, format, columns or None, on_bad=on_bad, on_read=on_read)
-    return corpus.chained() if chain else corpus
+    return prepared(corpus, chain=chain, where=where, anonymize=anonymize)
+
+
+def prepared(
+    corpus: Corpus,
+    *,
+    chain: bool = False,
+    where: list[str] | None = None,
+    anonymize: bool = False,
+    documents: bool = False,
+) -> Corpus:
+    """Return a corpus as --where, --chain and --anonymize ask for it, or as documents."""
+    if where:
+        corpus = matching(corpus, where)
+    if documents:
+        corpus = corpus.separated()
+    elif chain:
+        corpus = corpus.chained()
+    return corpus.anonymized() if anonymize else corpus
+
+
+def matching(corpus: Corpus, where: list[str]) -> Corpus:
+    """Return the matching messages; if there are none, say which values there are."""
+    from palaver.corpus.filter import examples
+    from palaver.errors import ParameterError
+
+    part = corpus.filter(*where)
+    if not len(part):
+        told = "; ".join(dict.fromkeys(examples(text, corpus.table) for text in where))
+        raise ParameterError(f"no message matches --where {' --where '.join(where)}: {told}")
+    return part
 
 
 def check_out(out: Path, file: Path) -> None:

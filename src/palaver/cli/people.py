@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Json
+from palaver.cli.options import Anonymize, Chain, Column, File, Format, Json, Where
 
 NAME = "people"
 
@@ -23,6 +23,8 @@ def run(
     everyone: Annotated[
         bool, typer.Option("--all", help="Include bots and people without any reply.")
     ] = False,
+    where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -41,7 +43,7 @@ def run(
     from palaver.cli.output import console, print_json, print_table, working
     from palaver.ranking.people import left_out, people
 
-    corpus = read_corpus(file, format, column, chain=chain)
+    corpus = read_corpus(file, format, column, chain=chain, where=where, anonymize=anonymize)
     with working("ranking people"):
         table = people(corpus, top, weight, direction, everyone=everyone)
     if json:

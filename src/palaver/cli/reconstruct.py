@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import Anonymize, Column, File, Format, Json, Where
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
@@ -64,6 +64,15 @@ def run(
         Path | None,
         typer.Option("--use", help="Folder written by --save, to use instead of --train."),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Use what was learned even if FILE looks like another kind of talk.",
+        ),
+    ] = False,
+    where: Where = None,
+    anonymize: Anonymize = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -72,7 +81,9 @@ def run(
 
     Without --train, the evidence is names, quotations, shared words and the order of turns; FILE
     itself shows whether people tend to answer the first message or the previous one. Replies that
-    FILE already records are not used, only compared with the result; --keep keeps them.
+    FILE already records are not used, only compared with the result; --keep keeps them. With
+    --train or --use, what was learned counts less the less FILE looks like it, and not at all for
+    another kind of talk, such as chats after mail; a warning says so.
 
     Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
 
@@ -100,19 +111,24 @@ def run(
     check_out(out, file)
     if save is not None and save.is_file():
         raise typer.BadParameter(f"--save {save}: is a file; give a folder")
-    corpus = read_corpus(file, format, column)
+    corpus = read_corpus(file, format, column, where=where, anonymize=anonymize)
+    distance = None
     if bare and model is not None:
         rebuilt = _bare(model, corpus)
     else:
         is_alike = train is not None and train.suffixes == file.suffixes
         how = (format, column) if is_alike else (None, None)
         rebuilder = _rebuilder(train, model, use, channel, window, *how)
+        rebuilder.set_params(fallback=not trust)
         if save is not None:
             rebuilder.save(save)
         with sharing("inferring replies") as progress:
             rebuilt = rebuilder.rebuild(corpus, keep=keep, progress=progress)
+        distance = rebuilder.distance_
     path = rebuilt.write(out)
     facts = _facts(corpus, rebuilt)
+    if distance is not None:
+        facts["distance"] = distance
     if keep:
         facts.pop("as_in_file", None)
         facts["kept"] = int((corpus.parents >= 0).sum())
@@ -214,6 +230,11 @@ def _show(path: Path, rebuilt: Corpus, facts: dict[str, Any], save: Path | None)
     )
     if "kept" in facts:
         console.print(f"Kept from the file: {counted(facts['kept'], 'reply', 'replies')}.")
+    if "distance" in facts:
+        console.print(
+            f"Distance from what was learned from: {facts['distance']:.2f} (more of the same: "
+            "below 0.45; another kind of talk: above 0.6)."
+        )
     if "as_in_file" in facts:
         console.print(
             f"{100 * facts['as_in_file']:.1f}% of the messages have the same parent as in the file."

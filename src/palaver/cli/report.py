@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Json, Run
+from palaver.cli.options import (
+    Anonymize,
+    By,
+    Chain,
+    Column,
+    FileOfRun,
+    Format,
+    Json,
+    Run,
+    Title,
+    Where,
+)
 
 if TYPE_CHECKING:
     from palaver.threads import ThreadRebuilder
@@ -26,7 +37,8 @@ def run(
         Path | None,
         typer.Option(help="Class names as exported from the page; saved with the run."),
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Page title.")] = None,
+    title: Title = None,
+    by: By = None,
     test: Annotated[
         Path | None,
         typer.Option(help="Unseen conversations on which to test how well words are predicted."),
@@ -43,6 +55,7 @@ def run(
         Path | None,
         typer.Option(help="Folder written by `palaver reconstruct --save`, used to infer replies."),
     ] = None,
+    where: Where = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -63,12 +76,15 @@ def run(
     from palaver.page.names import read_names
 
     model = load(folder)
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    told = runs.settings_of(folder).get("reading", {})
+    title, by = title or told.get("title"), by or told.get("by")
+    anonymize = anonymize or bool(told.get("anonymize"))
+    corpus = runs.corpus_of(folder, file, format, column, chain, where)
     target = out or folder / "report.html"
     summary = model.summary()
     called = read_names(names, summary) if names else runs.names_of(folder, summary)
     options: dict[str, str | Path | int | bool | None] = {
-        "out": out, "names": names, "title": title, "test": test, "anonymize": anonymize,
+        "out": out, "names": names, "title": title, "by": by, "test": test, "anonymize": anonymize,
         "max-messages": max_messages if max_messages != _MAX_MESSAGES else None,
         "rebuilt": rebuilt, "rebuilder": rebuilder, "chain": chain, "format": format,
     }  # fmt: skip
@@ -80,10 +96,10 @@ def run(
             max_messages=max_messages, rebuilder=_rebuilder(rebuilt, rebuilder),
             command=_command(folder, file, options, column, short=anonymize),
             fit_command=fit_command(folder, summary.params, anonymize=anonymize),
-            n_new=runs.count_new(folder, corpus),
+            n_new=runs.count_new(folder, corpus), by=by,
         )  # fmt: skip
     same = file is None or findings.same_texts or runs.count_new(folder, corpus) == 0
-    kept = names is not None and runs.keep_names(folder, names, summary)
+    kept = names is not None and runs.keep_names(folder, names, model)
     if json:
         print_json({"out": str(target), "bytes": target.stat().st_size, "same_texts": same})
         return
@@ -121,7 +137,8 @@ def _command(
         elif value:
             arguments += [f"--{name}", value if isinstance(value, Path) else str(value)]
     for pair in column or []:
-        arguments += ["--column", pair]
+        ours = pair.partition("=")[0]
+        arguments += ["--column", f"{ours}=COLUMN" if short else pair]
     return command(*(_placeholder(a, folder) if short else a for a in arguments))
 
 

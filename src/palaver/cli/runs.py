@@ -8,13 +8,13 @@
     run/messages/                 which messages it learned from, as hashes of ids and texts
     run/settings/                 model, parameters and where the data came from
     run/labels.parquet            known classes, if `palaver fit --labels` was used
-    run/names.json                names of the classes, if `palaver report --names` was used
+    run/curation.json             names, merged classes and what else people decided
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import getpass
 import re
 import shutil
 from pathlib import Path
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palaver import store
-from palaver.errors import DamagedStoreError, InputError, StoreError
-from palaver.store.atomic import replace_file
+from palaver.corpus.filter import column_of
+from palaver.errors import DamagedStoreError, StoreError
 from palaver.store.fingerprint import message_keys
 
 #: Source of a run of `palaver demo`.
 SAMPLE = "built-in sample"
-_NAMES, _LABELS = "names.json", "labels.parquet"
+_LABELS = "labels.parquet"
 #: What a run begins with, and what a stored folder consists of.
 _BEGUN = ("data", "messages", "settings")
 _MESSAGES = "messages of a run"
@@ -164,33 +164,43 @@ def corpus_of(
     format: str | None = None,
     column: list[str] | None = None,
     chain: bool = False,
+    where: list[str] | None = None,
 ) -> Corpus:
     """Read ``file``, or the file that a run was fitted on, with the run's own reading options.
 
     Options that are given override those of the run. Other files are read with the run's columns
     as far as they have them, with its format if the file extension is the same, and with its
-    --chain: otherwise a model of talk would take each of their messages for a start.
+    --chain: otherwise a model of talk would take each of their messages for a start. So are its
+    --where, as far as the file has the columns, and its --anonymize.
     """
-    from palaver.cli.options import read_corpus
+    from palaver.cli.options import prepared, read_corpus
     from palaver.corpus.sample import sample
     from palaver.errors import ColumnError
 
     settings = settings_of(folder)
     fitted = settings.get("reading", {})
     chain = chain or fitted.get("chain", False)
+    hide = bool(fitted.get("anonymize"))
     if file is None and settings.get("source") == SAMPLE:
-        return sample().chained() if chain else sample()
+        return prepared(sample(), chain=chain, where=where, anonymize=hide)
     path = source_of(folder) if file is None else file
     if format is None and path.suffix == Path(settings.get("source", "")).suffix:
         format = fitted.get("format")
     remembered = _without(fitted.get("column") or [], column or [])
     try:
-        return read_corpus(path, format, [*remembered, *(column or [])], chain=chain)
+        corpus = read_corpus(path, format, [*remembered, *(column or [])])
     except ColumnError as error:
         known = [pair for pair in remembered if pair.partition("=")[2].strip() in error.columns]
         if len(known) == len(remembered):
             raise
-        return read_corpus(path, format, [*known, *(column or [])], chain=chain)
+        corpus = read_corpus(path, format, [*known, *(column or [])])
+    kept = fitted.get("where") or []
+    if file is not None:  # what another file lacks cannot be asked of it
+        kept = [text for text in kept if column_of(text) in corpus.table.columns]
+    return prepared(
+        corpus, chain=chain, where=[*kept, *(where or [])], anonymize=hide,
+        documents=bool(fitted.get("documents")),
+    )  # fmt: skip
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
@@ -206,6 +216,8 @@ def source_of(folder: Path) -> Path:
     if not settings:
         raise StoreError(f"{folder}: does not say which file it was fitted on; give a FILE")
     file = Path(settings["source"])
+    if not file.exists() and (folder / file.name).exists():
+        return folder / file.name  # kept with the run, which was moved
     if not file.exists():
         raise StoreError(f"{folder}: was fitted on {file}, which no longer exists; give a FILE")
     return file
@@ -219,36 +231,31 @@ def _without(remembered: list[str], given: list[str]) -> list[str]:
 
 
 def names_of(folder: Path, summary: ModelSummary) -> dict[int, str]:
-    """Return the names given to the classes of a run, by number; {} if there are none.
+    """Return the names that people gave to the classes of a run, by number."""
+    return {number: summary.class_names[number] for number in summary.named}
 
-    A run that was resumed since may have other classes: its names are ignored, with a message.
-    """
-    kept = folder / _NAMES
-    if not kept.exists():
-        return {}
-    from palaver.cli.output import errors
+
+def keep_names(folder: Path, given: Path, model: Model) -> bool:
+    """Save names in a run's curation for the other verbs; False if it cannot be written."""
+    from palaver.curation import change
+    from palaver.models.curated import curation_of
     from palaver.page.names import read_names
 
+    state = curation_of(model)
+    actions = [
+        {"do": "name", "class": state.classes[number].ids[0], "name": name}
+        for number, name in sorted(read_names(given, model.summary()).items())
+    ]
     try:
-        return read_names(kept, summary)
-    except InputError as error:
-        errors.print(f"Class names ignored: {error}", style="yellow", soft_wrap=True)
-        return {}
-
-
-def keep_names(folder: Path, given: Path, summary: ModelSummary) -> bool:
-    """Save names in a run's folder for the other verbs; False if it cannot be written."""
-    from palaver.page.names import read_names, run_id
-
-    names = read_names(given, summary)
-    content = {
-        "palaver": "names",
-        "run": run_id(summary),
-        "names": {str(number): name for number, name in sorted(names.items())},
-    }
-    try:
-        with replace_file(folder / _NAMES) as path:
-            path.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
+        change(folder, state, *actions, by=who())
     except OSError:
         return False
     return True
+
+
+def who() -> str:
+    """Return the name of the person at the keyboard, as the system knows it; "" if it does not."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

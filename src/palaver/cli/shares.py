@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from palaver.cli.classes import names_shown, tell_proposals, with_letters, with_names
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run, TableOut
+from palaver.cli.options import (
+    Anonymize,
+    Chain,
+    Column,
+    FileOfRun,
+    Format,
+    Formulas,
+    Json,
+    Run,
+    TableOut,
+    Where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +46,8 @@ def run(
     out: TableOut = None,
     formulas: Formulas = False,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
+    where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -51,12 +65,21 @@ def run(
     from palaver.cli import runs
     from palaver.cli.output import check_table_file, console, folding, print_json, write_table
     from palaver.models import load
+    from palaver.models.views.shares import shares_table
+    from palaver.questions.talk import ask
 
     check_table_file(out)
     model = load(folder)
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    corpus = runs.corpus_of(folder, file, format, column, chain, where)
+    talk: Any = None
     with folding("classifying messages"):
-        table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
+        if anonymize:  # what is grouped is shown; what is read stays as it is
+            talk = ask(model, corpus).anonymized()
+            corpus = talk.corpus
+            table = shares_table(talk.shares, corpus, talk.known, by=by, top=top,
+                                 resample=resample, level=0.95, random_state=0)  # fmt: skip
+        else:
+            table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
     if out is not None:
         write_table(table, out, spreadsheet=not formulas)
     if json:
@@ -65,6 +88,9 @@ def run(
         console.print("No message contains a word that the run knows.")
     else:
         summary = model.summary()
+        if anonymize:
+            safe = summary.words["word"].is_in(talk.words["word"].unique().to_list())
+            summary = replace(summary, words=summary.words.filter(safe), class_names=talk.names)
         show(table, summary, by, runs.names_of(folder, summary), _n_messages(table, corpus, by))
 
 

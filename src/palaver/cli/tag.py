@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json
+from palaver.cli.options import Column, File, Format, Json, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +38,7 @@ def run(
             "with a state per word as x.conll."
         ),
     ] = None,
+    where: Where = None,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -66,14 +67,14 @@ def run(
         check_out(out, file)
     model = load(folder)
     if hasattr(model, "tag_words"):
-        _tag_words(model, runs.corpus_of(folder, file, format, column), out, json)
+        _tag_words(model, runs.corpus_of(folder, file, format, column, where=where), out, json)
         return
     if not isinstance(model, Tagger):
         raise ParameterError(
             f"{folder}: {model.name} is not a tagger; to add classes, use "
             f"`{command('annotate', folder, file, out or 'tagged.jsonl')}`"
         )
-    corpus = runs.corpus_of(folder, file, format, column)
+    corpus = runs.corpus_of(folder, file, format, column, where=where)
     with working("tagging"):
         tagged = model.annotate(corpus)
     path = tagged.write(out) if out is not None else None

@@ -16,19 +16,23 @@ from palaver.cli.options import (
     Format,
     Jobs,
     Json,
+    Where,
     Workers,
     command,
     executor_of,
     n_threads,
-)  # fmt: skip
+)
 from palaver.names import commands
 
 if TYPE_CHECKING:
     from palaver.corpus.table import Corpus
+    from palaver.models.base.model import Model
     from palaver.models.taggers.contract import Tagger
     from palaver.trials.taggers import TaggerChoice
 
 NAME = "train-tagger"
+#: With fewer labels, --acts is suggested.
+_FEW = 1000
 
 
 def run(
@@ -52,6 +56,14 @@ def run(
         list[Path] | None,
         typer.Option(help="CSV written by `palaver label`, with labels filled in. Repeatable."),
     ] = None,
+    acts: Annotated[
+        bool,
+        typer.Option(
+            "--acts",
+            help="Fit the model of acts to all messages of FILE, without labels, and take its acts "
+            "as features; worth it if few messages are labelled.",
+        ),
+    ] = False,
     test: Annotated[
         Path | None, typer.Option(help="Labelled conversations to evaluate the tagger on.")
     ] = None,
@@ -64,6 +76,7 @@ def run(
     executor: ExecutorName = "threads",
     workers: Workers = None,
     address: Address = None,
+    where: Where = None,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -78,6 +91,8 @@ def run(
     Example: `palaver train-tagger meetings.jsonl --labels act --out run/`
 
     Example: `palaver train-tagger meetings.jsonl --tagger crf --out run/`
+
+    Example: `palaver train-tagger talk.jsonl --filled labels.csv --acts --out run/`
 
     Example: `palaver train-tagger train.jsonl --labels act --states 2 --test test.jsonl --out run/`
 
@@ -101,23 +116,27 @@ def run(
     if name != "auto":
         model = tagger_class(name)(**begun.get("params", {})).set_params(**changes)
         model.check_params()
+        if acts and not model.takes_classes:
+            raise ParameterError(f"--acts: {name} cannot take acts as features")
     _check_folder(out)
-    corpus = with_filled(read_corpus(file, format, column), filled, labels, json)
+    corpus = read_corpus(file, format, column, where=where)
+    corpus = with_filled(corpus, filled, labels, json)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
         if labels not in judged.table.columns:
             raise ParameterError(f"{test}: has no column {labels!r} of labels to evaluate on")
         _warn_of_known(corpus, judged)
-    chosen = None
+    chosen, found = None, _acts(corpus, labels, changes, acts, json)
     if name == "auto":
-        chosen = _choose(corpus, labels, changes, json)
+        chosen = _choose(corpus, labels, changes, json, found)
         model = chosen.tagger
-    reading = {"format": format, "column": column, "chain": False}
+    reading = {"format": format, "column": column, "chain": False, "where": where}
     if not store.is_stored(out / "settings"):  # else interrupted; the checkpoint checks the rest
         runs.write_settings(out, model, str(file.absolute()), reading, label=labels)
     try:
-        with executor_of(executor, workers, address, out) as where:
-            model.fit(corpus, labels=labels, folder=out, executor=where)
+        with executor_of(executor, workers, address, out) as place:
+            more: dict[str, Any] = {} if found is None else {"classes": found}
+            model.fit(corpus, labels=labels, folder=out, executor=place, **more)
     except Interrupted as error:
         typer.echo(f"palaver: {error}: run the same command again", err=True)
         raise typer.Exit(130) from error
@@ -127,13 +146,44 @@ def run(
     _report(model, out, test or file, json, chosen)
 
 
-def _choose(corpus: Corpus, labels: str, changes: dict[str, Any], json: bool) -> TaggerChoice:
+def _acts(
+    corpus: Corpus, labels: str, changes: dict[str, Any], asked: bool, json: bool
+) -> Model | None:
+    """Fit the model of acts to all messages without their labels, if that was asked for."""
+    from palaver.cli.output import console, errors, working
+    from palaver.models.acts import Acts
+
+    if not asked:
+        known = corpus.table[labels].count() if labels in corpus.table.columns else 0
+        if 0 < known < _FEW and known < corpus.n_messages / 2 and not json:
+            errors.print(
+                f"{known:,} of {corpus.n_messages:,} messages are labelled; --acts also learns "
+                "from the others.",
+                soft_wrap=True,
+            )
+        return None
+    settings = {name: changes[name] for name in ("random_state", "n_jobs") if name in changes}
+    kept = [name for name in corpus.table.columns if name != labels]
+    with working("finding acts"):
+        model = Acts(**settings).fit(
+            type(corpus).from_polars(corpus.table.select(kept)), show_progress=False
+        )
+    if not json:
+        names = ", ".join(model._class_names().values())
+        console.print(f"{len(model.class_shares_)} acts, found without labels: {names}.\n",
+                      soft_wrap=True)  # fmt: skip
+    return model
+
+
+def _choose(
+    corpus: Corpus, labels: str, changes: dict[str, Any], json: bool, classes: Model | None
+) -> TaggerChoice:
     """Compare the taggers, and say which is taken and why."""
     from palaver.cli.output import console, print_table, working
     from palaver.trials.taggers import choose_tagger
 
     with working("comparing taggers"):
-        chosen = choose_tagger(corpus, labels, params=changes)
+        chosen = choose_tagger(corpus, labels, params=changes, classes=classes)
     if json:
         return chosen
     if chosen.table.height:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "transitions"
 _PICTURES = (".svg", ".png", ".pdf")
+_GRAPHS = (".graphml", ".gexf", ".json")
 _MANY = 1000  # times as often as usual; beyond, a number says nothing
 
 
@@ -36,7 +37,8 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Also save the full table (x.csv, x.parquet) or the graph (x.svg, x.png, x.pdf).",
+            help="Also save the full table (x.csv, x.parquet) or the graph (x.svg, x.png, x.pdf; "
+            "of markov-m3's topics also x.graphml, x.gexf, x.json).",
             show_default=False,
         ),
     ] = None,
@@ -58,7 +60,7 @@ def run(
     from palaver.models.summary import least_replies
     from palaver.store.atomic import replace_file
 
-    if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES):
+    if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES, *_GRAPHS):
         raise ParameterError(f"--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, got {out.name}")
     model: Any = load(folder)
     summary = model.summary()
@@ -67,6 +69,8 @@ def run(
             f"{summary.name} does not learn what follows what; `palaver report {folder}` counts "
             "it in the texts instead"
         )
+    if out is not None and out.suffix in _GRAPHS:
+        _write_graph(model, out)
     data = _data(folder, summary)
     with folding("counting replies"):
         answered = None if data is None else model.count_replies(data)
@@ -77,7 +81,7 @@ def run(
         drawn = model.plot_graph(least, corpus=data, names=names).encoded(out.suffix)
         with replace_file(out) as path:
             path.write_bytes(drawn)
-    elif out is not None:
+    elif out is not None and out.suffix not in _GRAPHS:
         write_table(table, out, spreadsheet=not formulas)
     if json:
         print_json(table.to_dicts())
@@ -91,6 +95,16 @@ def run(
                           f"{few:.0f} messages.")  # fmt: skip
     if out is not None:
         console.print(f"-> {out}", soft_wrap=True)
+
+
+def _write_graph(model: Any, out: Path) -> None:
+    """Save the topics and the likely steps between them."""
+    from palaver.errors import ParameterError
+
+    if not hasattr(model.origin, "graph"):
+        raise ParameterError(f"{out.suffix} is for markov-m3's topics; {model.name} can save its "
+                             "graph as x.svg, x.png or x.pdf")  # fmt: skip
+    model.origin.graph().write(out)
 
 
 def _data(folder: Path, summary: ModelSummary) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.names import CELLS, CONVERSATION_WORDS, PLACE, name_columns, text_column
+from palaver.corpus.names import CELLS, PLACE, name_columns, names_conversations, text_column
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS
 from palaver.corpus.replies import components, ids_at, moved_parents
@@ -264,7 +264,7 @@ def _advise_on_conversations(table: pl.DataFrame, notes: Notes) -> None:
             continue
         n_values = column.n_unique()
         if 2 <= n_values <= table.height / 2 and len(column.rle()) <= _RUNS * n_values:
-            told = any(word in column.name.lower() for word in CONVERSATION_WORDS)
+            told = names_conversations(column.name)
             found.append((told, n_values, column.name))
     if found:
         best = max(found, key=lambda one: one[:2])[-1]

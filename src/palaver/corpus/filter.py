@@ -112,6 +112,11 @@ def _split(text: str) -> tuple[str, str, str]:
     return name, "=" if sign == "==" else sign, value
 
 
+def column_of(text: str) -> str:
+    """Return the column that a condition refers to."""
+    return _split(text)[0]
+
+
 def _negated(found: pl.Expr, sign: str, text: str) -> pl.Expr:
     if sign != "!=":
         raise ParameterError(f"{text!r}: the column has lists; use = or != to search them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import polars as pl
@@ -23,7 +24,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 #: Words for a conversation in names of columns: English, Chinese, Spanish, Arabic, French,
-#: Portuguese, Russian, German, Hindi.
+#: Portuguese, Russian, German, Hindi, Bengali.
 CONVERSATION_WORDS = (
     "conv",
     "dialog",
@@ -67,6 +68,9 @@ CONVERSATION_WORDS = (
     "बातचीत",
     "वार्ता",
     "संवाद",
+    "কথোপকথন",
+    "সংলাপ",
+    "আলাপ",
 )
 
 #: Where a row was in its file. Users' tables may have columns of any name, so readers of such
@@ -77,6 +81,21 @@ PLACE = "\0place"
 CELLS = "\0cells"
 
 _OURS = tuple(ALIASES)
+_WORD = re.compile(r"[^\W\d_]+")
+_SHORT = 4  # letters; shorter words for a conversation must be whole words, as "fil" in "fil_no"
+
+
+def names_conversations(name: str) -> bool:
+    """Whether a column's name has a word for a conversation in one of the common languages."""
+    lower = name.lower()
+    words = _WORD.findall(lower)
+    for known in CONVERSATION_WORDS:
+        if not known.isascii():  # scripts whose vowels are marks, or that put no blanks
+            if known in lower:
+                return True
+        elif any(w == known or (len(known) >= _SHORT and w.startswith(known)) for w in words):
+            return True
+    return False
 
 
 def text_column(names: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OnBad = Literal["repair", "error"]
-_NAMED_BY_FILES = ("whatsapp", "webvtt", "whisperx")  # files that people give names to
+#: Formats whose conversations are named by people: files, or chats with somebody.
+_NAMED_BY_PEOPLE = frozenset((
+    "whatsapp", "webvtt", "whisperx", "transcript", "telegram", "messenger", "google-chat",
+    "signal", "teams",
+))  # fmt: skip
+_TITLES = ("title", "chat", "channel")  # of such chats
 _HASHED_BYTES = 1 << 20  # texts hashed at a time: few calls, little memory
 
 
@@ -235,6 +240,15 @@ class Corpus:
         table = self.table.with_columns(reply_to=ids_at(self.table["id"], parents))
         return replace(self, table=table, parents=parents)
 
+    def separated(self) -> Corpus:
+        """Return the corpus with every message a conversation of its own, for documents."""
+        table = self.table.with_columns(
+            conversation=pl.col("id"), reply_to=pl.lit(None, self.table.schema["reply_to"])
+        )
+        parents = np.full(self.n_messages, -1, np.int32)
+        offsets = np.arange(self.n_messages + 1, dtype=np.int64)
+        return replace(self, table=table, parents=parents, conversation_offsets=offsets)
+
     def with_columns(self, **columns: pl.Series | NDArray[Any]) -> Corpus:
         """Return the corpus with further columns, each with one value per message."""
         reserved = set(columns) & set(self.table.columns[:6])
@@ -247,7 +261,9 @@ class Corpus:
         """Return the corpus without names; see :func:`palaver.corpus.anonymize.anonymize`."""
         from palaver.corpus.anonymize import anonymize
 
-        table = anonymize(self.table, titled=self.format in _NAMED_BY_FILES)
+        is_named = self.format in _NAMED_BY_PEOPLE
+        table = self.table.drop(_TITLES, strict=False) if is_named else self.table
+        table = anonymize(table, titled=is_named)
         return replace(self, table=table, source="anonymized")
 
     def to_pandas(self) -> pd.DataFrame:

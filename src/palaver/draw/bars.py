@@ -40,7 +40,8 @@ def stacked_bar(shares: ArrayLike, names: Sequence[str] | None = None) -> str:
         called = f"{letter} {names[rank]}: {percent}%" if names else f"{letter}: {percent}%"
         said.append(called)
         inside = words(letter) if percent >= _LETTER_FITS else ""
-        pieces.append(tag("span", inside, class_=f"{colour_class(rank)} w{percent}", title=called))
+        style = f"{colour_class(rank)} w{percent}"
+        pieces.append(tag("span", inside, class_=style, title=called, data_rank=str(rank)))
     label = ", ".join(said[:6]) or "no words"
     return tag("span", *pieces, class_="bar", role="img", aria_label=label)
 

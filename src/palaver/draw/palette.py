@@ -68,6 +68,8 @@ _SHAPES = """
 .edge.less path{stroke:var(--less);stroke-dasharray:5 4}
 .edge polygon{fill:var(--more)}.edge.less polygon{fill:var(--less)}
 .edge .hit{stroke:transparent;stroke-opacity:0;stroke-dasharray:none}
+.network .person{fill:var(--ink);font-size:13px}
+.link path{fill:none;stroke:var(--more)}.link polygon{fill:var(--more)}
 .axis{stroke:var(--line);stroke-width:1}.tick{fill:var(--soft);font-size:11px}
 .hidden{display:none}
 """

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from palaver import rng, store
 from palaver.corpus.readers.bagofwords import read_header, read_vocabulary
@@ -87,11 +88,18 @@ def _of_path(
 
 @dataclass(frozen=True)
 class InMemory:
-    """Documents in memory or mapped from disk, in a new random order on each pass."""
+    """Documents in memory or mapped from disk, in a new random order on each pass.
+
+    Attributes
+    ----------
+    numbers : array of int64, optional
+        The documents to use; all by default.
+    """
 
     documents: Documents
     vocabulary: Vocabulary
     n_documents: int | None
+    numbers: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, documents: Documents) -> InMemory:
@@ -102,7 +110,8 @@ class InMemory:
         """Yield mini-batches without replacement."""
         for number in range(passes):
             generator = rng.generator(seed, "batches", 0, number)
-            order = generator.permutation(self.documents.n_documents)
+            every = self.documents.n_documents if self.numbers is None else self.numbers
+            order = generator.permutation(every)
             for first in range(0, len(order), size):
                 yield self.documents.take(order[first : first + size])
 
@@ -202,3 +211,75 @@ class BagOfWordsFile:
         offsets = np.append(starts, rows.height).astype(np.int64)
         words = rows["word"].to_numpy().astype(np.int32) - np.int32(1)
         return Documents(offsets, words, rows["count"].to_numpy().copy(), self.vocabulary)
+
+
+@dataclass(frozen=True)
+class ThinnedFile:
+    """A docword file without every ``step``-th of its documents."""
+
+    file: BagOfWordsFile
+    step: int
+    vocabulary: Vocabulary
+    n_documents: int | None
+
+    def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
+        """Yield mini-batches without the documents that are set aside."""
+        for _ in range(passes):
+            for batch, aside in self._parts(size):
+                yield batch.take(np.flatnonzero(~aside))
+
+    def set_aside(self, size: int = 500) -> Iterator[Documents]:
+        """Yield the documents that are set aside."""
+        for batch, aside in self._parts(size):
+            yield batch.take(np.flatnonzero(aside))
+
+    def _parts(self, size: int) -> Iterator[tuple[Documents, NDArray[np.bool_]]]:
+        first = 0
+        for batch in self.file.batches(size, 1, 0):
+            numbers = np.arange(first, first + batch.n_documents)
+            yield batch, numbers % self.step == self.step // 2
+            first += batch.n_documents
+
+
+def set_aside(source: DocumentSource, number: int) -> tuple[DocumentSource, Documents | None]:
+    """Set some documents of a source aside, evenly spread over it.
+
+    Parameters
+    ----------
+    source : DocumentSource
+        In memory, mapped, or a bag-of-words file; nothing can be set aside of an iterable.
+    number : int
+        About how many documents; at most a tenth of all.
+
+    Returns
+    -------
+    source : DocumentSource
+        The others.
+    aside : Documents or None
+        None if there are too few documents.
+    """
+    total = source.n_documents or 0
+    number = min(number, total // 10)
+    if not number:
+        return source, None
+    step = total // number
+    if isinstance(source, BagOfWordsFile):
+        thinned = ThinnedFile(source, step, source.vocabulary, total - total // step)
+        return thinned, joined(list(thinned.set_aside()))
+    if not isinstance(source, InMemory):
+        return source, None
+    is_aside = np.arange(total) % step == step // 2
+    others = np.flatnonzero(~is_aside)
+    rest = InMemory(source.documents, source.vocabulary, len(others), others)
+    return rest, source.documents.take(np.flatnonzero(is_aside))
+
+
+def joined(parts: Sequence[Documents]) -> Documents:
+    """Return the documents of several batches as one."""
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    return Documents(
+        np.concatenate(([0], np.cumsum(lengths))),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        parts[0].vocabulary,
+    )

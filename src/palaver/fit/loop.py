@@ -139,7 +139,7 @@ def run(
     """
     executor.begin(engine, shards)
     try:
-        with _stop_request() as stop:
+        with stop_request() as stop:
             return _run(engine, executor, schedule, seed, n_chains, checkpoints, callbacks, stop)
     finally:
         executor.end()
@@ -163,12 +163,13 @@ def _run(
     else:
         chains, sweep = _chains_of(snapshot), snapshot.sweep
         executor.restore(snapshot.states)
-    finished = True
+    finished, late = True, False
     while sweep < schedule.n_sweeps and not _settled(schedule, chains):
         sweep += 1
         _sweep_chains(engine, executor, schedule, seed, sweep, chains)
         asked = [callback(sweep, chains) for callback in callbacks]
-        if stop.is_set() or time.monotonic() > deadline or any(asked):
+        late = time.monotonic() > deadline
+        if stop.is_set() or late or any(asked):
             finished = sweep >= schedule.n_sweeps
             break
         if checkpoints is not None and checkpoints.due():
@@ -178,6 +179,9 @@ def _run(
     if stop.is_set() and not finished:
         kept = "; resume to continue" if checkpoints is not None else ""
         raise Interrupted(f"stopped after sweep {sweep} of {schedule.n_sweeps}{kept}")
+    if late and not finished and not chains[0].n_samples:
+        sweep += 1  # after the checkpoint, so that a resumed fit does not know about it
+        _sweep_chains(engine, executor, schedule, seed, sweep, chains, keep=True)
     return Fit(chains, sweep, finished, executor.states)
 
 
@@ -203,8 +207,10 @@ def _sweep_chains(
     seed: int,
     sweep: int,
     chains: list[Chain],
+    keep: bool = False,
 ) -> None:
     """Do one round: sweep all shards of all chains, merge in order, update each chain."""
+    keep = keep or schedule.keeps(sweep)
     for chain in chains:
         chain.shared.temperature = schedule.temperature(sweep)
     shared = {c: chain.shared for c, chain in enumerate(chains)}
@@ -212,11 +218,11 @@ def _sweep_chains(
     merged = executor.round(shared, keys)
     for c, chain in enumerate(chains):
         generator = rng.generator(seed, "update", c, sweep)
-        if schedule.keeps(sweep):
+        if keep:
             sample = engine.sample(chain.shared, merged[c])
         chain.shared, info = engine.update(chain.shared, merged[c], generator)
         chain.trace.append(info)
-        if schedule.keeps(sweep):
+        if keep:
             chain.keep(sample, info["log_joint"])
 
 
@@ -246,7 +252,7 @@ def _chains_of(snapshot: Snapshot) -> list[Chain]:
 
 
 @contextmanager
-def _stop_request() -> Iterator[threading.Event]:
+def stop_request() -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into a request to stop after the sweep; a second one stops at once."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

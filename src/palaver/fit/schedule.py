@@ -25,8 +25,8 @@ class Schedule:
         Share of the burn-in over which the temperature falls from ``start_temperature`` to 1.
     start_temperature : float
     max_seconds : float, optional
-        Stop at the end of the sweep that exceeds this time; results then depend on the speed of
-        the machine.
+        Stop at the end of the sweep that exceeds this time; within the burn-in, one more sweep is
+        made and kept, so that there is a result. Results then depend on the speed of the machine.
     tolerance : float
         Stop once the log joint of every chain has risen by less than this share of itself per
         sweep, over the last :data:`SETTLED` sweeps after burn-in; for models that optimize.

@@ -13,6 +13,7 @@ import numpy as np
 from palaver import store
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
 from palaver.models.base.model import Model
+from palaver.models.curated import load_curated
 from palaver.names import NAMES
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ def _class(name: str, table: Mapping[str, tuple[str, str]], what: str, shown: It
 def load(folder: str | Path) -> Model:
     """Read a model that was saved with ``model.save(folder)`` or ``palaver fit``.
 
+    Names, merged classes and everything else in ``curation.json`` are applied; ``model.origin`` is
+    the model as it was fitted.
+
     Raises
     ------
     StoreError
@@ -59,16 +63,29 @@ def load(folder: str | Path) -> Model:
     name = str(stored.content.get("model"))
     if name not in MODELS | TAGGERS | EXAMPLES:
         raise StoreError(f"{folder}: the model {name!r} is unknown to this version of Palaver")
-    kind = tagger_class(name) if name in TAGGERS else model_class(name)
     try:
-        _check_stored(stored)
-        model = kind._restore(stored)
-        model.check_params()
-        _check_restored(model)
+        model = unpacked(stored)
     except _SIGNS_OF_DAMAGE as error:
         raise DamagedStoreError(
             f"{folder}: does not contain a complete model ({type(error).__name__}: {error})"
         ) from error
+    return load_curated(model, folder)
+
+
+def unpacked(stored: store.Stored) -> Model:
+    """Return the model of what a folder holds, or what another model keeps of it.
+
+    Raises
+    ------
+    ValueError, KeyError, ...
+        Parts of it are missing or altered.
+    """
+    name = str(stored.content["model"])
+    kind = tagger_class(name) if name in TAGGERS else model_class(name)
+    _check_stored(stored)
+    model = kind._restore(stored)
+    model.check_params()
+    _check_restored(model)
     return model
 
 
@@ -87,7 +104,7 @@ def _check_stored(stored: store.Stored) -> None:
         # only a trace may lack numbers
         if (
             array.dtype.kind == "f"
-            and not name.startswith("trace.")
+            and "trace" not in name.split(".")
             and not np.isfinite(array).all()
         ):
             raise ValueError(f"{name} holds numbers that are not finite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy.special import softmax
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.models.base.model import Model
+from palaver.store.fingerprint import short_id
 
 _ENOUGH, _FEWEST = 20.0, 3.0  # replies to a class
 
@@ -55,6 +57,16 @@ class ModelSummary:
         Classes whose names are proposals.
     found_by : array of int64, shape (n_classes,), or None
         How many searches found each class, for a model that joins ``facts["searches"]`` of them.
+    view_id : str
+        Of the fitted model, and of how its classes were merged.
+    named : frozenset of int
+        Classes that a person named after the fit.
+    descriptions : dict of int to str
+        What persons wrote about classes.
+    hidden : frozenset of int
+        Classes that are not to be listed; they still count.
+    first : tuple of int
+        Classes that a person wants to see first, in this order.
     """
 
     name: str
@@ -75,6 +87,21 @@ class ModelSummary:
     class_names: dict[int, str] = field(default_factory=dict)
     proposed: frozenset[int] = frozenset()
     found_by: NDArray[np.int64] | None = None
+    view_id: str = ""
+    named: frozenset[int] = frozenset()
+    descriptions: dict[int, str] = field(default_factory=dict)
+    hidden: frozenset[int] = frozenset()
+    first: tuple[int, ...] = ()
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The numbers of the classes in the order in which they are shown: A, B and so on.
+
+        The largest first, unless a person ordered them; hidden ones last.
+        """
+        by_size = np.argsort(-self.class_shares, kind="stable").tolist()
+        asked = [*self.first, *(k for k in by_size if k not in self.first)]
+        return np.array(sorted(asked, key=lambda k: k in self.hidden), np.int64)
 
     @property
     def is_about_replies(self) -> bool:
@@ -94,18 +121,9 @@ class ModelSummary:
         """
         if self.transitions is None or self.transition_kind == "none":
             return None
-        n_classes = len(self.class_shares)
-        rows = np.asarray(self.transitions, float)
-        named = {name: rows[n_classes + i] for i, name in enumerate(self.transition_rows)}
-        first = named.get("start")
-        following = rows[:n_classes]
-        if self.transition_kind == "weights":
-            bias = named.get("bias", np.zeros(n_classes))
-            following = softmax(following + bias, axis=1)
-            first = None if first is None else softmax(first + bias)
-        start = self.class_shares if first is None else first
-        table = np.vstack((following, start))
-        return np.asarray(table / table.sum(axis=1, keepdims=True))
+        return next_shares(
+            self.transitions, self.transition_kind, self.transition_rows, self.class_shares
+        )
 
     def effects(self, answered: NDArray[np.float64] | None = None) -> NDArray[np.float64] | None:
         """Return how many times as likely as usual each class is after each other.
@@ -132,7 +150,7 @@ class ModelSummary:
     @property
     def is_guided(self) -> bool:
         """Whether labels or seed words gave names to some classes of a model that is no tagger."""
-        return self.tags is None and bool(set(self.class_names) - self.proposed)
+        return self.tags is None and bool(set(self.class_names) - self.proposed - self.named)
 
     def follow_ups(self, answered: NDArray[np.float64] | None = None) -> pl.DataFrame | None:
         """Return what follows what as a table; None for a model without transitions.
@@ -155,7 +173,7 @@ class ModelSummary:
         n_classes = len(self.class_shares)
         known = answered is None or answered >= least_replies(answered)
         counts = [None] * n_classes if answered is None else answered.tolist()
-        names = ["start", *np.argsort(-self.class_shares, kind="stable").astype(str)]
+        names = ["start", *self.order.astype(str)]
         rows = pl.DataFrame(
             {
                 "source": np.repeat([*map(str, range(n_classes)), "start"], n_classes),
@@ -179,7 +197,7 @@ class ModelSummary:
         )
 
     def classes(self, n_words: int = 8) -> pl.DataFrame:
-        """Return one row per class, the largest first: class, share, characteristic words."""
+        """Return one row per class in their :attr:`order`: class, share, characteristic words."""
         words = (
             self.words.filter(pl.col("rank") <= n_words)
             .group_by("class", maintain_order=True)
@@ -187,9 +205,37 @@ class ModelSummary:
         )
         shares = pl.DataFrame({"class": np.arange(len(self.class_shares)),
                                "share": self.class_shares})  # fmt: skip
-        return shares.join(words, on="class", how="left", maintain_order="left").sort(
-            "share", descending=True, maintain_order=True
-        )
+        return shares.join(words, on="class", how="left", maintain_order="left")[self.order]
+
+
+def next_shares(
+    transitions: NDArray[np.float64],
+    kind: str,
+    names: Sequence[str],
+    class_shares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return what is expected after each class, and at the start; see :class:`ModelSummary`.
+
+    Parameters
+    ----------
+    transitions : array of float64, shape (n_classes + n_rows, n_classes)
+    kind : {"weights", "probabilities"}
+    names : sequence of str
+        Of the rows beyond the classes.
+    class_shares : array of float64, shape (n_classes,)
+        The start of a model that has no row for it.
+    """
+    n_classes = len(class_shares)
+    rows = np.asarray(transitions, float)
+    named = {name: rows[n_classes + i] for i, name in enumerate(names)}
+    first = named.get("start")
+    following = rows[:n_classes]
+    if kind == "weights":
+        bias = named.get("bias", np.zeros(n_classes))
+        following = softmax(following + bias, axis=1)
+        first = None if first is None else softmax(first + bias)
+    table = np.vstack((following, class_shares if first is None else first))
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def replies_to(shares: NDArray[np.float64], parents: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -247,7 +293,12 @@ def least_replies(answered: NDArray[np.float64]) -> float:
 
 
 def summarize_model(model: Model) -> ModelSummary:
-    """Make the summary of a fitted model."""
+    """Make the summary of a fitted model, with what people decided about its classes."""
+    classes = model.curation_.classes if model.curation_ else ()
+    given = {k: own.name for k, own in enumerate(classes) if own.name is not None}
+    proposed = {k for k, said in given.items() if said.proposed}
+    groups = model.curation_.groups if model.curation_ else []
+    order = model.curation_.order if model.curation_ else ()
     return ModelSummary(
         name=model.name,
         params=model.get_params(),
@@ -273,7 +324,12 @@ def summarize_model(model: Model) -> ModelSummary:
         tags=getattr(model, "tags_", None),
         transition_steps=model.transition_steps,
         units=model.units,
-        class_names=model._class_names(),
-        proposed=model._proposed_names(),
+        class_names=model._class_names() | {k: said.text for k, said in given.items()},
+        proposed=(model._proposed_names() - set(given)) | proposed,
         found_by=model._found_by(),
+        view_id=short_id([model.run_id, groups]) if model.origin is not model else model.run_id,
+        named=frozenset(given) - proposed,
+        descriptions={k: own.description.text for k, own in enumerate(classes) if own.description},
+        hidden=frozenset(k for k, own in enumerate(classes) if own.hidden),
+        first=tuple(dict.fromkeys(groups[id] for id in order if groups[id] >= 0)),
     )

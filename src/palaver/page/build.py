@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -21,14 +22,13 @@ from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
 from palaver.page.findings import Findings, gather, rows_of
 from palaver.page.groups import LABELS, choose_columns, make_groups
-from palaver.page.names import Names, read_names, run_id
+from palaver.page.names import Names, read_names
 from palaver.page.progress import Work, part_of_work
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
 from palaver.page.walks import make_walks
-from palaver.page.wording import wording_of
 from palaver.params import check, whole
 from palaver.store.atomic import replace_file
 
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 #: Joined in this order.
-_SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "reader.js", "main.js")
+_SCRIPTS = ("base.js", "names.js", "kept.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
+            "reader.js", "main.js")  # fmt: skip
 _STYLES = ("page.css", "rebuilt.css")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
 _POLICY = (
@@ -56,6 +57,7 @@ class Options(TypedDict, total=False):
     fit_command: str | None
     rebuilder: ThreadRebuilder | None
     n_new: int | None
+    by: str | None
 
 
 def report(
@@ -73,6 +75,7 @@ def report(
     command: str | None = None,
     fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
+    by: str | None = None,
 ) -> Path:
     """Write one HTML file about what people do in a corpus.
 
@@ -103,6 +106,8 @@ def report(
         The command that fitted the model, for the same section.
     rebuilder : ThreadRebuilder, optional
         Show the replies that it finds next to the given ones in the page's reader.
+    by : str, optional
+        A column or period to show first under "Who and when"; two are crossed: "role,quarter".
 
     Returns
     -------
@@ -117,7 +122,7 @@ def report(
         model, corpus, path, summary=summary, names=read_names(names, summary), test=test,
         anonymize=anonymize, title=title, predict_heldout=predict_heldout,
         max_messages=max_messages, max_characters=max_characters, command=command,
-        fit_command=fit_command, rebuilder=rebuilder,
+        fit_command=fit_command, rebuilder=rebuilder, by=by,
     )  # fmt: skip
     return Path(path)
 
@@ -166,16 +171,13 @@ def render(
     fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
     n_new: int | None = None,
+    by: str | None = None,
 ) -> str:
-    """Return the page's text; ``n_new`` messages are not among those that the model learned from.
+    """Return the page's text, groups ``by`` a column first.
 
-    None if that is not known.
+    ``n_new`` messages are not among those that the model learned from; None if that is not known.
     """
-    positions = sections.positions_of(findings)
-    acts = sections.make_acts(findings, names, positions)
-    graph = sections.make_graph(findings, acts)
-    groups = make_groups(findings, acts)
-    topics = sections.make_topics(findings)
+    values = _values(findings, names, title, command, fit_command, n_new, by)
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
     rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
@@ -183,42 +185,74 @@ def render(
         part, findings.shown, findings.shares[rows], findings.marks, rebuilt,
         anonymized=findings.anonymized, gold=_gold(part),
     )  # fmt: skip
-    style, script = _style(), _script()
-    wording = wording_of(findings.summary, findings.flow.steps)
-    return _environment().get_template("page.html.j2").render(
-        title=name(title) if title else wording.title,
+    style, script = style_of(_STYLES), script_of(_SCRIPTS)
+    data = _data(findings, values) | {"threads": index, "rebuilt": rebuilt is not None}
+    return environment().get_template("page.html.j2").render(
+        **values,
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         style=Markup(style),
         script=Markup(script),
-        acts=acts,
-        n_empty=sum(act.is_empty for act in acts),
-        story=sections.make_story(findings, acts, graph),
-        graph=graph,
-        corpus=_corpus_facts(findings),
-        overview=stacked_bar(findings.flow.class_shares, [act.name for act in acts]),
-        positions=sections.make_positions(positions, acts),
-        axis=positions.axis,
-        quality=make_quality(findings),
-        n_new=n_new,
-        topics=topics,
-        topic_share=findings.summary.facts.get("topic_share", 0.0),
-        tagging=make_tagging(findings, acts),
-        groups=groups,
-        walks=make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
-        steps=findings.flow.steps,
-        words_apart=findings.words_apart,
-        units=findings.summary.units,
-        reads_all=findings.reads_all,
-        wording=wording,
-        settings=make_settings(findings, command, fit_command),
-        noun=wording.noun,
-        taught=findings.summary.tags is not None,
-        proposes=any(act.proposed for act in acts),
-        guided=findings.summary.is_guided,
-        data=Markup(to_json(_data(findings, acts, graph, index, topics) | _group_data(groups)
-                            | {"rebuilt": rebuilt is not None})),
+        data=Markup(to_json(data)),
         chunks=[Markup(chunk) for chunk in chunks],
     )  # fmt: skip
+
+
+def render_sections(
+    findings: Findings,
+    names: dict[int, str],
+    *,
+    fit_command: str | None = None,
+    n_new: int | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """Return the sections of the page without its reader, and what their script needs."""
+    values = _values(findings, names, None, None, fit_command, n_new)
+    template = environment().get_template("sections.html.j2")
+    return template.render(**values), _data(findings, values)
+
+
+def _values(
+    findings: Findings,
+    names: dict[int, str],
+    title: str | None,
+    command: str | None,
+    fit_command: str | None,
+    n_new: int | None,
+    by: str | None = None,
+) -> dict[str, Any]:
+    """Return what the templates of the sections need."""
+    positions = sections.positions_of(findings)
+    acts = sections.make_acts(findings, names, positions)
+    graph = sections.make_graph(findings, acts)
+    wording = findings.wording
+    return {
+        "title": name(title) if title else wording.title,
+        "acts": acts,
+        "n_empty": sum(act.is_empty and not act.is_hidden for act in acts),
+        "n_hidden": sum(act.is_hidden for act in acts),
+        "story": sections.make_story(findings, acts, graph),
+        "graph": graph,
+        "corpus": _corpus_facts(findings),
+        "overview": stacked_bar(findings.flow.class_shares, [act.name for act in acts]),
+        "positions": sections.make_positions(positions, acts),
+        "axis": positions.axis,
+        "quality": make_quality(findings),
+        "n_new": n_new,
+        "topics": sections.make_topics(findings),
+        "topic_share": findings.summary.facts.get("topic_share", 0.0),
+        "tagging": make_tagging(findings, acts),
+        "groups": make_groups(findings, acts, by),
+        "walks": make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
+        "steps": findings.flow.steps,
+        "words_apart": findings.words_apart,
+        "units": findings.summary.units,
+        "reads_all": findings.reads_all,
+        "wording": wording,
+        "settings": make_settings(findings, command, fit_command),
+        "noun": wording.noun,
+        "taught": findings.summary.tags is not None,
+        "proposes": any(act.proposed for act in acts),
+        "guided": findings.summary.is_guided,
+    }
 
 
 def _gold(part: Corpus) -> pl.Series | None:
@@ -227,23 +261,24 @@ def _gold(part: Corpus) -> pl.Series | None:
     return part.table[sure[0]] if sure else None
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return the templates, which escape what they are given."""
+    found = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    found.filters |= {
         "percent": percent,
         "number": lambda value: f"{value:,}",
         "counted": counted,
         "times": times,
         "picture": Markup,  # from palaver.draw, which escapes
     }
-    environment.globals |= {"letters": letters, "colour": colour_class}
-    return environment
+    found.globals |= {"letters": letters, "colour": colour_class}
+    return found
 
 
 def percent(share: float) -> str:
@@ -264,16 +299,15 @@ def times(effect: float) -> str:
     return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
 
 
-def _style() -> str:
-    return (
-        style_sheet()
-        + width_rules()
-        + "".join((_HERE / "static" / file).read_text(encoding="utf-8") for file in _STYLES)
-    )
+def style_of(files: Sequence[str]) -> str:
+    """Return the style sheet: colours of classes, widths of bars, then files of static/."""
+    own = "".join((_HERE / "static" / file).read_text(encoding="utf-8") for file in files)
+    return style_sheet() + width_rules() + own
 
 
-def _script() -> str:
-    parts = [(_HERE / "static" / file).read_text(encoding="utf-8") for file in _SCRIPTS]
+def script_of(files: Sequence[str]) -> str:
+    """Return files of static/ as one script."""
+    parts = [(_HERE / "static" / file).read_text(encoding="utf-8") for file in files]
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
@@ -300,18 +334,13 @@ def _corpus_facts(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _data(
-    findings: Findings,
-    acts: list[sections.Act],
-    graph: dict[str, Any],
-    index: dict[str, Any],
-    topics: list[dict[str, Any]],
-) -> dict[str, Any]:
+def _data(findings: Findings, values: dict[str, Any]) -> dict[str, Any]:
     """Return what the script needs."""
+    acts, graph = values["acts"], values["graph"]
     return {
-        "run": run_id(findings.summary),
+        "run": findings.summary.view_id,
         "observed": findings.flow.observed,
-        "wording": asdict(wording_of(findings.summary, findings.flow.steps)),
+        "wording": asdict(findings.wording),
         "acts": [
             {"letter": a.letter, "colour": a.colour, "number": a.number, "name": a.name,
              "named": a.named, "proposed": a.proposed, "share": percent(a.share),
@@ -325,8 +354,8 @@ def _data(
             for e in graph["edges"]
         ],
         "steps": graph["steps"],
-        "threads": index,
-        "topics": topics,
+        "topics": values["topics"],
+        **_group_data(values["groups"]),
     }  # fmt: skip
 
 

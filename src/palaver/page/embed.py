@@ -203,11 +203,11 @@ def _columns(
         "p": corpus.parents.tolist(),
         "s": speakers.tolist(),
         "m": table["time"].dt.epoch("s").to_list(),
-        "b": [pack(_bar(row)) for row in shares],
+        "b": [pack(bar_of(row)) for row in shares],
     }
 
 
-def _bar(shares: NDArray[np.float64]) -> list[int]:
+def bar_of(shares: NDArray[np.floating]) -> list[int]:
     """Return rank and percent of the classes that matter in a message, the largest first."""
     order = np.argsort(-shares, kind="stable")
     return [int(n) for k in order if shares[k] >= _LEAST_SHARE for n in (k, round(100 * shares[k]))]

@@ -5,7 +5,7 @@ Classes are in order of rank here, the largest first: rank 0 is A.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,24 +17,26 @@ from threadpoolctl import threadpool_limits
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.encoding.act_view import is_mark
+from palaver.encoding.hidden import hidden_words, tells
 from palaver.encoding.part import members
-from palaver.encoding.tokenizer import split_words, word_type
+from palaver.encoding.tokenizer import split_words
+from palaver.models.curated import curation_of
 from palaver.models.summary import ModelSummary
 from palaver.models.views.reading import Reading, read
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, Shown, choose
 from palaver.page.flow import Flow, find_flow
 from palaver.page.marks import BACKGROUND, Marks, mark
-from palaver.page.names import in_order
 from palaver.page.prediction import Prediction, PredictsWords, predict_words
 from palaver.page.progress import Work, part_of_work
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
+from palaver.page.wording import Wording, wording_of
+from palaver.questions.talk import Talk
 from palaver.ranking.exemplars import N_WORDS, choose_examples
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
 
-_SHORTEST_NAME = 3  # a word of a name that is hidden
 _EXAMPLES = 3
 _HALF = 0.5  # of the largest share in a message, to be a further example of a class
 
@@ -115,6 +117,12 @@ class Findings:
         """Number of classes."""
         return len(self.order)
 
+    @property
+    def wording(self) -> Wording:
+        """What the page calls things."""
+        alone = self.corpus.n_conversations == self.corpus.n_messages
+        return wording_of(self.summary, self.flow.steps, documents=alone)
+
 
 def gather(
     model: Model,
@@ -127,24 +135,26 @@ def gather(
     test: Corpus | None = None,
     predict_heldout: bool = True,
     anonymize: bool = False,
+    reading: Reading | None = None,
 ) -> Findings:
     """Let a model read a corpus once, and predict words of it, or of ``test`` if that is given.
 
-    The model reads the texts as they are, even where they are shown anonymized.
+    The model reads the texts as they are, even where they are shown anonymized. If it has read
+    them before, pass its ``reading``.
     """
     summary = model.summary() if summary is None else summary
-    order = in_order(summary)
+    order = summary.order
     if work is None:
         work = Work.expected(model, corpus, max_characters, predict=predict_heldout)
     with part_of_work(work.reading):
-        reading = read(model, corpus)
+        reading = reading or read(model, corpus)
     shares = reading.shares[:, order] * reading.known[:, None]
     same = learned_from(reading.encoded)
     lengths = _lengths(reading, summary.units)
     prediction = None
     with part_of_work(work.prediction):
         if predict_heldout:
-            prediction = predict_words(model, reading.encoded, test, learned=same)
+            prediction = predict_words(model.origin, reading.encoded, test, learned=same)
     with part_of_work(work.showing):
         examples = _examples(model, corpus, reading)
         shown = choose(corpus, _conversations(corpus, examples), max_messages, max_characters)
@@ -155,14 +165,16 @@ def gather(
         marks = mark(
             texts,
             reading.words.gather(rows),
-            *_token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
+            *token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
             known=None if model.keeps_unknown else reading.encoded.vocabulary.index,
             limit=MAX_TEXT,
             n_classes=len(order),
             shown=(displayed.table["text"].gather(rows), words.gather(rows)),
         )
         quoted = sorted({row for own in examples for row in own})
-        walks = find_walks(model, corpus, reading.encoded, order, quoted)
+        walks = find_walks(
+            model.origin, corpus, reading.encoded, order, quoted, curation_of(model).groups
+        )
     return Findings(
         summary=summary,
         corpus=displayed,
@@ -178,13 +190,19 @@ def gather(
         marks=marks,
         prediction=prediction,
         predict_heldout=predict_heldout,
-        can_predict=isinstance(model, PredictsWords),
+        can_predict=isinstance(model.origin, PredictsWords),
         walks=walks,
         words_apart=reading.tokens is not None and summary.units == "words",
         telling=_telling(model),
         reads_all=model.keeps_unknown,
         anonymized=anonymize,
-        hidden=_hidden(corpus, reading, words) if anonymize else frozenset(),
+        hidden=(
+            hidden_words(
+                corpus.table["speaker"], reading.words, words, reading.encoded.vocabulary.words
+            )
+            if anonymize
+            else frozenset()
+        ),
     )
 
 
@@ -225,7 +243,7 @@ def _conversations(corpus: Corpus, examples: list[list[int]]) -> list[int]:
     return [int(number) for number in found]
 
 
-def _token_ranks(
+def token_ranks(
     reading: Reading,
     order: NDArray[np.int64],
     shares: NDArray[np.float64],
@@ -268,24 +286,23 @@ def learned_from(encoded: Encoded) -> bool:
     return np.array_equal(counts, encoded.vocabulary.counts)
 
 
-def _hidden(corpus: Corpus, reading: Reading, after: pl.Series) -> frozenset[str]:
-    """Return the words of speakers' names, and those that texts hold less often once anonymized.
-
-    A word that was part of a name or number once stays hidden if it is elsewhere too. So are words
-    of the model that are in no text: the model may have learned from others.
-    """
-    before = reading.words
-    counts = before.explode().drop_nulls().value_counts(name="n").join(
-        after.explode().drop_nulls().value_counts(name="left"), on=before.name, how="left"
-    )  # fmt: skip
-    fewer = counts.filter(pl.col("left").fill_null(0) < pl.col("n"))[before.name]
-    speakers = corpus.table["speaker"].drop_nulls().unique().str.to_lowercase()
-    named = [word for word in speakers.str.extract_all(r"\w+").explode().drop_nulls()
-             if len(word) >= _SHORTEST_NAME and not word.isdigit()]  # fmt: skip
-    there = {word_type(word) for word in after.explode().drop_nulls().unique()}
-    found = {word_type(word) for word in (*fewer, *named, *speakers)}
-    found |= set(reading.encoded.vocabulary.words) - there
-    return frozenset(word for word in found if any(letter.isalnum() for letter in word))
+def talk_of_findings(findings: Findings, names: Mapping[int, str] | None = None) -> Talk:
+    """Return the messages of a page and their classes, to ask about; ``names`` are a person's."""
+    summary = findings.summary
+    shares = np.empty_like(findings.shares)
+    shares[:, findings.order] = findings.shares
+    own = {k: name for k, name in summary.class_names.items()
+           if k in summary.named or not tells(name, findings.hidden)}  # fmt: skip
+    return Talk(
+        corpus=findings.corpus,
+        shares=shares,
+        known=findings.speaking,
+        names=own | dict(names or {}),
+        proposed=summary.proposed - set(names or {}),
+        named=summary.named | set(names or {}),
+        sizes=summary.class_shares,
+        words=summary.words.filter(~pl.col("word").is_in(list(findings.hidden))),
+    )
 
 
 def rows_of(corpus: Corpus, shown: Shown) -> NDArray[np.int64]:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from palaver.corpus.grouping import NO_GROUP, PERIODS, is_dated
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
-from palaver.models.views.shares import NO_GROUP, OTHERS, PERIODS, shares_table
+from palaver.models.views.shares import OTHERS, shares_table
 from palaver.page.findings import Findings
 from palaver.page.sections import Act
 from palaver.page.text import name, speaker_name
@@ -72,11 +73,16 @@ def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
     return list(chosen), left_out
 
 
-def make_groups(findings: Findings, acts: list[Act]) -> dict[str, Any]:
-    """Return tables by speaker and label, and curves over time, where the data have them."""
+def make_groups(findings: Findings, acts: list[Act], by: str | None = None) -> dict[str, Any]:
+    """Return tables by speaker and label, and curves over time, where the data have them.
+
+    Those that were asked for (``by``) come first.
+    """
     columns = label_columns(findings)
     if findings.corpus.table["speaker"].n_unique() > 1:
         columns = ["speaker", *columns]
+    if by is not None:
+        columns = [by, *(column for column in columns if column != by)]
     tables = [_table(findings, acts, column) for column in columns]
     left_out = [
         {"column": name(column), "why": why}
@@ -103,6 +109,7 @@ def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | Non
         rows.append(
             {
                 "name": _spelled(str(group), by),
+                "value": _value(str(group), by),
                 "messages": int(part["messages"][0]),
                 "bar": stacked_bar(shares, names),
                 "stands_out": _standout(part, group in (OTHERS, NO_GROUP)),
@@ -116,6 +123,7 @@ def _table(findings: Findings, acts: list[Act], by: str) -> dict[str, Any] | Non
         return None
     return {
         "by": name(by),
+        "column": by,
         "rows": rows,
         "unit": str(table["resampled"][0]),
         "overall": [round(float(x), 3) for x in part["overall"]],
@@ -133,6 +141,13 @@ def _standout(part: pl.DataFrame, rest: bool) -> dict[str, Any] | None:
     return {"rank": best["class"], **{key: best[key] for key in ("share", "low", "high")}}
 
 
+def _value(group: str, by: str) -> str | None:
+    """Return what the workbench calls a group; None for what is left of a table."""
+    if group == OTHERS:
+        return None
+    return speaker_name(group) if by == "speaker" else name(group)
+
+
 def _spelled(group: str, by: str) -> str:
     own = speaker_name(group) if by == "speaker" else group
     return {OTHERS: "all others", NO_GROUP: "(none)"}.get(group, name(own, 40))
@@ -140,6 +155,8 @@ def _spelled(group: str, by: str) -> str:
 
 def period(findings: Findings) -> str | None:
     """Return the finest period with neither too many nor too empty ones."""
+    if not is_dated(findings.corpus):
+        return None
     times = findings.corpus.table["time"].filter(pl.Series(findings.speaking)).drop_nulls()
     for one in ("day", "week", "month", "year"):
         n_periods = times.dt.to_string(PERIODS[one]).n_unique() if len(times) else 0

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from palaver.draw.palette import letters
 from palaver.errors import InputError
@@ -18,14 +14,6 @@ from palaver.page.text import MAX_NAME, name
 
 #: Names of classes by their numbers in the model or their letters on the page.
 Names = Mapping[Any, str]
-
-
-def run_id(summary: ModelSummary) -> str:
-    """Return a short id of a fitted model, by which a file of names knows its run."""
-    facts = {key: summary.facts.get(key) for key in ("seed", "sweeps", "fingerprint")}
-    identity = [summary.name, len(summary.class_shares), facts]
-    text = json.dumps(identity, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def automatic_name(words: Sequence[str], sentences: Sequence[str]) -> str:
@@ -58,7 +46,7 @@ def read_names(source: Names | str | Path | None, summary: ModelSummary) -> dict
     inner = content.get("names") if not isinstance(content.get("names"), str) else None
     if isinstance(inner, Mapping):
         run = content.get("run")
-        if run is not None and run != run_id(summary):
+        if run is not None and run != summary.view_id:
             raise InputError(
                 f"{where}: these names belong to another run; name the classes on this run's page, "
                 'or remove the line "run" to use them anyway'
@@ -79,13 +67,8 @@ def _load(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def in_order(summary: ModelSummary) -> NDArray[np.int64]:
-    """Return the class numbers, the largest class first: A, B and so on."""
-    return np.argsort(-summary.class_shares, kind="stable")
-
-
 def _number(key: int | str, where: str, summary: ModelSummary) -> int:
-    numbers = {letters(rank): int(number) for rank, number in enumerate(in_order(summary))}
+    numbers = {letters(rank): int(number) for rank, number in enumerate(summary.order)}
     numbers |= {str(number): number for number in range(len(numbers))}
     if str(key) not in numbers:
         last = len(summary.class_shares) - 1

@@ -43,7 +43,7 @@ class Work:
         n_characters = max(int(corpus.table["text"].str.len_chars().sum()), 1)
         n_shown = min(n_characters, max_characters)
         reading = n_characters * _READ
-        if isinstance(model, ThreadModel):
+        if isinstance(model.origin, ThreadModel):
             reading += n_characters * _FOLDED / model.get_params()["n_jobs"]
         prediction = predict * _PREDICTED * min(n_characters, _MOST_PREDICTED)
         total = reading + prediction + 2 * n_shown

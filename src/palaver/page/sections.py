@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,13 +13,13 @@ from palaver.draw import graph
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
 from palaver.draw.palette import colour_class, letters
+from palaver.encoding.hidden import tells
 from palaver.models.summary import least_replies
 from palaver.page.findings import Findings, characteristic_words
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
 from palaver.page.text import MAX_WORD, excerpt, name, speaker_name
-from palaver.page.wording import wording_of
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
@@ -49,6 +48,8 @@ class Act:
     share : float
     is_empty : bool
         Whether no message is mainly of it, and all have less than half a message of it.
+    is_hidden : bool
+        Whether a person hid it; it counts, but is shown last and folded away.
     words : list of (str, int)
         Characteristic words and how characteristic they are, 1 to 4.
     told : list of str
@@ -78,6 +79,7 @@ class Act:
     cues: list[str]
     share: float
     is_empty: bool
+    is_hidden: bool
     words: list[tuple[str, int]]
     told: list[str]
     sentences: list[str]
@@ -113,6 +115,7 @@ def make_acts(findings: Findings, names: dict[int, str], positions: Positions) -
             cues=cues[k],
             share=float(findings.flow.class_shares[k]),
             is_empty=_is_empty(findings, k),
+            is_hidden=int(findings.order[k]) in findings.summary.hidden,
             words=[(name(word, MAX_WORD), sizes[k][i]) for i, word in enumerate(words[k])],
             told=spoken([name(word, MAX_WORD) for word in words[k]]),
             sentences=[name(sentence) for sentence in sentences[k]],
@@ -155,21 +158,17 @@ def _called(
 ) -> _Called:
     """Return the name that a person gave, else the model's own, else a sentence or words.
 
-    A proposal that quotes a word which is to be hidden is not shown.
+    The name of a label or a proposal that has a word which is to be hidden is not shown.
     """
     summary, number = findings.summary, int(findings.order[rank])
     if number in names:
         return _Called(names[number], named=True, proposed=False)
     own = summary.class_names.get(number)
     proposed = number in summary.proposed
-    if own is not None and not (proposed and _tells(own, findings.hidden)):
+    kept = number in summary.named
+    if own is not None and (kept or not tells(own, findings.hidden)):
         return _Called(name(own), named=not proposed, proposed=proposed)
     return _Called(automatic_name(words, sentences), named=False, proposed=False)
-
-
-def _tells(text: str, hidden: frozenset[str]) -> bool:
-    """Whether a text has a word that is to be hidden."""
-    return bool(hidden) and not hidden.isdisjoint(re.findall(r"[\w'’-]+", text.lower()))
 
 
 def _found_by(findings: Findings, rank: int) -> str | None:
@@ -190,7 +189,7 @@ def _cues(findings: Findings) -> list[list[str]]:
         [
             said
             for cue in own[number].split(", ")
-            if not _tells(cue, findings.hidden) and (said := _cue(*cue.partition(": ")[::2]))
+            if not tells(cue, findings.hidden) and (said := _cue(*cue.partition(": ")[::2]))
         ]
         for number in findings.order.tolist()
     ]
@@ -254,6 +253,7 @@ def _example(findings: Findings, row: int, rank: int) -> dict[str, Any]:
         "speaker": speaker_name(speaker) if speaker is not None else None,
         "share": float(findings.shares[row, rank]),
         "thread": at if is_there else None,
+        "conversation": conversation,
         "message": place,
     }
 
@@ -279,7 +279,7 @@ def _told(words: str, hidden: frozenset[str]) -> list[str]:
 
 def make_graph(findings: Findings, acts: list[Act]) -> dict[str, Any]:
     """Draw the act graph, for wide and for narrow screens, and put it in words."""
-    filled = [act.rank for act in acts if not act.is_empty] or [0]
+    filled = [act.rank for act in acts if not (act.is_empty or act.is_hidden)] or [0]
     n_nodes = min(filled[-1] + 1, graph.MAX_NODES)
     shares = findings.flow.class_shares[:n_nodes]
     rows = [*range(n_nodes), findings.n_classes]
@@ -333,10 +333,11 @@ def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) 
     threads = [e for e in edges if e.source >= 0 and e.source != e.target and e.effect > 1]
     weight = {id(e): _part(e, acts) * e.probability * np.log2(e.effect) for e in threads}
     first = findings.flow.following[-1]
-    starters = sorted(acts, key=lambda act: -first[act.rank])
-    largest = sorted(acts, key=lambda act: -act.share)  # in other texts A need not be
+    shown = [act for act in acts if not act.is_hidden] or acts
+    starters = sorted(shown, key=lambda act: -first[act.rank])
+    largest = sorted(shown, key=lambda act: -act.share)  # in other texts A need not be
     return {
-        "largest": [act for act in largest[:3] if act.share > 0] or acts[:1],
+        "largest": [act for act in largest[:3] if act.share > 0] or shown[:1],
         "starts": [(act.rank, float(first[act.rank])) for act in starters[:2] if act.opens],
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
         "replies": [] if threads else _usual_replies(findings),
@@ -361,9 +362,15 @@ def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]
     """Return a stacked bar for each position in a thread."""
     names = [act.name for act in acts]
     return [
-        {"label": label, "count": int(count), "bar": stacked_bar(row, names)}
-        for label, count, row in zip(
-            positions.labels, positions.counts, positions.shares, strict=True
+        {
+            "label": label,
+            "count": int(count),
+            "bar": stacked_bar(row, names),
+            "first": None if label.endswith("%") else place,
+            "last": None if label == "later" else place,
+        }
+        for place, (label, count, row) in enumerate(
+            zip(positions.labels, positions.counts, positions.shares, strict=True), start=1
         )
         if count
     ]
@@ -371,5 +378,5 @@ def make_positions(positions: Positions, acts: list[Act]) -> list[dict[str, Any]
 
 def positions_of(findings: Findings) -> Positions:
     """Return shares by position in the thread."""
-    unit = wording_of(findings.summary, findings.flow.steps).unit
+    unit = findings.wording.unit
     return by_position(findings.corpus, findings.shares, findings.speaking, unit)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palaver import __version__
+from palaver.encoding.hidden import tells
 from palaver.page.findings import Findings
 from palaver.page.text import name
 from palaver.store.folder import versions
@@ -22,9 +23,13 @@ def make_settings(
         "source": "anonymized" if findings.anonymized else name(Path(corpus.source).name),
         "fingerprint of the data": summary.facts.get("fingerprint") or "unknown",
     }
+
+    def shown(value: Any) -> str:  # labels and seed words may be names
+        return "not shown" if tells(str(value), findings.hidden) else _plain(value)
+
     return {
-        "facts": {key.replace("_", " "): _plain(value) for key, value in facts.items()},
-        "params": {key: _plain(value) for key, value in summary.params.items()},
+        "facts": {key.replace("_", " "): shown(value) for key, value in facts.items()},
+        "params": {key: shown(value) for key, value in summary.params.items()},
         "versions": {**versions(), "palaver": __version__},
         "command": command or 'palaver.report(model, corpus, "report.html")',
         "fit_command": fit_command,

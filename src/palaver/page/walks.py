@@ -50,9 +50,17 @@ class Walk:
 
 
 def find_walks(
-    model: Model, corpus: Corpus, encoded: Encoded, order: NDArray[np.int64], rows: list[int]
+    model: Model,
+    corpus: Corpus,
+    encoded: Encoded,
+    order: NDArray[np.int64],
+    rows: list[int],
+    groups: list[int] | None = None,
 ) -> list[Walk]:
-    """Return the walks of some messages' documents, preferably those with several topics."""
+    """Return the walks of some messages' documents, preferably those with several topics.
+
+    ``groups`` are the classes that the model's topics were merged into.
+    """
     if not isinstance(model, FindsPaths) or not rows:
         return []
     unit = model.get_params()["unit"]
@@ -61,7 +69,7 @@ def find_walks(
         places = np.searchsorted(corpus.conversation_offsets, places, side="right") - 1
     places, first = np.unique(places, return_index=True)
     table = model.path(documents_of(encoded, unit=unit).take(places))
-    rank_of = np.argsort(order)
+    rank_of = np.argsort(order) if groups is None else np.argsort(order)[groups]
     walks = []
     for number, row in enumerate(np.array(rows)[first].tolist()):
         own = table.filter((pl.col("document") == number) & (pl.col("weight") >= _SMALLEST))

@@ -34,6 +34,8 @@ class Wording:
         What the reader shows one at a time.
     step : str
         By what it is counted how often something follows.
+    text : str
+        What has classes: a message, or a document.
     """
 
     title: str
@@ -47,6 +49,7 @@ class Wording:
     answer: str = "the reply"
     unit: str = "thread"
     step: str = "reply"
+    text: str = "message"
 
 
 _CALLED = "a typical sentence or by characteristic words"
@@ -68,6 +71,15 @@ _TOPICS = Wording(
     task="what they are about",
     question="what is this about?",
 )
+_DOCUMENTS = replace(
+    _TOPICS,
+    title="What these documents are about",
+    most="What they are mostly about",
+    share="of the words here",
+    whole="document",
+    unit="document",
+    text="document",
+)
 _WALKS = replace(_TOPICS, whole="document", answer="the next step")
 _KINDS = Wording(
     title="Which words are used in similar ways here",
@@ -82,17 +94,22 @@ _KINDS = Wording(
 )
 
 
-def wording_of(summary: ModelSummary, steps: str | None = None) -> Wording:
+def wording_of(
+    summary: ModelSummary, steps: str | None = None, *, documents: bool = False
+) -> Wording:
     """Return the words for a model: acts where it learns what answers what, else topics.
 
-    ``steps`` are those of the page, the model's by default: in talk nobody replies.
+    ``steps`` are those of the page, the model's by default: in talk nobody replies. Topics of
+    ``documents`` are not what people talk about.
     """
     steps = steps or summary.transition_steps
     if steps == "words":
         return _KINDS
     if steps == "document" and summary.tags is None:
-        return _WALKS
+        return replace(_WALKS, unit="document", text="document") if documents else _WALKS
     plain = summary.tags is None and summary.transition_kind == "none"
+    if plain and documents:
+        return _DOCUMENTS
     words = _TOPICS if plain else _ACTS
     if steps != "messages":
         return words

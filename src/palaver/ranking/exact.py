@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -49,7 +49,9 @@ def stationary(walk: RandomWalk) -> NDArray[np.float64]:
     return np.asarray(solution / solution.sum())
 
 
-def rank_exactly(walk: RandomWalk, top: int, escape: float) -> Ranking:
+def rank_exactly(
+    walk: RandomWalk, top: int, escape: float, progress: Callable[[float], None] = lambda _: None
+) -> Ranking:
     """Rank items one by one, in O(n_items * 64) each after the inversion.
 
     With D the identity except for ``escape`` at the ranked items, the visits are
@@ -62,12 +64,14 @@ def rank_exactly(walk: RandomWalk, top: int, escape: float) -> Ranking:
     is_open[first] = False
     if top > 1:
         visits = Visits(walk, order, escape)
+        progress(0.5)  # about what the inversion takes
         while len(order) < top:
             item, level = pick(visits.totals, is_open)
             order.append(item)
             scores.append(visits.totals[item] / is_open.sum())
             tied.append(level)
             is_open[item] = False
+            progress(0.5 / (top - 1))
             if len(order) < top:
                 visits.absorb(item, order)
     return Ranking(

@@ -7,6 +7,8 @@ the one with the most expected visits before absorption. Equations in ``docs/ran
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,6 +35,7 @@ def grasshopper(
     escape: float = 0.0,
     *,
     solver: str = "auto",
+    progress: Callable[[float], None] | None = None,
 ) -> Ranking:
     """Rank the items of a graph by centrality and diversity.
 
@@ -56,6 +59,8 @@ def grasshopper(
         Invert a dense matrix once, or solve for each item on the sparse graph, with bounds
         that guarantee the order. "auto" inverts for up to 1,000 items, and for up to 20,000 if
         more than a tenth of them are to be ranked.
+    progress : callable, optional
+        Called with the share of the work just done.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def grasshopper(
         few = n_ranked <= _MOST * walk.n_items or walk.n_items > _LARGE
         solver = "iterative" if walk.n_items > _SMALL and few else "exact"
     rank = rank_exactly if solver == "exact" else rank_iteratively
-    return rank(walk, n_ranked, escape)
+    return rank(walk, n_ranked, escape, progress or (lambda _: None))
 
 
 def stationary_scores(walk: RandomWalk) -> NDArray[np.float64]:

@@ -28,6 +28,9 @@ _FACTOR = 8.0  # by which residuals are lowered while two items cannot be distin
 _SCORE_ERROR = 1e-3  # acceptable relative error of a score
 TINY = float(np.finfo(float).tiny)
 
+#: Called with the share of the work just done.
+Progress = Callable[[float], None]
+
 
 @dataclass(frozen=True)
 class RankedItem:
@@ -39,11 +42,13 @@ class RankedItem:
     tied: bool
 
 
-def rank_iteratively(walk: RandomWalk, top: int, escape: float) -> Ranking:
+def rank_iteratively(
+    walk: RandomWalk, top: int, escape: float, progress: Progress = lambda _: None
+) -> Ranking:
     """Rank the first items; memory grows with the edges, time with each item's effect."""
     rank = _rank_jumping if walk.weight < 1 else _rank_without_jumps
     with threadpool_limits(1):  # for vectors of this size, threads cost more than they gain
-        choices = rank(walk, top, escape)
+        choices = rank(walk, top, escape, progress)
     return Ranking(
         np.array([choice.item for choice in choices]),
         np.array([choice.score for choice in choices]),
@@ -55,12 +60,16 @@ def rank_iteratively(walk: RandomWalk, top: int, escape: float) -> Ranking:
     )
 
 
-def _rank_jumping(walk: RandomWalk, top: int, escape: float) -> list[RankedItem]:
+def _rank_jumping(
+    walk: RandomWalk, top: int, escape: float, progress: Progress
+) -> list[RankedItem]:
     chooser = _jumping(walk, escape)
     choices = [chooser.choose(chooser.by_share)]
+    progress(1 / top)
     while len(choices) < top:
         chooser.absorb(choices[-1].item)
         choices.append(chooser.choose(chooser.by_visits))
+        progress(1 / top)
     return choices
 
 
@@ -71,7 +80,9 @@ def _jumping(walk: RandomWalk, escape: float) -> Chooser:
     return Chooser(Flow(walk.steps * walk.weight, starts, escape), np.ones(n, bool), escape)
 
 
-def _rank_without_jumps(walk: RandomWalk, top: int, escape: float) -> list[RankedItem]:
+def _rank_without_jumps(
+    walk: RandomWalk, top: int, escape: float, progress: Progress
+) -> list[RankedItem]:
     """Rank with weight 1."""
     around = _around(walk)
     choices = [around.choose(around.by_share)]
@@ -82,6 +93,7 @@ def _rank_without_jumps(walk: RandomWalk, top: int, escape: float) -> list[Ranke
         while len(choices) < top:
             chooser.absorb(choices[-1].item)
             choices.append(chooser.choose(chooser.by_visits_alone))
+            progress(1 / top)
     return choices
 
 

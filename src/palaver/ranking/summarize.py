@@ -82,7 +82,7 @@ def summarize(
     words: int | None = None,
     bytes: int | None = None,
     threshold: float = 0.1,
-    weighted: bool = False,
+    weighted: bool = True,
     stemmed: bool = False,
     method: str = "grasshopper",
     random_state: rng.RandomState = 0,
@@ -106,7 +106,8 @@ def summarize(
     threshold : float
         Cosine above which two sentences are linked.
     weighted : bool
-        Whether links are weighted by the cosine.
+        Whether links are weighted by the cosine, which makes better summaries; False is the
+        graph of the paper, in which a link has the weight one.
     stemmed : bool
         Whether English words with the same stem count as the same.
     method : str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,6 +25,12 @@ def fingerprint_of(*parts: Any) -> str:
             text = repr(part).encode()
             digest.update(len(text).to_bytes(8, "little") + text)
     return digest.hexdigest()
+
+
+def short_id(value: Any) -> str:
+    """Return twelve characters that tell plain values apart."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def message_keys(ids: Iterable[str | None], texts: Iterable[str]) -> NDArray[np.uint64]:

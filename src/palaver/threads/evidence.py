@@ -21,7 +21,7 @@ from palaver.threads.kernels.evidence import (
     link_entries,
     relate_people,
 )
-from palaver.threads.transitions import Transitions
+from palaver.threads.transitions import Transitions, unlinked
 
 _COMMON = 0.1  # words in more than this share of messages say nothing about who replies to whom
 _NAME_SHARE = 0.05  # a name in more than this share of messages is also an ordinary word
@@ -73,7 +73,7 @@ def gather_evidence(
     places = starts + order.ranks
     rows = np.empty(corpus.n_messages, np.int64)
     rows[places] = np.arange(corpus.n_messages)
-    encoded = encode(corpus, min_count=1)
+    encoded = encode(unlinked(corpus), min_count=1)  # replies may be late, or not to be known
     tokens, token_offsets = _reordered(encoded, rows)
     words = encoded.vocabulary.words
     speakers = encoded.speakers.codes[rows]

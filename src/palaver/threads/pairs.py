@@ -47,6 +47,12 @@ class CandidatePairs:
             self.features[rows], offsets, self.candidates[rows], self.messages[kept]
         )
 
+    def these(self, rows: NDArray[np.bool_]) -> CandidatePairs:
+        """Return all messages with some of their candidates."""
+        counts = np.add.reduceat(rows, self.offsets[:-1], dtype=np.int64)
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return CandidatePairs(self.features[rows], offsets, self.candidates[rows], self.messages)
+
 
 def pairs_of(gathered: Gathered, window: int, is_ordered: bool) -> Iterator[CandidatePairs]:
     """Yield all messages in order with their candidates, batch by batch."""

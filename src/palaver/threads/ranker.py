@@ -15,7 +15,7 @@ from palaver.threads.kernels.loss import add_gradient, normalize_pairs, score_pa
 from palaver.threads.pairs import CandidatePairs
 
 _ITERATIONS = 200
-_INNER_PENALTY = 30.0  # hidden units' over weights' penalty: few known replies stay linear
+INNER_PENALTY = 30.0  #: hidden units' over weights' penalty: few known replies stay linear
 _OUTER_START = 0.1
 _ROWS = 50_000
 
@@ -183,7 +183,7 @@ def fit_ranker(
     inner = np.repeat(np.append(spread, 1.0)[:, None], n_units, axis=1)
     scales = Ranker(np.ones(len(spread)), inner, np.ones(n_units)).packed
     precision = np.full(len(scales), penalty)
-    precision[len(spread) :] *= _INNER_PENALTY
+    precision[len(spread) :] *= INNER_PENALTY
     centre, targets = np.zeros(len(scales)), np.where(right, 0.0, -np.inf)
 
     def loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from palaver import rng, store
 from palaver.corpus.table import Corpus
-from palaver.errors import CorpusError, NotFittedError, StoreError
+from palaver.errors import CorpusError, NotFittedError, PalaverWarning, StoreError
 from palaver.models.base.params import HasParams
 from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
@@ -20,17 +21,34 @@ from palaver.params import Limit, check, either, flag, nothing, one_of, real, wh
 from palaver.threads.evidence import Gathered, gather_evidence
 from palaver.threads.found import Found
 from palaver.threads.kernels.features import FEATURES
+from palaver.threads.kernels.second import STRUCTURE
 from palaver.threads.leanings import Leanings, learn_leanings
+from palaver.threads.likeness import ALIKE, Portrait, blended, trust, unlearned
 from palaver.threads.links import interleaved
 from palaver.threads.pairs import CandidatePairs, joined, pairs_of
 from palaver.threads.places import Defaults, infer_tilt, place_scores, tilted
 from palaver.threads.ranker import Ranker, normalized, scores_of
-from palaver.threads.training import Progress, fit_calibrated, known_pairs, known_parents
+from palaver.threads.second import SecondLook
+from palaver.threads.training import (
+    SHORTLIST,
+    Progress,
+    fit_linear,
+    fit_looks,
+    known_pairs,
+    known_parents,
+    shortlisted,
+)
 from palaver.threads.transitions import check_model, transitions_of
 
 KIND = "thread rebuilder"
-_MOST_PAIRS = 800_000  # most pairs to learn from; 200 megabytes of features
+#: Learned from the channel of ubuntu-irc; written by ``python -m benchmarks.threads --channels``.
+_CHANNELS = Path(__file__).with_name("channels")
+#: Most pairs to learn single weights from, and hidden units; 200 and 700 megabytes of features.
+_MOST_PAIRS, _MOST_SHORTLISTED = 800_000, 2_000_000
+_STRETCH = 500  # messages in a row, so that a second look sees what came before
+_FEW_PAIRS = 200_000  # from which to learn which candidates are likely
 _TILT_MESSAGES = 20_000  # from which to infer whether messages reply to the first one
+_PARTS = ("weights", "inner", "outer")  # of a ranker
 _READING = 0.2  # approximate share of the learning time that gathering evidence takes
 
 
@@ -54,6 +72,14 @@ class ThreadRebuilder(HasParams):
     hidden : int
         Number of hidden units, which learn how kinds of evidence interact. With 0, every feature
         has a single weight that can be interpreted.
+    looks : {1, 2}
+        Whether to judge each message a second time, knowing the conversations that were found at
+        first; only with hidden units and an order.
+    words : bool
+        Whether to learn what single words suggest (leanings).
+    fallback : bool
+        Whether to rely on the default, in part or wholly, for talk that looks unlike what was
+        learned from; a warning says so.
     random_state : int
         Seed for sampling messages, if there are very many, and for initializing hidden units.
 
@@ -64,8 +90,15 @@ class ThreadRebuilder(HasParams):
         only after ``fit``.
     temperature_ : float
         Divisor of the scores that calibrates probabilities; only after ``fit``.
+    second_ : Ranker or None
+        The second look, with calibrated scores; its features are those above and
+        :data:`palaver.threads.kernels.second.STRUCTURE`.
     leanings_ : Leanings or None
         Leanings of words; only after ``fit``.
+    portrait_ : Portrait or None
+        What the messages that were learned from look like; see :meth:`distance`.
+    distance_ : float or None
+        The distance of the corpus that was rebuilt last.
     defaults_ : Defaults or None
         The numbers used without training.
 
@@ -84,11 +117,17 @@ class ThreadRebuilder(HasParams):
         "channel": flag(),
         "penalty": real(above=0),
         "hidden": whole(0),
+        "looks": whole(1, 2),
+        "words": flag(),
+        "fallback": flag(),
     }
 
     ranker_: Ranker
     temperature_: float
+    second_: Ranker | None = None
     leanings_: Leanings | None = None
+    portrait_: Portrait | None = None
+    distance_: float | None = None
     defaults_: Defaults | None = None
 
     def __init__(
@@ -98,7 +137,10 @@ class ThreadRebuilder(HasParams):
         order: str | None = "time",
         channel: bool = False,
         penalty: float = 1.0,
-        hidden: int = 16,
+        hidden: int = 32,
+        looks: int = 2,
+        words: bool = True,
+        fallback: bool = True,
         random_state: int = 0,
     ) -> None:
         self.model = model
@@ -107,6 +149,9 @@ class ThreadRebuilder(HasParams):
         self.channel = channel
         self.penalty = penalty
         self.hidden = hidden
+        self.looks = looks
+        self.words = words
+        self.fallback = fallback
         self.random_state = random_state
 
     def check_params(self) -> None:
@@ -117,8 +162,29 @@ class ThreadRebuilder(HasParams):
         check_model(self.model)
 
     @classmethod
-    def default(cls, defaults: Defaults | None = None, **params: Any) -> Self:
-        """Return a rebuilder that needs no training, only general numbers and the data itself.
+    def default(cls, **params: Any) -> Self:
+        """Return a rebuilder that needs no training.
+
+        For channels, it was trained on the Ubuntu IRC logs of Kummerfeld et al. (2019); it knows no
+        words. Otherwise it is :meth:`by_places`.
+
+        Parameters
+        ----------
+        **params
+            ``window``, ``order``, ``channel``.
+        """
+        rebuilder = cls(**params)
+        if not rebuilder.channel or rebuilder.order is None:
+            return cls.by_places(**params)
+        rebuilder.check_params()
+        shipped = cls.load(_CHANNELS)
+        rebuilder.ranker_, rebuilder.second_ = shipped.ranker_, shipped.second_
+        rebuilder.temperature_ = shipped.temperature_
+        return rebuilder
+
+    @classmethod
+    def by_places(cls, defaults: Defaults | None = None, **params: Any) -> Self:
+        """Return a rebuilder that uses only general numbers and the data itself.
 
         Whether messages tend to reply to the first one (as in forums) or to the previous one (as in
         chats) is inferred from the words, quotations and names of the corpus.
@@ -158,14 +224,30 @@ class ThreadRebuilder(HasParams):
             corpus = interleaved(corpus)
         gathered = self._gather(corpus)
         parents = known_parents(corpus, gathered)
-        self.leanings_, leans = learn_leanings(gathered, parents)
-        gathered = gathered.leaning(leans)
+        self.portrait_ = Portrait.of(self._pairs(gathered, None))
+        self.leanings_ = None
+        if self.words:
+            self.leanings_, leans = learn_leanings(gathered, parents)
+            gathered = gathered.leaning(leans)
         report = progress or (lambda _: None)
-        pairs, right = self._known(gathered, parents, lambda share: report(_READING * share))
-        self.ranker_, self.temperature_ = fit_calibrated(
-            gathered, pairs, right, penalty=self.penalty, n_units=self.hidden,
-            seed=self.random_state, progress=lambda share: report((1 - _READING) * share),
-        )  # fmt: skip
+        if self.hidden:
+            pairs, right = self._shortlisted(gathered, parents, report)
+            looks = fit_looks(
+                gathered, pairs, right, penalty=self.penalty, n_units=self.hidden,
+                seed=self.random_state, n_looks=1 if self.order is None else self.looks,
+                progress=lambda share: report((1 - _READING) * share),
+            )  # fmt: skip
+        else:
+            pairs, right = self._known(gathered, parents, _MOST_PAIRS, _READING, report)
+            looks = fit_linear(
+                gathered, pairs, right, penalty=self.penalty,
+                progress=lambda share: report((1 - _READING) * share),
+            )  # fmt: skip
+        self.ranker_, self.temperature_, self.second_ = (
+            looks.ranker,
+            looks.temperature,
+            looks.second,
+        )
         self.defaults_ = None
         return self
 
@@ -174,18 +256,43 @@ class ThreadRebuilder(HasParams):
         return gather_evidence(corpus, order_of(corpus, self.order), transitions)
 
     def _known(
-        self, gathered: Gathered, parents: NDArray[np.int64], progress: Progress
+        self,
+        gathered: Gathered,
+        parents: NDArray[np.int64],
+        most: int,
+        share: float,
+        report: Progress,
     ) -> tuple[CandidatePairs, NDArray[np.bool_]]:
         """Return a limited number of messages whose parent is one of several candidates."""
-        draws = rng.generator(self.random_state, "threads").random(len(parents))
+        wanted = self._wanted(gathered, most, self.window, 1)
+        return known_pairs(self._pairs(gathered, lambda s: report(share * s)), parents, wanted)
+
+    def _shortlisted(
+        self, gathered: Gathered, parents: NDArray[np.int64], report: Progress
+    ) -> tuple[CandidatePairs, NDArray[np.bool_]]:
+        """Return many messages with a few candidates each."""
         lengths = np.diff(gathered.evidence.conversation_offsets)
-        n_pairs = min(self.window, lengths.mean()) * len(parents)
-        share = _MOST_PAIRS / max(n_pairs, 1)
+        ranker, share = None, _READING
+        if min(self.window, lengths.max(initial=0)) > SHORTLIST:
+            share = _READING / 2
+            few = self._known(gathered, parents, _FEW_PAIRS, share, report)
+            ranker = fit_linear(gathered, *few, penalty=self.penalty).ranker
+        wanted = self._wanted(gathered, _MOST_SHORTLISTED, min(self.window, SHORTLIST), _STRETCH)
+        parts = self._pairs(gathered, lambda s: report(share * s))
+        return shortlisted(parts, parents, wanted, ranker)
 
-        def wanted(pairs: CandidatePairs) -> NDArray[np.bool_]:
-            return np.asarray((np.diff(pairs.offsets) > 1) & (draws[pairs.messages] < share))
-
-        return known_pairs(self._pairs(gathered, progress), parents, wanted)
+    def _wanted(
+        self, gathered: Gathered, most: int, n_candidates: int, stretch: int
+    ) -> Callable[[CandidatePairs], NDArray[np.bool_]]:
+        """Return a function that draws as many stretches of messages as there is room for."""
+        n_messages = len(gathered.rows)
+        draws = rng.generator(self.random_state, "threads").random(n_messages)
+        lengths = np.diff(gathered.evidence.conversation_offsets)
+        n_pairs = min(n_candidates, lengths.mean()) * n_messages
+        share = most / max(n_pairs, 1)
+        return lambda pairs: np.asarray(
+            (np.diff(pairs.offsets) > 1) & (draws[pairs.messages // stretch] < share)
+        )
 
     # using
 
@@ -234,13 +341,19 @@ class ThreadRebuilder(HasParams):
                 "ThreadRebuilder.default()"
             )
         gathered = self._gather(corpus)
+        share = self._trust(gathered)
+        if share == 0:
+            return self._default().links(corpus, progress=progress)
+        default = self._default()._judge(gathered) if share < 1 else None
         if self.leanings_ is not None:
             gathered = gathered.leaning(self.leanings_.scores(gathered))
         found = Found.nothing(gathered.rows)
-        score = self._scorer(gathered)
+        judge = self._judge(gathered)
         whole = []
         for pairs in self._pairs(gathered, progress):
-            chances = normalized(score(pairs), pairs.offsets)
+            chances = judge(pairs)
+            if default is not None:
+                chances = blended(chances, default(unlearned(pairs)), share, pairs.offsets)
             if self.order is None:
                 whole.append((pairs, chances))
             else:
@@ -248,6 +361,52 @@ class ThreadRebuilder(HasParams):
         if whole:
             found.choose_without_order(whole)
         return found
+
+    def _judge(self, gathered: Gathered) -> Callable[[CandidatePairs], NDArray[np.float64]]:
+        """Return a function that gives the probabilities of candidates, batch by batch."""
+        score, look, second = self._scorer(gathered), SecondLook(gathered), self.second_
+
+        def judge(pairs: CandidatePairs) -> NDArray[np.float64]:
+            chances = normalized(score(pairs), pairs.offsets)
+            return chances if second is None else look.chances(pairs, chances, second)
+
+        return judge
+
+    # corpora of another kind
+
+    def distance(self, corpus: Corpus) -> float | None:
+        """Return how far a corpus is from the one that was learned from, without using replies.
+
+        The distance is about 0 for more of the same and near 1 for another kind of talk, such
+        as chats after mail; see :data:`palaver.threads.likeness.ALIKE`. None if nothing was
+        learned, or too little to say.
+        """
+        return self._distance(self._gather(corpus))
+
+    def _distance(self, gathered: Gathered) -> float | None:
+        if self.portrait_ is None:
+            return None
+        return self.portrait_.distance(Portrait.of(self._pairs(gathered, None)))
+
+    def _trust(self, gathered: Gathered) -> float:
+        """Return how much to rely on what was learned, and warn if that is not all."""
+        self.distance_ = self._distance(gathered)
+        share = trust(self.distance_) if self.fallback else 1.0
+        if share < 1:
+            used = "the default is used instead" if share == 0 else (
+                f"what was learned counts {share:.0%}, the default the rest")  # fmt: skip
+            warnings.warn(
+                "these conversations look unlike those that were learned from (distance "
+                f"{self.distance_:.2f}, more of the same has below {ALIKE}); {used}. To use what "
+                "was learned all the same: fallback=False (--trust)",
+                PalaverWarning,
+                stacklevel=4,
+            )
+        return share
+
+    def _default(self) -> ThreadRebuilder:
+        """Return the rebuilder to fall back to."""
+        return ThreadRebuilder.default(window=self.window, order=self.order, channel=self.channel)
 
     def _pairs(self, gathered: Gathered, progress: Progress | None) -> Iterator[CandidatePairs]:
         """Yield all messages with their candidates and report progress."""
@@ -296,6 +455,13 @@ class ThreadRebuilder(HasParams):
             content |= {"features": list(FEATURES), "temperature": self.temperature_}
             arrays |= {"weights": self.ranker_.weights, "inner": self.ranker_.inner,
                        "outer": self.ranker_.outer}  # fmt: skip
+            if self.second_ is not None:
+                content["structure"] = list(STRUCTURE)
+                arrays |= {f"second_{name}": getattr(self.second_, name) for name in _PARTS}
+        if self.portrait_ is not None:
+            content["portrait_messages"] = self.portrait_.n_messages
+            arrays |= {"portrait_means": self.portrait_.means,
+                       "portrait_variances": self.portrait_.variances}  # fmt: skip
         if self.leanings_ is not None:
             content["words"] = self.leanings_.words
             arrays["odds"] = self.leanings_.odds
@@ -313,7 +479,8 @@ class ThreadRebuilder(HasParams):
         if "defaults" in content:
             rebuilder.defaults_ = Defaults.from_json(content["defaults"])
             return rebuilder
-        if content["features"] != list(FEATURES):
+        seen = (content["features"], content.get("structure", list(STRUCTURE)))
+        if seen != (list(FEATURES), list(STRUCTURE)):
             raise StoreError(
                 f"{folder}: was trained with features that this version of Palaver does not have; "
                 "train it again"
@@ -323,7 +490,13 @@ class ThreadRebuilder(HasParams):
             rebuilder.ranker_ = Ranker(arrays["weights"], arrays["inner"], arrays["outer"])
         else:  # saved before there were hidden units
             rebuilder.ranker_ = Ranker.linear(arrays["weights"])
+        if "structure" in content:
+            rebuilder.second_ = Ranker(*(arrays[f"second_{name}"] for name in _PARTS))
         rebuilder.temperature_ = content["temperature"]
+        if "portrait_messages" in content:
+            rebuilder.portrait_ = Portrait(
+                arrays["portrait_means"], arrays["portrait_variances"], content["portrait_messages"]
+            )
         if "words" in content:
             rebuilder.leanings_ = Leanings(content["words"], stored.arrays["odds"])
         return rebuilder

@@ -1,11 +1,13 @@
 """The model of acts as users meet it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.errors import CorpusError, ParameterError
+from palaver.errors import CorpusError, ParameterError, StoreError
 from palaver.models.acts import names
 
 QUESTIONS = ["do you like {} ?", "what is {} ?", "is the {} here ?", "how much is {} ?"]
@@ -148,3 +150,61 @@ def test_every_entry_of_the_inventory_uses_known_cues():
     for name, entry in names.inventory().items():
         assert set(entry) <= known, name
         assert set(entry.get("after", [])) <= set(names.inventory()), name
+
+
+def encoder(texts):
+    """Return a vector per text: does it ask, does it thank, how long is it?"""
+    return np.array([["?" in t, "thank" in t, len(t) / 20] for t in texts], float)
+
+
+@pytest.mark.parametrize("kind", ["corpus", "words", "encoder", "array"])
+def test_vectors_are_one_more_view(kind, corpus, tmp_path):
+    params = {"n_acts": 3, "n_sweeps": 20, "n_chains": 2, "view_weights": {"vector": 0.5}}
+    source = {
+        "corpus": "corpus",
+        "words": pv.WordVectors(["do", "thanks", "the"], np.eye(3)),
+        "encoder": encoder,
+        "array": encoder(corpus.table["text"].to_list()),
+    }[kind]
+    one, two = (pv.Acts(**params, n_jobs=n_jobs).fit(corpus, vectors=source) for n_jobs in (1, 2))
+    shares = one.transform(corpus)
+    np.testing.assert_array_equal(shares, two.transform(corpus))
+    assert "vector" in one.summary().facts["views"]
+    plain = pv.Acts(**params).fit(corpus)
+    assert "vector" not in plain.summary().facts["views"]
+    assert not np.array_equal(plain.trace_["log_joint"], one.trace_["log_joint"])
+    one.save(tmp_path)
+    loaded = pv.load(tmp_path)
+    if kind in ("encoder", "array"):
+        with pytest.warns(UserWarning, match="read without that view"):
+            loaded.transform(corpus)
+        loaded.encoder_ = encoder
+    np.testing.assert_allclose(loaded.transform(corpus), shares)
+    assert loaded.needs_texts == (kind in ("encoder", "array"))
+
+
+def test_a_fit_is_not_continued_with_other_vectors(corpus, tmp_path):
+    params = {"n_acts": 3, "n_sweeps": 10, "n_chains": 2}
+    vectors = encoder(corpus.table["text"].to_list())
+    pv.Acts(**params).fit(corpus, vectors=vectors, folder=tmp_path)
+    with pytest.raises(StoreError, match="vectors of the data"):
+        pv.Acts(**params).fit(corpus, vectors=2 - vectors**2, folder=tmp_path)
+
+
+def test_vectors_that_do_not_fit_are_refused(corpus):
+    with pytest.raises(ParameterError, match="vectors for"):
+        pv.Acts(n_sweeps=5).fit(corpus, vectors=np.zeros((3, 2)))
+    with pytest.raises(ParameterError, match="needs texts"):
+        pv.Acts(n_sweeps=5).fit(pv.encode(corpus), vectors=encoder)
+
+
+def test_question_marks_within_texts_do_not_ask():
+    shares = object.__new__(names.Shares)
+    features = ["question: yes", "question: no", "closing: ?", "closing: ?)", "closing: ."]
+    shares.views = SimpleNamespace(features=features)
+    shares._places = {name: place for place, name in enumerate(features)}
+    shares.by_act = np.array([[1.0, 0.5], [0, 0.5], [0.8, 0.01], [0.1, 0], [0.1, 0.99]])
+    shares.overall = shares.by_act.mean(axis=1)
+    share, usual = shares.marked("question")
+    assert share.tolist() == [1.0, 0.01]  # "are you there?", and "see ?try."
+    assert usual == 0.75

@@ -99,7 +99,8 @@ def test_same_bytes_for_any_number_of_workers_while_states_come_and_go(
     discount, data, small_shards
 ):
     words, lengths, _ = data
-    params = {"n_sweeps": 25, "first_states": 2, "discount": discount, "n_chains": 2}
+    params = {"n_sweeps": 25, "first_states": 2, "discount": discount, "n_chains": 2,
+              "start": "random"}  # fmt: skip
     many = [
         estimates(pv.InfiniteHMM(**params, n_jobs=n_jobs).fit(words, lengths)) for n_jobs in (1, 3)
     ]
@@ -108,7 +109,7 @@ def test_same_bytes_for_any_number_of_workers_while_states_come_and_go(
 
 def test_stopped_and_resumed_equals_uninterrupted(data, small_shards, tmp_path):
     words, lengths, _ = data
-    params = {"n_sweeps": 30, "first_states": 2, "start_temperature": 2.0}
+    params = {"n_sweeps": 30, "first_states": 2, "start": "random", "start_temperature": 2.0}
     whole = pv.InfiniteHMM(**params).fit(words, lengths)
     assert np.diff(whole.trace_["states"]).any()
 
@@ -168,7 +169,7 @@ def test_too_many_states_are_refused_with_advice():
 
 def test_from_one_to_hundreds_of_states():
     words, lengths, _ = planted(300, n_words=1200)
-    params = {"max_states": 2000, "n_sweeps": 6}
+    params = {"max_states": 2000, "n_sweeps": 6, "start": "random"}
     few, many = (
         pv.InfiniteHMM(first_states=first, **params).fit(words, lengths) for first in (1, 500)
     )

@@ -27,7 +27,7 @@ from palaver.models.summary import ModelSummary
 from palaver.page.embed import choose
 from palaver.page.findings import gather
 from palaver.page.groups import _standout, make_groups, period
-from palaver.page.names import read_names, run_id
+from palaver.page.names import read_names
 from palaver.page.positions import by_position
 from palaver.page.prediction import predict_words
 from palaver.page.quality import make_quality
@@ -277,7 +277,7 @@ def test_names_come_from_mappings_and_files_and_mistakes_are_explained(model, tm
     largest = int(np.argmax(record.class_shares))
     assert read_names({"A": "the largest"}, record) == {largest: "the largest"}
     path = tmp_path / "names.json"
-    path.write_text(json.dumps({"run": run_id(record), "names": {"0": "thanks"}}))
+    path.write_text(json.dumps({"run": record.view_id, "names": {"0": "thanks"}}))
     assert read_names(path, record) == {0: "thanks"}
     path.write_text(json.dumps({"run": "another", "names": {"0": "thanks"}}))
     with pytest.raises(InputError, match="another run"):

@@ -13,7 +13,7 @@ import palaver as pv
 from palaver.errors import FormatError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-SESSION = FIXTURES / "claude_code" / "session.jsonl"
+SESSION = FIXTURES / "claude-code" / "session.jsonl"
 TRACES = FIXTURES / "langfuse" / "traces.jsonl"
 
 
@@ -26,8 +26,8 @@ def test_a_session_of_claude_code() -> None:
         ("u55555", "u333", "assistant", "The yeast is missing.\n\nAdd it in line 3."),
         ("u666666", "u55555", "user", "thanks, that works"),
     ]
-    assert corpus.table["tools"].to_list() == [[], ["Bash"], [], []]
-    assert corpus.notes.counts == {"system_message": 2}
+    assert corpus.table["tools"].to_list() == [None, ["Bash"], None, None]
+    assert corpus.notes.counts == {"system_message": 1, "tool_output": 1}
     assert corpus.n_conversations == 1
 
 
@@ -44,7 +44,7 @@ def expected() -> list[tuple[str, str | None, str, str]]:
     return [
         ("tr1/input", None, "user", "How long does bread rise?"),
         ("tr1/output", "tr1/input", "assistant", "About an hour."),
-        ("tr2/input", None, "user", "And rye?"),
+        ("tr2/input", "tr1/output", "user", "And rye?"),
         ("tr2/output", "tr2/input", "assistant", "Longer: three hours."),
         ("tr3/input", None, "user", "summarise"),
         ("tr3/output", "tr3/input", "assistant", "Done."),

@@ -43,6 +43,25 @@ def test_fixtures_are_known_for_what_they_are(name: str, path: Path) -> None:
     assert corpus.source == str(path)
 
 
+#: What anything may be written in: these may recognize a file of a format with a shape of its own.
+GENERAL = {"parquet", "csv", "jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), _sources(), ids=lambda value: value if isinstance(value, str) else value.name
+)
+def test_no_reader_takes_the_files_of_another(name: str, path: Path) -> None:
+    """Recognition does not depend on the order of the readers, but for the general ones."""
+    claimed = {known.name for known in FORMATS if known.looks_like(Source(path))}
+    assert name in claimed
+    assert claimed - {name} <= GENERAL
+
+
+def test_every_format_has_a_fixture() -> None:
+    plain = {"csv", "jsonl", "parquet"}  # the tests of these write their own files
+    assert {name for name, _ in _sources()} == {known.name for known in FORMATS} - plain
+
+
 def test_every_name_is_used_once() -> None:
     names = [known.name for known in FORMATS]
     assert len(set(names)) == len(names)

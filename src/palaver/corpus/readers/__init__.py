@@ -8,45 +8,88 @@ from __future__ import annotations
 from palaver.corpus.readers import (
     bagofwords,
     chat,
-    chatlog,
-    claude_code,
     conll,
     convokit,
     discord,
     irc,
     jsonl,
-    langfuse,
     m4text,
     mbox,
     reddit,
     slack,
     switchboard,
     tabular,
+    transcript,
     webvtt,
     whatsapp,
     whisperx,
 )
+from palaver.corpus.readers.assistants import (
+    chatgpt,
+    chatlog,
+    claude,
+    claude_code,
+    codex,
+    gemini_cli,
+    langfuse,
+    langsmith,
+    sdialog,
+)
 from palaver.corpus.readers.base import Format
+from palaver.corpus.readers.chats import google_chat, messenger, signal, teams, telegram
+from palaver.corpus.readers.forums import (
+    bluesky,
+    github,
+    hackernews,
+    mastodon,
+    stackexchange,
+    youtube,
+)
 from palaver.corpus.readers.source import Source
+from palaver.corpus.readers.support import intercom, zendesk
 from palaver.errors import FormatError
 
 FORMATS: tuple[Format, ...] = (
-    tabular.PARQUET,
+    # folders and exports whose files have a shape of their own
     convokit.FORMAT,
     slack.FORMAT,
     discord.FORMAT,
+    telegram.FORMAT,
+    messenger.FORMAT,
+    google_chat.FORMAT,
+    signal.FORMAT,
+    teams.FORMAT,
+    zendesk.FORMAT,
+    intercom.FORMAT,
+    github.FORMAT,
+    stackexchange.FORMAT,
+    hackernews.FORMAT,
+    mastodon.FORMAT,
+    bluesky.FORMAT,
+    youtube.FORMAT,
+    reddit.FORMAT,
+    # assistants
+    claude_code.FORMAT,
+    codex.FORMAT,
+    gemini_cli.FORMAT,
+    claude.FORMAT,
+    chatgpt.FORMAT,
+    langsmith.FORMAT,
+    langfuse.FORMAT,
+    sdialog.FORMAT,
+    chatlog.FORMAT,
+    # text
     mbox.FORMAT,
     whatsapp.FORMAT,
-    reddit.FORMAT,
-    claude_code.FORMAT,
-    langfuse.FORMAT,
-    chatlog.FORMAT,
     bagofwords.FORMAT,
     irc.FORMAT,
     chat.FORMAT,
     webvtt.FORMAT,
+    transcript.FORMAT,
     switchboard.FORMAT,
     whisperx.FORMAT,
+    # what anything may be written in
+    tabular.PARQUET,
     tabular.CSV,
     jsonl.FORMAT,
     m4text.FORMAT,
@@ -55,7 +98,8 @@ FORMATS: tuple[Format, ...] = (
 
 _LOOKS = (
     (b"\x80\x04", "a Python pickle, which Palaver never opens; export it to JSONL or Parquet"),
-    (b"PK\x03\x04", "a zip archive, but not a Slack export; unpack it and name one file"),
+    (b"PK\x03\x04", "a zip archive, but no export in a known format; unpack it and name one file"),
+    (b"7z\xbc\xaf", "a 7z archive; unpack it and name what is inside"),
     (b"\x1f\x8b", "gzip without a .gz name; rename it to end in .gz"),
     (b"\x28\xb5\x2f\xfd", "Zstandard without a .zst name; rename it to end in .zst"),
     (b"%PDF", "a PDF; extract its text first"),

@@ -63,12 +63,18 @@ def check_columns(n_columns: int, place: object) -> None:
         )
 
 
+#: Rows after which columns of strings are packed: Python's strings need several times the memory.
+_PACKED_ROWS = 1 << 14
+
+
 class Rows:
     """Messages collected column by column while a file is parsed."""
 
     def __init__(self, notes: Notes) -> None:
         self._columns: dict[str, list[Any]] = {}
+        self._packed: dict[str, list[pl.Series | list[Any]]] = {}
         self._count = 0
+        self._start = 0  # of the rows that are not packed yet
         self._notes = notes
 
     def __len__(self) -> int:
@@ -80,20 +86,37 @@ class Rows:
             column = self._columns.get(name)
             if column is None:
                 column = self._columns[name] = []
+                self._packed[name] = [[None] * self._start] if self._start else []
                 check_columns(len(self._columns), "the file")
-            missing = self._count - len(column)
+            missing = self._count - self._start - len(column)
             if missing:
                 column.extend([None] * missing)
             column.append(_plain(value))
         self._count += 1
+        if self._count - self._start == _PACKED_ROWS:
+            self._pack()
+
+    def _pack(self) -> None:
+        """Pack the latest rows: strings as polars keeps them, anything else as it is."""
+        for name, column in self._columns.items():
+            column.extend([None] * (self._count - self._start - len(column)))
+            self._packed[name].append(_strings(name, column))
+            self._columns[name] = []
+        self._start = self._count
 
     def table(self) -> pl.DataFrame:
         """Return the messages as a table."""
-        series = []
-        for name, column in self._columns.items():
-            column.extend([None] * (self._count - len(column)))
-            series.append(self._series(_scrub(name), column))
+        self._pack()
+        series = [self._joined(_scrub(name), self._packed.pop(name)) for name in self._columns]
         return pl.DataFrame(series) if series else empty_table()
+
+    def _joined(self, name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
+        """Join the parts of a column, which is one of strings if all of its parts are."""
+        packed = [part for part in parts if isinstance(part, pl.Series)]
+        if len(packed) == len(parts):
+            return pl.concat(packed, rechunk=False).alias(name) if packed else pl.Series(name, [])
+        values = [value for part in parts for value in part]
+        return self._series(name, values)
 
     def _series(self, name: str, values: list[Any]) -> pl.Series:
         """Build a column; values of mixed types become strings."""
@@ -106,6 +129,16 @@ class Rows:
             clean = [_scrub(value) for value in values]
             self._notes.add("control_characters", count=sum(map(_differs, values, clean)))
             return pl.Series(name, clean, strict=False)
+
+
+def _strings(name: str, values: list[Any]) -> pl.Series | list[Any]:
+    """Return values as a series if they are strings, nothing but nulls, or both."""
+    if not all(value is None or isinstance(value, str) for value in values):
+        return values
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError:  # lone surrogates, which are counted when the column is complete
+        return values
 
 
 def empty_table() -> pl.DataFrame:

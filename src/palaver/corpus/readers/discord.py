@@ -13,6 +13,7 @@ import polars as pl
 
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, Rows
+from palaver.corpus.readers.days import by_replies_and_days
 from palaver.corpus.readers.folders import peek
 from palaver.corpus.readers.records import as_dict, as_word, object_after, stream_items
 from palaver.corpus.readers.source import Source, decode
@@ -46,7 +47,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
     rows, notices = Rows(notes), Rows(notes)
     if not source.is_tree:
         _read_file(source, None, rows, notices, notes)
-        return _group(rows.table(), notices)
+        return by_replies_and_days(rows.table(), notices)
     for name in _files(source) or [n for n in source.names if n.lower().endswith(".json")]:
         try:
             _read_file(source, name, rows, notices, notes)
@@ -54,7 +55,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             notes.add("bad_file", [name])
     if not len(rows):
         raise FormatError(f"{source}: contains no JSON file written by DiscordChatExporter")
-    return _group(rows.table(), notices)
+    return by_replies_and_days(rows.table(), notices)
 
 
 def _read_file(source: Source, name: str | None, rows: Rows, notices: Rows, notes: Notes) -> None:
@@ -102,6 +103,7 @@ def _message(message: dict[str, Any], channel_id: str, place: str, notes: Notes)
         "reply_to": as_word(reference.get("messageId")) if is_reply else None,
         "speaker": _handle(author),
         "time": as_word(message.get("timestamp")),
+        "day": as_word(message.get("timestamp")),
         "text": text,
         "nickname": as_word(author.get("nickname")),
         "bot": author.get("isBot") is True,
@@ -115,24 +117,6 @@ def _handle(author: dict[str, Any]) -> str | None:
     if name is None or number is None or not number.strip("0"):
         return name or as_word(author.get("id"))
     return f"{name}#{number}"
-
-
-def _group(table: pl.DataFrame, notices: Rows) -> pl.DataFrame:
-    """Name the conversations that do not follow from replies; replies to notices are starts."""
-    if "channel_id" not in table.columns:
-        return table
-    table = table.with_columns(pl.col("id", "reply_to", "time").cast(pl.String))
-    noticed = notices.table()["id"].cast(pl.String)
-    to_notice = pl.col("reply_to").is_in(noticed.implode()).fill_null(False)
-    table = table.with_columns(pl.when(~to_notice).then("reply_to").alias("reply_to"))
-    is_answered = pl.col("id").is_in(table["reply_to"].unique().implode())
-    alone = pl.col("reply_to").is_null() & ~is_answered.fill_null(False)
-    day = pl.concat_str("channel_id", pl.lit("/"), pl.col("time").str.head(10))
-    conversation = (
-        pl.when("is_thread").then("channel_id")
-        .when(alone).then(pl.coalesce(day, "channel_id"))
-    )  # fmt: skip
-    return table.with_columns(conversation.alias("conversation")).drop("channel_id", "is_thread")
 
 
 FORMAT = Format("discord", "DiscordChatExporter JSON, a file or a folder", looks_like, read)

@@ -146,7 +146,7 @@ def html_text(source: str) -> tuple[str, bool]:
     """Return the text of HTML without quotes, and whether there were any."""
     parts: list[str] = []
     hidden, depth, was_cut = "", 0, False
-    for part in _TAG.split(_without_comments(source)):
+    for part in _TAG.split(without_between(source, "<!--", "-->")):
         name = _TAG_NAME.match(part[:20].lower()) if part.endswith(">") else None
         tag, is_end = name[1] if name else "", part.startswith("</")
         if hidden:
@@ -164,16 +164,16 @@ def html_text(source: str) -> tuple[str, bool]:
     return "\n".join(" ".join(line.split()) for line in lines), was_cut
 
 
-def _without_comments(source: str) -> str:
-    """Remove comments, in one search after another."""
+def without_between(text: str, opening: str, closing: str) -> str:
+    """Remove everything from an opening mark to the next closing one, in one pass."""
     parts, at = [], 0
-    while (start := source.find("<!--", at)) >= 0:
-        end = source.find("-->", start)
+    while (start := text.find(opening, at)) >= 0:
+        end = text.find(closing, start)
         if end < 0:
             break
-        parts.append(source[at:start])
-        at = end + 3
-    return "".join([*parts, source[at:]])
+        parts.append(text[at:start])
+        at = end + len(closing)
+    return "".join([*parts, text[at:]])
 
 
 def cut_quotes(text: str) -> tuple[str, set[str]]:

@@ -157,6 +157,11 @@ class Source:
         """Lower-case suffix of the unpacked file, such as ``".jsonl"``."""
         return PurePosixPath(self.name).suffix
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the file is compressed, by its name."""
+        return bool(self._compression)
+
     @cached_property
     def is_archive(self) -> bool:
         """Whether the path is a zip archive."""
@@ -263,14 +268,14 @@ class Source:
         text = decode(self.read_bytes(name), notes, name or str(self.path.name))
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def blocks(self, size: int = 8 << 20) -> Iterator[bytes]:
+    def blocks(self, size: int = 8 << 20, name: str | None = None) -> Iterator[bytes]:
         """Yield the file in blocks of whole lines, each of about ``size`` bytes.
 
         UTF-16 is converted to UTF-8 and comes in one block.
         """
-        with self.open() as stream:
+        with self.open(name) as stream:
             if stream.peek(2).startswith(_WIDE):
-                yield self.read_text().encode()
+                yield self.read_text(name=name).encode()
                 return
             rest: list[bytes] = []
             waiting = 0

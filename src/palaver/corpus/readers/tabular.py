@@ -11,6 +11,7 @@ from palaver.corpus.names import CELLS, PLACE, names_for_ours, text_column
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import Format, check_columns
 from palaver.corpus.readers.csv_rows import count_cells, read_header, read_rows
+from palaver.corpus.readers.parquet_rows import PARQUET_ERRORS
 from palaver.corpus.readers.source import Source, decode
 from palaver.errors import FormatError
 
@@ -22,13 +23,6 @@ _FIXED = r"^-?(?:0|[1-9]\d*)\.(\d+)$"
 _TOO_WIDE = r"^-?\d{16,}$"  # whole numbers that floats cannot represent exactly
 _TRUTH = r"^(?:true|false)$"
 _PACKED = ("x\x01", "x\x5e")  # words that polars mistakes for compressed data and unpacks
-_PARQUET_ERRORS = (
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    ValueError,
-    OverflowError,
-    OSError,
-)
 
 
 def looks_like_csv(source: Source) -> bool:
@@ -70,7 +64,7 @@ def read_parquet(source: Source, notes: Notes) -> pl.DataFrame:
     """Read a Parquet table."""
     try:
         table = pl.read_parquet(io.BytesIO(source.read_bytes()))
-    except _PARQUET_ERRORS as error:
+    except PARQUET_ERRORS as error:
         reason = str(error).partition("\n")[0]
         raise FormatError(f"{source}: cannot be read as Parquet ({reason})") from error
     check_columns(table.width, source)

@@ -8,7 +8,6 @@ Equations (a) to (c) are in ``docs/models/acts.md``.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
@@ -19,16 +18,16 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
-from palaver.errors import CorpusError
+from palaver.encoding.utterances import SentenceEncoder, VectorSource
 from palaver.fit.loop import Fit
 from palaver.fit.schedule import Schedule
-from palaver.models.acts import consensus, names
+from palaver.models.acts import consensus, names, preparing, stored, tables
 from palaver.models.acts.beginnings import common_beginnings
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
-from palaver.models.acts.kernels.features import expect_features
-from palaver.models.acts.stored import load_views, store_views
-from palaver.models.acts.units import Units, choose_unit, has_replies, units_of
-from palaver.models.acts.views import VIEW_WEIGHTS, Views, features_of, learn_views
+from palaver.models.acts.preparing import MOST_ACTS
+from palaver.models.acts.units import Units, units_of
+from palaver.models.acts.vectors import UnitVectors, VectorView, explained
+from palaver.models.acts.views import VIEW_WEIGHTS, Views, features_of, left_out
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions, keep_samples
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
@@ -36,14 +35,12 @@ from palaver.models.views.reading import TokenReading
 from palaver.models.words import guided
 from palaver.models.words.guided import GUIDED_LIMITS, Labels
 from palaver.parallel import Arrays
-from palaver.params import Limit, either, nothing, one_of, real, satisfies, whole
+from palaver.params import Limit, either, nothing, one_of, real, satisfies, text, whole
 
-#: Acts that the searches start with when the data decide; the fewest to end with.
-FIRST_ACTS, FEWEST_ACTS = 12, 5
+#: Fewest acts to end with when the data decide.
+FEWEST_ACTS = 5
 #: Searches cool down from this temperature over their burn-in.
 START_TEMPERATURE = 5.0
-#: Units per act that a small corpus must have.
-_UNITS_PER_ACT = 20
 
 
 def _is_weights(value: Any) -> bool:
@@ -68,7 +65,11 @@ class Acts(Model):
         if there is one.
     view_weights : dict of str to float, optional
         Weights of views in place of the defaults; 0 leaves a view out. The views are words,
-        beginning, end, closing, question, exclamation, link, length, and column for all columns.
+        beginning, end, closing, question, exclamation, link, length, column for all columns, and
+        vector.
+    vectors : str, optional
+        Word vectors for one more view: "corpus" learns them from the texts, or the path of a file.
+        :meth:`fit` also takes vectors and encoders.
     seed_words : dict of str to list of str, optional
         Words that an act of that name should have; the other acts are free.
     seed_weight : float
@@ -102,6 +103,9 @@ class Acts(Model):
         Summed weights of the features of each act.
     left_out_ : list of str
         Views in which all messages look the same.
+    encoder_ : callable or None
+        What turns texts into vectors, if an encoder was given. It is not saved: set it after
+        loading a model, or new conversations are read without the vector view.
 
     Examples
     --------
@@ -119,12 +123,13 @@ class Acts(Model):
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
         **GUIDED_LIMITS,
-        "n_acts": either(whole(1, 1000), one_of("auto")),
+        "n_acts": either(whole(1, MOST_ACTS), one_of("auto")),
         "unit": one_of("auto", "message", "sentence"),
         "columns": either(satisfies("a list of columns", guided.is_words), one_of("auto")),
         "view_weights": either(
             satisfies(f"a dict of weights of {', '.join(VIEW_WEIGHTS)}", _is_weights), nothing()
         ),
+        "vectors": either(text(), nothing()),
         "feature_prior": real(above=0),
         "transition_prior": real(above=0),
     }
@@ -134,9 +139,20 @@ class Acts(Model):
     class_names_: list[str]
     label_: str | None = None
     _labels: Labels | None = None
+    unit_: str
+    encoder_: SentenceEncoder | None = None
     _views: Views
+    _vector_view: VectorView | None = None
+    #: Vectors of messages that were given for a corpus, and its fingerprint.
+    _given: tuple[str, NDArray[np.float64]] | None = None
     _answer: Arrays
     _states: NDArray[np.int64]
+    _words_of_acts: NDArray[np.float64]
+    _moves_from: NDArray[np.float64]
+    # while it is fitted
+    _source: Any
+    _units: Units
+    _unit_vectors: UnitVectors | None
 
     def __init__(
         self,
@@ -144,6 +160,7 @@ class Acts(Model):
         unit: str = "auto",
         columns: Sequence[str] | str = "auto",
         view_weights: Mapping[str, float] | None = None,
+        vectors: str | None = None,
         seed_words: Mapping[str, Sequence[str]] | None = None,
         seed_weight: float = 1.0,
         feature_prior: float = 0.2,
@@ -160,6 +177,7 @@ class Acts(Model):
         self.unit = unit
         self.columns = columns
         self.view_weights = view_weights
+        self.vectors = vectors
         self.seed_words = seed_words
         self.seed_weight = seed_weight
         self.feature_prior = feature_prior
@@ -175,7 +193,12 @@ class Acts(Model):
     # fitting
 
     def fit(
-        self, corpus: Corpus | Encoded, labels: Labels | None = None, **options: Unpack[FitOptions]
+        self,
+        corpus: Corpus | Encoded,
+        labels: Labels | None = None,
+        *,
+        vectors: VectorSource | None = None,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Learn the acts of a corpus.
 
@@ -186,12 +209,18 @@ class Acts(Model):
             A column with the names of acts of some messages, or a list with one name per
             message. Where it is null, the model infers the act. All sentences of a labelled
             message have its act.
+        vectors : optional
+            In place of the parameter; also word vectors, a function from a list of texts to an
+            array with one row per text, or that array. Sentences have the vector of their
+            message where an encoder or an array gives it.
         **options : optional
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
         guided.take_labels(self, labels)
-        return self._fit(self._as_encoded(corpus), **options)
+        data = self._as_encoded(corpus)
+        preparing.take_vectors(self, corpus, data, vectors)
+        return self._fit(data, **options)
 
     @property
     def needs_sentences(self) -> bool:  # type: ignore[override]
@@ -203,65 +232,24 @@ class Acts(Model):
         """What has an act, and what shares are shares of: "messages" or "sentences"."""
         return f"{getattr(self, 'unit_', 'message')}s"
 
-    def _start(self, data: Encoded) -> None:
-        """Decide on units, views and the number of acts to search for."""
-        self.unit_ = choose_unit(self.unit, data)
-        units = units_of(data, self.unit_)
-        speaking = int((np.diff(units.offsets) > 0).sum())
-        named = len(self.seed_words or {})
-        if self.n_acts == "auto":
-            self.n_classes = int(np.clip(speaking // _UNITS_PER_ACT, 2, FIRST_ACTS))
-            self.n_classes = max(self.n_classes, named)
-        else:
-            self.n_classes = int(self.n_acts)
-            if speaking < self.n_classes:
-                warnings.warn(
-                    f"Acts: there are {self.n_classes} acts for {speaking} {self.unit_}s with "
-                    "words; some acts will stay empty", stacklevel=5,
-                )  # fmt: skip
-        seeds = [word for words in (self.seed_words or {}).values() for word in words]
-        known = [word for word in seeds if word in data.vocabulary.index]
-        self._views = learn_views(
-            data, units, weights=self.view_weights, columns=self._columns(data), seeds=known
-        )
-        self._units = units
-        self.transition_steps = "replies" if has_replies(data) else "messages"
-
-    def _columns(self, data: Encoded) -> list[str]:
-        if self.columns == "auto":
-            return [name for name in ("role",) if name in data.labels]
-        missing = [name for name in self.columns if name not in data.labels]
-        if missing:
-            known = ", ".join(data.labels) or "none"
-            raise CorpusError(f"Acts: there is no column {missing[0]!r}; columns of names: {known}")
-        return list(self.columns)
+    @property
+    def needs_texts(self) -> bool:
+        """Whether an encoder makes the vectors."""
+        return self.encoder_ is not None
 
     def _engine(self, data: Encoded) -> ActEngine:
-        self._start(data)
-        if self.n_acts == "auto" and self._labels is not None:
-            self.n_classes = 1000  # named classes are counted without a limit
-            self.n_classes = max(FIRST_ACTS, len(guided.class_names(self, data)))
-        self.class_names_ = guided.class_names(self, data)
-        return self._make_engine(self.n_classes, self._seeds(data))
-
-    def _seeds(self, data: Encoded) -> NDArray[np.float64] | None:
-        """Return what seed words add to the prior of features, (F, K)."""
-        counts = guided.seed_counts(self, data, self.n_classes)
-        if counts is None or "words" not in self._views.tables:
-            return None
-        added = np.zeros((self._views.n_features, self.n_classes))
-        start = int(self._views.starts[self._views.names.index("words")])
-        table = self._views.tables["words"]
-        for word in np.flatnonzero(counts.any(axis=1)):
-            if table[word] >= 0:
-                added[start + table[word]] += counts[word]
-        return added * float(self._views.weights[self._views.names.index("words")])
+        preparing.prepare(self, data)
+        return self._make_engine(self.n_classes, preparing.seed_prior(self, data))
 
     def _make_engine(self, n_acts: int, seeds: NDArray[np.float64] | None = None) -> ActEngine:
         prior = np.full((self._views.n_features, n_acts), float(self.feature_prior))
         if seeds is not None:
             prior = prior + seeds
-        return ActEngine(n_acts, self._views.starts, prior, float(self.transition_prior))
+        view = self._vector_view
+        return ActEngine(
+            n_acts, self._views.starts, prior, float(self.transition_prior),
+            None if view is None else view.emissions(preparing.vector_weight(self)),
+        )  # fmt: skip
 
     def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
         columns = {name: data.labels[name].codes for name in self._views.columns}
@@ -271,6 +259,7 @@ class Acts(Model):
             "speakers": (np.asarray(data.speakers.codes),),
             "units": (self.unit_, np.asarray(self._units.offsets)),
             **{f"column {name}": (codes,) for name, codes in columns.items()},
+            **({} if self._unit_vectors is None else {"vectors": (self._unit_vectors.values,)}),
         }
 
     def _sampler(self, data: Encoded) -> str:
@@ -284,12 +273,12 @@ class Acts(Model):
         fixed = np.empty(0, np.int16)
         if self._labels is not None:
             fixed = guided.fixed_classes(self, data)[self._units.messages]
-        return cut_units(self._units, features, fixed)
+        return cut_units(self._units, features, fixed, self._unit_vectors)
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Encoded, seed: int) -> None:
         keep_samples(self, fit, schedule, data, seed)
         self.draws_ = {}  # acts of one search, not of the answer
-        engine = self._make_engine(self.n_classes, self._seeds(data))
+        engine = self._make_engine(self.n_classes, preparing.seed_prior(self, data))
         shards = self._shards(data, engine)
         answer, found = consensus.join_searches(
             engine, shards, self.chains_, self.best_chain_, self.n_jobs
@@ -306,14 +295,14 @@ class Acts(Model):
         n_acts = posteriors.shape[1]
         self.agreement_ = consensus.agreement(acts, searches, n_acts)
         self._shares = np.bincount(acts, minlength=n_acts) / max(len(acts), 1)
-        self._count_words(data, posteriors)
+        self.class_words_, self._words_of_acts = tables.word_shares(data, self._units, posteriors)
         self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)
         self._set_estimates()
         self._name_acts()
-        del self._units
+        del self._units, self._unit_vectors, self._source
 
     def _merged(
-        self, engine: ActEngine, statistics: Arrays, states: NDArray[np.int64]
+        self, engine: ActEngine, statistics: Arrays, states: NDArray[np.integer]
     ) -> NDArray[np.int64]:
         """Return the act that each state of the searches belongs to: itself, unless merged."""
         if self.n_acts != "auto":
@@ -322,6 +311,7 @@ class Acts(Model):
         return consensus.merge_alike(
             engine, statistics["feature_counts"], sizes, fewest=FEWEST_ACTS,
             n_named=len(self.class_names_),
+            vectors=None if engine.vectors is None else explained(engine.vectors, statistics),
         )  # fmt: skip
 
     @property
@@ -329,28 +319,16 @@ class Acts(Model):
         """Which state belongs to which act, (n_states, n_acts)."""
         return np.eye(int(self._states.max()) + 1)[self._states]
 
-    def _count_words(self, data: Encoded, posteriors: NDArray[np.float64]) -> None:
-        """Set the word probabilities of each act, by the acts of the units that hold the words."""
-        known = np.asarray(data.tokens) >= 0
-        tokens = np.asarray(data.tokens)[known]
-        before = np.concatenate(([0], np.cumsum(known)))
-        offsets = before[self._units.offsets]
-        counts = np.zeros((len(data.vocabulary), posteriors.shape[1]))
-        expect_features(tokens, np.ones(len(tokens)), offsets, posteriors, counts)
-        overall = data.vocabulary.counts / max(data.vocabulary.counts.sum(), 1)
-        totals = counts.sum(axis=0)
-        words = np.where(totals > 0, counts / np.maximum(totals, 1e-300), overall[:, None])
-        self.class_words_ = np.ascontiguousarray(words.T)
-
     def _set_estimates(self) -> None:
         n_acts = len(self._shares)
         moves = consensus.merge_moves(self._answer["moves"], self._states)
         between = moves[:n_acts] + moves[n_acts : 2 * n_acts]
         rows = np.vstack((between, moves[-1:])) + float(self.transition_prior)
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
+        self._moves_from = rows[:-1].sum(axis=1)
         self.class_shares_ = self._shares
         self.feature_counts_ = self._answer["feature_counts"] @ self._members
-        self.left_out_ = [v for v in VIEW_WEIGHTS if v not in self._views.names and v != "column"]
+        self.left_out_ = left_out(self._views)
 
     def _name_acts(self) -> None:
         proposals = names.propose(self)
@@ -370,7 +348,8 @@ class Acts(Model):
         units = units_of(data, self.unit_)
         engine, arrays = self._frozen()
         features = features_of(self._views, data, units)
-        shards = cut_units(units, features, np.empty(0, np.int16))
+        vectors = preparing.vectors_of(self, corpus, units, data)
+        shards = cut_units(units, features, np.empty(0, np.int16), vectors)
         found = consensus.posteriors_of(engine, shards, arrays, self.n_jobs)
         return found.posteriors @ self._members, units
 
@@ -387,13 +366,13 @@ class Acts(Model):
         -------
         array of float64, shape (n_messages, n_acts)
         """
-        return _message_shares(*self._unit_posteriors(corpus))
+        return tables.message_shares(*self._unit_posteriors(corpus))
 
     def read_tokens(self, encoded: Encoded) -> TokenReading:
         """Return shares as :meth:`transform`, and for each token the act of its unit."""
         posteriors, units = self._unit_posteriors(encoded)
         acts = np.repeat(posteriors.argmax(axis=1), np.diff(units.offsets))
-        return TokenReading(_message_shares(posteriors, units), acts.astype(np.int16))
+        return TokenReading(tables.message_shares(posteriors, units), acts.astype(np.int16))
 
     def unit_acts(self, corpus: Corpus | Encoded) -> pl.DataFrame:
         """Return the act of each unit, in order: of each message, or of each of its sentences.
@@ -404,19 +383,7 @@ class Acts(Model):
             Columns message (row in the corpus), unit (position in the message), act, name,
             probability. Messages without words have the act that their context suggests.
         """
-        posteriors, units = self._unit_posteriors(corpus)
-        acts, messages = posteriors.argmax(axis=1), units.messages
-        starts = np.flatnonzero(np.diff(messages, prepend=-1))
-        lengths = np.diff(np.append(starts, len(messages)))
-        return pl.DataFrame(
-            {
-                "message": messages,
-                "unit": np.arange(len(messages)) - np.repeat(starts, lengths),
-                "act": acts,
-                "name": pl.Series(self.act_names_, dtype=pl.String).gather(acts),
-                "probability": posteriors.max(axis=1),
-            }
-        )
+        return tables.unit_acts(*self._unit_posteriors(corpus), self.act_names_)
 
     def acts_table(self) -> pl.DataFrame:
         """Return one row per act, the largest first.
@@ -428,19 +395,7 @@ class Acts(Model):
             searches (how many found it), agreement (mean overlap), cues (what sets it apart).
         """
         self._check_fitted()
-        found = self._found_by()
-        searches = self.agreement_.shape[1]
-        return pl.DataFrame(
-            {
-                "act": np.arange(len(self._shares)),
-                "name": self.act_names_,
-                "proposed": self.names_are_proposed_,
-                "share": self._shares,
-                "searches": [f"{n} of {searches}" for n in found],
-                "agreement": self.agreement_.mean(axis=1),
-                "cues": [", ".join(cue) for cue in names.cues(self, 6)],
-            }
-        ).sort("share", descending=True, maintain_order=True)
+        return tables.acts_table(self)
 
     def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
         """Return which messages have words, known or not, (n_messages,)."""
@@ -455,6 +410,12 @@ class Acts(Model):
 
     def _proposed_names(self) -> frozenset[int]:
         return frozenset(i for i, flag in enumerate(self.names_are_proposed_) if flag)
+
+    def _word_totals(self) -> NDArray[np.float64]:
+        return self._words_of_acts
+
+    def _transition_totals(self) -> NDArray[np.float64]:
+        return self._moves_from
 
     def _found_by(self) -> NDArray[np.int64]:
         return np.asarray((self.agreement_ >= consensus.FOUND).sum(axis=1))
@@ -474,41 +435,14 @@ class Acts(Model):
             "acts": len(self._shares),
             "unit": self.unit_,
             "searches": self.agreement_.shape[1],
-            "views": self._views.names,
+            "views": [*self._views.names, *(["vector"] if self._vector_view else [])],
             "views_left_out": self.left_out_,
         }
 
     # keeping
 
     def _extras(self) -> Extras:
-        content, arrays = store_views(self._views)
-        content |= guided.extras(self)
-        content |= {"unit": self.unit_, "steps": self.transition_steps,
-                    "act_names": self.act_names_, "proposed": self.names_are_proposed_,
-                    "beginnings": self.beginnings_}  # fmt: skip
-        arrays |= {f"answer.{name}": array for name, array in self._answer.items()}
-        arrays |= {"shares": self._shares, "agreement": self.agreement_,
-                   "class_words": self.class_words_, "seed_prior": self._seed_prior,
-                   "states": self._states}  # fmt: skip
-        return content, arrays
+        return stored.extras(self)
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        guided.set_extras(self, content)
-        self._views = load_views(content, arrays)
-        self.unit_, self.transition_steps = str(content["unit"]), str(content["steps"])
-        self.act_names_ = [str(name) for name in content["act_names"]]
-        self.names_are_proposed_ = [bool(flag) for flag in content["proposed"]]
-        self.beginnings_ = [[str(b) for b in own] for own in content["beginnings"]]
-        self._answer = {name: arrays[f"answer.{name}"] for name in ("feature_counts", "moves")}
-        self._shares, self.agreement_ = arrays["shares"], arrays["agreement"]
-        self.class_words_, self._seed_prior = arrays["class_words"], arrays["seed_prior"]
-        self._states = arrays["states"]
-
-
-def _message_shares(posteriors: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
-    """Return the mean over the units of each message, (n_messages, n_acts)."""
-    if not len(posteriors):
-        return posteriors
-    starts = np.flatnonzero(np.diff(units.messages, prepend=-1))
-    sums = np.add.reduceat(posteriors, starts, axis=0)
-    return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+        stored.set_extras(self, content, arrays)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
+from threadpoolctl import threadpool_limits
 
 from palaver.models.acts.engine import ActEngine, ActShard
 from palaver.parallel import Arrays
@@ -41,6 +43,17 @@ class Answer:
     log_evidence: float
 
 
+def mapped(
+    work: Callable[[ActShard], Any], shards: Sequence[ActShard], n_jobs: int
+) -> Iterable[Any]:
+    """Yield what is done with each shard, in order, by any number of threads."""
+    if n_jobs == 1 or len(shards) == 1:
+        yield from map(work, shards)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        yield from pool.map(work, shards)
+
+
 def posteriors_of(
     engine: ActEngine, shards: Sequence[ActShard], arrays: Arrays, n_jobs: int = 1
 ) -> Answer:
@@ -49,11 +62,7 @@ def posteriors_of(
     def work(shard: ActShard) -> tuple[NDArray[np.float64], Arrays, float]:
         return engine.posteriors(arrays, shard)
 
-    if n_jobs == 1 or len(shards) == 1:
-        parts = list(map(work, shards))
-    else:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            parts = list(pool.map(work, shards))
+    parts = list(mapped(work, shards, n_jobs))
     statistics = parts[0][1]
     for _, more, _ in parts[1:]:
         statistics = engine.merge(statistics, more)
@@ -82,7 +91,7 @@ def climb(
 def join_searches(
     engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays], best: int,
     n_jobs: int = 1,
-) -> tuple[Answer, list[NDArray[np.int64]]]:  # fmt: skip
+) -> tuple[Answer, list[NDArray[np.int16]]]:  # fmt: skip
     """Join the acts of several searches.
 
     The acts of every search are matched with those of a reference (Hungarian method, by how
@@ -101,41 +110,70 @@ def join_searches(
     Returns
     -------
     answer : Answer
-    found : list of arrays of int64, shape (n_units,)
+    found : list of arrays of int16, shape (n_units,)
         The acts that each search found, by its own numbers.
     """
-    found = [
-        posteriors_of(engine, shards, engine.expected(search), n_jobs).posteriors
-        for search in searches
-    ]
-    orders = match_acts(found, best)
-    joined = sum_matched(searches, orders, engine)
-    return climb(engine, shards, joined, n_jobs), [one.argmax(axis=1) for one in found]
+    overlaps, found = _compare(engine, shards, searches, n_jobs)
+    joined = mean_matched(searches, match_acts(overlaps, best))
+    return climb(engine, shards, joined, n_jobs), found
 
 
-def match_acts(found: Sequence[NDArray[np.float64]], best: int) -> list[NDArray[np.int64]]:
-    """Return, for each search, which of its acts corresponds to each act of the answer."""
-    reference = found[best]
-    orders = [np.arange(reference.shape[1])] * len(found)
-    for _ in range(_ROUNDS if len(found) > 1 else 0):
-        orders = [linear_sum_assignment(-(reference.T @ one))[1] for one in found]
-        mean = np.zeros_like(reference)
-        for one, order in zip(found, orders, strict=True):
-            mean += one[:, order]
-        reference = mean / len(found)
+def _compare(
+    engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays], n_jobs: int
+) -> tuple[NDArray[np.float64], list[NDArray[np.int16]]]:
+    """Return how often the acts of two searches have the same unit, (S, S, K, K), and all acts.
+
+    The posteriors of all searches are in memory for one shard at a time.
+    """
+    arrays = [engine.expected(search) for search in searches]
+
+    def work(shard: ActShard) -> tuple[NDArray[np.float64], list[NDArray[np.int16]]]:
+        own = [engine.posteriors(one, shard)[0] for one in arrays]
+        acts = [one.argmax(axis=1).astype(np.int16) for one in own]
+        with threadpool_limits(1):
+            return np.array([[one.T @ other for other in own] for one in own]), acts
+
+    parts = list(mapped(work, shards, n_jobs))
+    overlaps = sum(part[0] for part in parts)
+    found = [np.concatenate([acts[s] for _, acts in parts]) for s in range(len(searches))]
+    return np.asarray(overlaps), found
+
+
+def match_acts(overlaps: NDArray[np.float64], best: int) -> list[NDArray[np.int64]]:
+    """Return, for each search, which of its acts corresponds to each act of the answer.
+
+    Parameters
+    ----------
+    overlaps : array of float64, shape (S, S, K, K)
+        Of each act of a search with each act of another one: summed products of probabilities.
+    best : int
+        The search that the others are matched with first.
+    """
+    searches = range(len(overlaps))
+    reference = overlaps[best]  # of the acts of the answer with those of each search
+    orders = [np.arange(overlaps.shape[2]) for _ in searches]
+    for _ in range(_ROUNDS if len(overlaps) > 1 else 0):
+        orders = [linear_sum_assignment(-reference[s])[1] for s in searches]
+        reference = np.mean([overlaps[s][:, orders[s]] for s in searches], axis=0)
     return orders
 
 
-def sum_matched(
-    searches: Sequence[Arrays], orders: Sequence[NDArray[np.int64]], engine: ActEngine
-) -> Arrays:
+def mean_matched(searches: Sequence[Arrays], orders: Sequence[NDArray[np.int64]]) -> Arrays:
     """Return the mean statistics of all searches, their acts in the answer's order."""
-    counts = np.zeros(engine.feature_prior.shape)
-    moves = np.zeros((engine.n_rows, engine.n_acts))
-    for search, order in zip(searches, orders, strict=True):
-        counts += search["feature_counts"][:, order]
-        moves += reorder_moves(search["moves"], order)
-    return {"feature_counts": counts / len(searches), "moves": moves / len(searches)}
+    ordered = [reorder(*pair) for pair in zip(searches, orders, strict=True)]
+    return {name: np.mean([one[name] for one in ordered], axis=0) for name in ordered[0]}
+
+
+def reorder(statistics: Arrays, order: NDArray[np.int64]) -> Arrays:
+    """Renumber the acts of statistics."""
+    found = {
+        "feature_counts": statistics["feature_counts"][:, order],
+        "moves": reorder_moves(statistics["moves"], order),
+    }
+    if "state_counts" in statistics:  # of the vector view; all acts share the squares
+        found |= {name: statistics[name][order] for name in ("state_counts", "state_sums")}
+        found["state_squares"] = statistics["state_squares"]
+    return found
 
 
 def reorder_moves(moves: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -187,6 +225,7 @@ def merge_alike(
     *,
     fewest: int,
     n_named: int = 0,
+    vectors: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int64]:
     """Merge acts that differ by little; return the group of each act, numbered through.
 
@@ -206,16 +245,25 @@ def merge_alike(
         Groups to leave, unless merging further loses nothing.
     n_named : int
         The first acts, which have names, are not merged with each other.
+    vectors : array of float64, shape (K, D + 1), optional
+        As :func:`palaver.models.acts.vectors.explained` gives them.
     """
     groups = np.arange(engine.n_acts)
-    counts, sizes = counts.copy(), np.asarray(sizes, float).copy()
+    n_features, sizes = len(counts), np.asarray(sizes, float).copy()
+    counts = np.vstack((counts, np.zeros((0, len(groups))) if vectors is None else vectors.T))
     least = SMALL_SHARE * sizes.sum()
     prior = engine.feature_prior[:, -1]
-    alone = np.array([_evidence(engine, counts[:, k], prior) for k in groups])
+
+    def evidence(column: NDArray[np.float64]) -> float:
+        value = _evidence(engine, column[:n_features], prior)
+        sums, n = column[n_features:-1], column[-1]
+        return value + float(sums @ sums / (2 * n)) if len(sums) and n > 0 else value
+
+    alone = np.array([evidence(counts[:, k]) for k in groups])
     loss = np.full((engine.n_acts, engine.n_acts), np.inf)
     for one in range(engine.n_acts):
         for other in range(max(one + 1, n_named), engine.n_acts):
-            joint = _evidence(engine, counts[:, one] + counts[:, other], prior)
+            joint = evidence(counts[:, one] + counts[:, other])
             loss[one, other] = alone[one] + alone[other] - joint
     while (n_groups := len(np.unique(groups))) > max(n_named, 1):
         smaller = np.minimum(sizes[:, None], sizes[None])
@@ -228,11 +276,11 @@ def merge_alike(
         sizes[one] += sizes[other]
         groups = np.where(groups == other, one, groups)
         loss[other], loss[:, other] = np.inf, np.inf
-        alone[one] = _evidence(engine, counts[:, one], prior)
+        alone[one] = evidence(counts[:, one])
         for k in np.unique(groups):
             if k == one or (k < n_named and one < n_named):
                 continue
-            joint = _evidence(engine, counts[:, one] + counts[:, k], prior)
+            joint = evidence(counts[:, one] + counts[:, k])
             loss[min(one, k), max(one, k)] = alone[one] + alone[k] - joint
     return np.unique(groups, return_inverse=True)[1]
 

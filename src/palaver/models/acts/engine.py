@@ -25,7 +25,9 @@ from palaver.kernels.dirichlet import draw_rows
 from palaver.models.acts.kernels import features as feature_kernels
 from palaver.models.acts.kernels import forests
 from palaver.models.acts.units import RELATIONS, Units
+from palaver.models.acts.vectors import UnitVectors, counted
 from palaver.models.acts.views import Features
+from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.parallel import Arrays, Globals
 
 #: Units per shard at least, and shards at most.
@@ -48,6 +50,10 @@ class ActShard:
         First unit of each.
     first_unit, first_conversation : int
         Where the shard starts in the corpus; the last of them names the random streams.
+    vectors : array of float64, shape (n, D)
+        Of the units that have one; none without the vector view.
+    having : array of int64, shape (n,)
+        These units.
     """
 
     ids: NDArray[np.int32]
@@ -59,6 +65,8 @@ class ActShard:
     conversations: NDArray[np.int64]
     first_unit: int
     first_conversation: int
+    vectors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    having: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def n_units(self) -> int:
@@ -66,15 +74,22 @@ class ActShard:
         return len(self.parents)
 
 
-def cut_units(units: Units, features: Features, fixed: NDArray[np.int16]) -> list[ActShard]:
+def cut_units(
+    units: Units,
+    features: Features,
+    fixed: NDArray[np.int16],
+    vectors: UnitVectors | None = None,
+) -> list[ActShard]:
     """Cut units into shards of whole conversations, by the data alone."""
     bounds = units.conversations
     n_shards = int(np.clip(units.n_units // SMALLEST_UNITS, 1, MOST))
+    seen = vectors or UnitVectors(np.empty((0, 0)), np.empty(0, np.int64))
     shards = []
     for first, last in even_parts(bounds, n_shards):
         here = slice(int(bounds[first]), int(bounds[last]))
         inner = slice(int(features.offsets[here.start]), int(features.offsets[here.stop]))
         parents = units.parents[here]
+        rows = slice(*np.searchsorted(seen.units, (here.start, here.stop)))
         shards.append(
             ActShard(
                 features.ids[inner],
@@ -86,6 +101,8 @@ def cut_units(units: Units, features: Features, fixed: NDArray[np.int16]) -> lis
                 bounds[first : last + 1] - here.start,
                 here.start,
                 first,
+                seen.values[rows],
+                seen.units[rows] - here.start,
             )
         )
     return shards
@@ -103,12 +120,15 @@ class ActEngine:
     feature_prior : array of float64, shape (F, K)
         Dirichlet prior of the features of each act, seeds included.
     transition_prior : float
+    vectors : GaussianEmissions, optional
+        Prior of the vector view.
     """
 
     n_acts: int
     starts: NDArray[np.int64]
     feature_prior: NDArray[np.float64]
     transition_prior: float
+    vectors: GaussianEmissions | None = None
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = ("moves",)
 
@@ -135,7 +155,7 @@ class ActEngine:
         """Draw all acts of a shard; return the summed weights and the counts of transitions."""
         states = state["states"]
         if shared.phase == "sweep":
-            densities = self.densities(shared.arrays["log_features"], shard)
+            densities = self.log_densities(shared.arrays, shard)
             densities /= shared.temperature
             forests.sample_forests(
                 densities, shard.parents, shard.relations, shard.fixed, shard.conversations,
@@ -145,10 +165,20 @@ class ActEngine:
         moves = np.zeros((self.n_rows, self.n_acts))
         feature_kernels.count_features(shard.ids, shard.weights, shard.offsets, states, counts)
         forests.count_moves(states, shard.parents, shard.relations, moves)
-        return {"feature_counts": counts, "moves": moves}
+        found = {"feature_counts": counts, "moves": moves}
+        if self.vectors is not None:
+            found |= counted(shard.vectors, np.eye(self.n_acts)[states[shard.having]])
+        return found
+
+    def log_densities(self, arrays: Arrays, shard: ActShard) -> NDArray[np.float64]:
+        """Return the tempered log densities of a shard's units in all views, (n_units, K)."""
+        densities = self.densities(arrays["log_features"], shard)
+        if self.vectors is not None and len(shard.having):
+            densities[shard.having] += self.vectors.log_densities(shard.vectors, arrays)
+        return densities
 
     def densities(self, log_features: NDArray[np.float64], shard: ActShard) -> NDArray[np.float64]:
-        """Return the tempered log densities of a shard's units, (n_units, K)."""
+        """Return the tempered log densities of a shard's features, (n_units, K)."""
         densities = np.empty((shard.n_units, self.n_acts))
         feature_kernels.log_densities(
             shard.ids, shard.weights, shard.offsets, log_features, densities
@@ -172,8 +202,12 @@ class ActEngine:
             "log_features": np.log(drawn) - np.log(self.spread_totals(drawn)),
             "rows": draw_rows(moves, self.transition_prior, generator),
         }
+        log_joint = self.log_joint(counts, moves)
+        if self.vectors is not None:
+            arrays |= self.vectors.draw(statistics, generator)
+            log_joint += self.vectors.log_marginal(statistics)
         used = float((self.act_weights(counts) > 0).sum())
-        return Globals("sweep", arrays), {"log_joint": self.log_joint(counts, moves), "acts": used}
+        return Globals("sweep", arrays), {"log_joint": log_joint, "acts": used}
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return the statistics: their means are what a search found."""
@@ -197,7 +231,9 @@ class ActEngine:
         """Return the posterior means of features (as logs) and rows given statistics."""
         values = statistics["feature_counts"] + self.feature_prior
         rows = statistics["moves"] + self.transition_prior
+        seen = {} if self.vectors is None else self.vectors.expected(statistics)[2]
         return {
+            **seen,
             "log_features": np.log(values) - np.log(self.spread_totals(values)),
             "rows": rows / rows.sum(axis=1, keepdims=True),
         }
@@ -219,7 +255,7 @@ class ActEngine:
         self, arrays: Arrays, shard: ActShard
     ) -> tuple[NDArray[np.float64], Arrays, float]:
         """Return posteriors of a shard's units, expected statistics, and the log evidence."""
-        densities = self.densities(arrays["log_features"], shard)
+        densities = self.log_densities(arrays, shard)
         found = np.empty_like(densities)
         moves = np.zeros((self.n_rows, self.n_acts))
         evidence = forests.forest_posteriors(
@@ -227,4 +263,7 @@ class ActEngine:
         )
         counts = np.zeros(self.feature_prior.shape)
         feature_kernels.expect_features(shard.ids, shard.weights, shard.offsets, found, counts)
-        return found, {"feature_counts": counts, "moves": moves}, evidence
+        statistics = {"feature_counts": counts, "moves": moves}
+        if self.vectors is not None:
+            statistics |= counted(shard.vectors, found[shard.having])
+        return found, statistics, evidence

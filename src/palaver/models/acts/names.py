@@ -67,6 +67,18 @@ class Shares:
         rows = [self._places[key] for v in values if (key := f"{view}: {v}") in self._places]
         return self.by_act[rows].sum(axis=0), float(self.overall[rows].sum())
 
+    def marked(self, mark: str) -> tuple[NDArray[np.float64], float]:
+        """Return the share of units with a mark in each act (K,), and overall.
+
+        Question marks count where most of them close a unit: "see ?try" does not ask.
+        """
+        share, usual = self.of(mark, ["yes"])
+        closings = [f.removeprefix("closing: ") for f in self.views.features if "?" in f]
+        if mark != "question" or not closings:
+            return share, usual
+        closed = self.of("closing", closings)[0]
+        return np.where(closed < share / 2, closed, share), usual
+
 
 def bits(share: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
     """Return how much a cue of this share tells, in bits, compared with the usual share."""
@@ -84,9 +96,9 @@ def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
             found += bits(*shares.of(view, entry[cue]))
     for mark in _MARKS:
         if entry.get(mark):
-            found += _MARK_WORTH[mark] * bits(*shares.of(mark, ["yes"]))
+            found += _MARK_WORTH[mark] * bits(*shares.marked(mark))
         elif mark == "question":  # what asks is not anything else first
-            asked, usual = shares.of(mark, ["yes"])
+            asked, usual = shares.marked(mark)
             found -= np.maximum(bits(asked, usual), 0)
     short, usual = shares.of("length", _SHORT)
     if entry.get("short"):
@@ -129,7 +141,8 @@ def propose(model: Acts) -> list[str]:
             chosen.append("statement" if usual[act] else "")
     repeated = {name for name, n in Counter(chosen).items() if n > 1 and name}
     names = []
-    for name, begins in zip(chosen, beginnings, strict=True):
+    for name, beginning in zip(chosen, beginnings, strict=True):
+        begins = [words for words in beginning if not words.startswith("<")] or beginning
         opening = f"“{begins[0]} …”" if begins else "other talk"
         if not name:
             names.append(opening)
@@ -143,7 +156,7 @@ def propose(model: Acts) -> list[str]:
 def _is_usual(model: Acts) -> NDArray[np.bool_]:
     """Return which acts are large, long and do not ask: what people mostly do is to state."""
     shares = Shares(model)
-    short, asked = shares.of("length", _SHORT)[0], shares.of("question", ["yes"])[0]
+    short, asked = shares.of("length", _SHORT)[0], shares.marked("question")[0]
     return np.asarray((model.class_shares_ >= _LARGE) & (short < 0.5) & (asked < 0.5))
 
 

@@ -1,14 +1,21 @@
-"""How the views of a fitted model of acts are kept."""
+"""How a fitted model of acts is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from palaver.models.acts.vectors import load_view, store_view
 from palaver.models.acts.views import Views
 from palaver.models.base.stored import Extras
+from palaver.models.words import guided
+
+if TYPE_CHECKING:
+    from palaver.models.acts import Acts
+
+_ANSWER = "answer."
 
 
 def store_views(views: Views) -> Extras:
@@ -28,3 +35,37 @@ def load_views(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         {name.removeprefix("table."): a for name, a in arrays.items() if name.startswith("table.")},
         {str(name): [str(v) for v in values] for name, values in content["columns"].items()},
     )
+
+
+def extras(model: Acts) -> Extras:
+    """Return what a stored model needs beyond its searches; an encoder is not kept."""
+    content, arrays = store_views(model._views)
+    content |= guided.extras(model)
+    content |= {"unit": model.unit_, "steps": model.transition_steps,
+                "act_names": model.act_names_, "proposed": model.names_are_proposed_,
+                "beginnings": model.beginnings_}  # fmt: skip
+    arrays |= {f"{_ANSWER}{name}": array for name, array in model._answer.items()}
+    arrays |= store_view(model._vector_view)
+    arrays |= {"shares": model._shares, "agreement": model.agreement_,
+               "class_words": model.class_words_, "seed_prior": model._seed_prior,
+               "states": model._states, "word_totals": model._words_of_acts}  # fmt: skip
+    return content, arrays
+
+
+def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Take back what :func:`extras` gave."""
+    guided.set_extras(model, content)
+    model._views, model._vector_view = load_views(content, arrays), load_view(arrays)
+    model.unit_, model.transition_steps = str(content["unit"]), str(content["steps"])
+    model.act_names_ = [str(name) for name in content["act_names"]]
+    model.names_are_proposed_ = [bool(flag) for flag in content["proposed"]]
+    model.beginnings_ = [[str(b) for b in own] for own in content["beginnings"]]
+    model._answer = {
+        name.removeprefix(_ANSWER): array
+        for name, array in arrays.items()
+        if name.startswith(_ANSWER)
+    }
+    model._shares, model.agreement_ = arrays["shares"], arrays["agreement"]
+    model.class_words_, model._seed_prior = arrays["class_words"], arrays["seed_prior"]
+    model._states = arrays["states"]
+    model._words_of_acts = arrays.get("word_totals", model._shares)

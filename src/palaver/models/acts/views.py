@@ -18,11 +18,14 @@ from palaver.encoding import Encoded, Vocabulary
 from palaver.encoding.tokenizer import MAIL, URL
 from palaver.models.acts.units import Units
 
-#: Weight of each view, the same for every corpus; columns of the user share one.
+#: Weight of each view, the same for every corpus; columns of the user share one. Vectors are there
+#: only if they are asked for (:mod:`palaver.models.acts.vectors`).
 VIEW_WEIGHTS = {
     "words": 0.75, "beginning": 0.75, "end": 0.75, "closing": 1.25, "question": 1.5,
-    "exclamation": 1.0, "link": 0.5, "length": 0.8, "column": 0.5,
+    "exclamation": 1.0, "link": 0.5, "length": 0.8, "column": 0.5, "vector": 0.1,
 }  # fmt: skip
+#: What has a weight but no features of its own.
+_NOT_FEATURES = ("column", "vector")
 #: Words, beginnings and ends to keep, the most widely used; and the least occurrences of each.
 N_FREQUENT, N_EDGES, N_CLOSINGS, FEWEST = 300, 1000, 40, 5
 #: Messages of a conversation that count as one place where a word is used.
@@ -148,6 +151,11 @@ def learn_views(
     used = {**names, **values}
     draft = _assemble(used, chosen, tables, values)
     return _without_idle(draft, data, units, chosen)
+
+
+def left_out(views: Views) -> list[str]:
+    """Return the views that are not used, because all units look the same or by their weight."""
+    return [view for view in VIEW_WEIGHTS if view not in (*views.names, *_NOT_FEATURES)]
 
 
 def _assemble(

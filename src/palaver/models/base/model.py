@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
+from palaver.curation import Curation, write_curation
 from palaver.encoding import Encoded, Vocabulary, encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
 from palaver.fit.loop import Chain, Fit
@@ -21,9 +22,10 @@ from palaver.fit.trace import convergence
 from palaver.models.base.fitting import FitOptions, fit_model, keep_samples
 from palaver.models.base.params import HasParams
 from palaver.models.base.stored import Extras, restore_model, save_model
-from palaver.models.views import notebook, shares, words
+from palaver.models.views import effects, notebook, shares, words
 from palaver.models.views.transitions import transitions_table
 from palaver.parallel import Arrays, Engine
+from palaver.store.fingerprint import short_id
 
 if TYPE_CHECKING:
     from palaver.draw import Svg
@@ -97,6 +99,8 @@ class Model(HasParams, ABC):
     burn_in_: int
     sampler_: str
     fingerprint_: str
+    #: What people decided about the classes, if the model comes from a run that was curated.
+    curation_: Curation | None = None
 
     @classmethod
     def sized(cls, n_classes: int | None) -> dict[str, int]:
@@ -168,6 +172,14 @@ class Model(HasParams, ABC):
     def _found_by(self) -> NDArray[np.int64] | None:
         """Return how many searches found each class, for a model that joins several; None."""
         return None
+
+    def _word_totals(self) -> NDArray[np.float64]:
+        """Return how many words each class has, up to a factor, (n_classes,)."""
+        return self.class_shares_
+
+    def _transition_totals(self) -> NDArray[np.float64]:
+        """Return how often something follows each class, up to a factor, (n_classes,)."""
+        return self.class_shares_
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return tables that this kind of model has in addition to the common ones, by name."""
@@ -252,12 +264,50 @@ class Model(HasParams, ABC):
         self._check_fitted()
         return convergence(self.trace_, self.burn_in_)
 
+    # curating: the functions are in palaver.models.curated
+
+    @property
+    def origin(self) -> Model:
+        """The fitted model; another one only where classes were merged."""
+        return self
+
+    @property
+    def run_id(self) -> str:
+        """A short id of the fitted model, by which decisions about its classes know it."""
+        facts = {"seed": self.seed_, "sweeps": self.n_sweeps_, "fingerprint": self.fingerprint_}
+        return short_id([self.name, len(self.class_shares_), facts])
+
+    def merge(self, groups: Sequence[Sequence[int]]) -> Model:
+        """Return the model with some classes merged; their counts are added up.
+
+        Parameters
+        ----------
+        groups : list of list of int
+            Numbers of classes that become one: ``[[1, 4], [2, 7]]``. The others stay as they are.
+
+        Returns
+        -------
+        Model
+            Its classes are numbered by their smallest old number, and called like the largest
+            class that they are made of. ``origin`` is the model as it was fitted.
+
+        Examples
+        --------
+        >>> fewer = model.merge([[1, 4], [2, 7]])  # doctest: +SKIP
+        """
+        from palaver.models.curated import merge_classes
+
+        self._check_fitted()
+        return merge_classes(self, groups)
+
     # keeping
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder, from which :func:`palaver.load` reads it."""
         self._check_fitted()
         save_model(self, folder)
+        if self.curation_ is not None:
+            write_curation(folder, self.curation_)
 
     @classmethod
     def _restore(cls, stored: store.Stored) -> Self:
@@ -375,7 +425,8 @@ class Model(HasParams, ABC):
         corpus : Corpus
         by : str
             A column ("speaker", "act" ...; a list puts a message into several groups), or
-            "year", "month", "week", "day", "weekday", "hour" of the time, in UTC.
+            "year", "quarter", "month", "week", "day", "weekday", "hour" of the time, in UTC.
+            Two of these with a comma between them are crossed: "role,quarter".
         top : int or None
             Groups to keep, the largest; the others are joined into one. Periods are all kept.
         resample : {"auto", "conversation", "message"}
@@ -420,6 +471,53 @@ class Model(HasParams, ABC):
 
     def _repr_html_(self) -> str:
         return notebook.table(self)
+
+    def effects(
+        self,
+        corpus: Corpus,
+        formula: str,
+        *,
+        groups: str | None = None,
+        n_draws: int = 20,
+        level: float = 0.95,
+        n_sweeps: int = FOLD_SWEEPS,
+        random_state: int = 0,
+    ) -> pl.DataFrame:
+        """Return how columns of a corpus move the shares of classes (extra ``effects``).
+
+        A linear regression per class, as structural topic models have it for topics: repeated on
+        draws of the classes of messages and pooled, with errors that are alike within
+        conversations (and within groups).
+
+        Parameters
+        ----------
+        corpus : Corpus
+        formula : str
+            ``"~ role * month"``: columns, or a part of the time as in :meth:`shares`; ``*`` asks
+            for interactions. Numbers are slopes, times are days since the first message, and
+            texts are compared with their first value in alphabetical order.
+        groups : str, optional
+            A column whose values get an intercept of their own, drawn from a common normal
+            distribution: ``"speaker"`` tells an effect from the habits of few talkative people.
+        n_draws : int
+            Draws of the classes of messages.
+        level : float
+            Level of the intervals.
+        n_sweeps : int
+            Sweeps over new conversations.
+        random_state : int
+            Seed of the draws.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns class, term, effect (difference in the share: 0.05 is five percentage
+            points; the term "(usual)" is the share where all else is at its first value or
+            zero), low, high, p_value, p_adjusted (corrected for the number of effects in the
+            table by Benjamini and Hochberg), messages.
+        """
+        return effects.effects(self, corpus, formula, n_sweeps, groups=groups, n_draws=n_draws,
+                               level=level, random_state=random_state)  # fmt: skip
 
     def plot_graph(
         self,

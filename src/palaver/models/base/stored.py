@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,11 @@ _PLAIN = ("seed", "n_sweeps", "burn_in", "sampler", "fingerprint", "best_chain")
 
 def save_model(model: Model, folder: str | Path) -> None:
     """Write a fitted model to a folder."""
+    store.save(folder, "model", *packed(model))
+
+
+def packed(model: Model) -> Extras:
+    """Return what is kept of a fitted model: values that JSON can hold, and arrays."""
     more, extra_arrays = model._extras()
     arrays: dict[str, NDArray[Any]] = {"word_counts": model.vocabulary_.counts}
     for i, chain in enumerate(model.chains_):
@@ -39,23 +45,33 @@ def save_model(model: Model, folder: str | Path) -> None:
         "extra": more,
         **{name: getattr(model, f"{name}_") for name in _PLAIN},
     }
-    store.save(folder, "model", content, arrays)
+    return content, arrays
 
 
 def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     """Load a model that :func:`save_model` wrote."""
     content, arrays = stored.content, stored.arrays
-    model = kind(**content["params"])
+    model = kind(**_params_of(kind, content["params"]))
     model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
     for name in _PLAIN:
         setattr(model, f"{name}_", content[name])
-    model.chains_ = [_named(arrays, f"chain.{i}.") for i in range(content["n_chains"])]
-    model.draws_ = _named(arrays, "draws.")
-    model.trace_ = pl.DataFrame(_named(arrays, "trace."))
-    model._set_extras(content["extra"], _named(arrays, "extra."))
+    model.chains_ = [named(arrays, f"chain.{i}.") for i in range(content["n_chains"])]
+    model.draws_ = named(arrays, "draws.")
+    model.trace_ = pl.DataFrame(named(arrays, "trace."))
+    model._set_extras(content["extra"], named(arrays, "extra."))
     model._set_estimates()
     return model
 
 
-def _named(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+def _params_of(kind: type[Model], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored parameters as they were given: JSON has no tuples."""
+    defaults = inspect.signature(kind).parameters
+    return {
+        name: tuple(value) if isinstance(defaults[name].default, tuple) else value
+        for name, value in stored.items()
+    }
+
+
+def named(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names have a prefix, without it."""
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -189,6 +189,10 @@ class BlockHMM(ThreadModel):
         self.transitions_ = best["transitions"]
         self.transition_prior_ = best["transition_prior"]
 
+    def _transition_totals(self) -> NDArray[np.float64]:
+        totals = self.chains_[self.best_chain_].get("transition_totals")
+        return self.class_shares_ if totals is None else np.asarray(totals[:-1])
+
     def _facts(self) -> dict[str, Any]:
         return {**super()._facts(), **guided.facts(self)}
 

@@ -144,7 +144,12 @@ class BlockHMMEngine(ThreadEngine):
         """Return the rows' posterior mean given this sweep's counts."""
         prior = shared.arrays["transition_prior"]
         rows = statistics["transition_counts"] + prior
-        return {"transitions": rows / rows.sum(axis=1, keepdims=True), "transition_prior": prior}
+        totals = rows.sum(axis=1)
+        return {
+            "transitions": rows / totals[:, None],
+            "transition_totals": totals,
+            "transition_prior": prior,
+        }
 
     def frozen_transitions(self, mean: Arrays) -> Arrays:
         """Return the rows for fold-in."""

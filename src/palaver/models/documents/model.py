@@ -28,6 +28,7 @@ from palaver.models.documents.stream import (
     STREAM_SHARD,
     begin_stream,
     check_stream,
+    start_stream,
     take_steps,
 )
 from palaver.parallel import Arrays, Executor, Globals
@@ -59,12 +60,16 @@ class DocumentModel(Model):
     word_prior_ : float
     n_seen_ : int
         Documents seen, by all steps of a stream.
+    is_informed_ : bool
+        Whether the topics that a stream began with mean something, so that documents may choose a
+        few.
     """
 
     size_parameter = "n_topics"
     finds_topics = True
 
     n_seen_: int
+    is_informed_: bool = False
     _steps: list[dict[str, float]]
 
     @abstractmethod
@@ -159,6 +164,9 @@ class DocumentModel(Model):
     ) -> Self:
         """Learn topics from mini-batches; memory does not grow with the number of documents.
 
+        The first 4,000 documents are kept for a moment: a Gibbs sampler finds the topics to begin
+        with in them (``start_sweeps=0`` begins with random ones).
+
         Parameters
         ----------
         source : path, URL, scipy sparse matrix, Corpus, Encoded, Documents or iterable of these
@@ -176,7 +184,8 @@ class DocumentModel(Model):
         vocabulary : sequence of str, optional
             Names of a matrix's columns; for a corpus, the words to keep.
         topics : array, shape (n_words, n_topics), optional
-            Topics to start from, as positive weights; random ones by default.
+            Topics to start from, as positive weights; by default those found in the first
+            documents.
         executor : Executor, optional
             Where sweeps run; threads of this process by default.
         callbacks : sequence of callable
@@ -185,8 +194,9 @@ class DocumentModel(Model):
         check_stream(self, batch_size=batch_size, passes=passes, learning_offset=learning_offset,
                      learning_decay=learning_decay, total_documents=total_documents)  # fmt: skip
         stream = document_source(source, vocabulary, self.get_params()["unit"])
-        begin_stream(self, stream.vocabulary, topics)
-        batches = stream.batches(batch_size, passes, self.seed_)
+        batches = start_stream(
+            self, stream, lambda: stream.batches(batch_size, passes, self.seed_), topics, executor
+        )
         rate = Rates(learning_offset, learning_decay).at
         take_steps(self, batches, rate, total_documents or stream.n_documents, callbacks, executor)
         return self
@@ -242,7 +252,7 @@ class DocumentModel(Model):
             )
         self.n_sweeps_, self.burn_in_ = fit.sweep - first, 0
         self.trace_ = trace_table([chain.trace[first:] for chain in fit.chains])
-        self._steps, self.n_seen_ = [], data.n_documents
+        self._steps, self.n_seen_, self.is_informed_ = [], data.n_documents, False
         ends = [chain.trace[-1]["log_joint"] for chain in fit.chains]
         self._keep_globals([chain.shared for chain in fit.chains], int(np.argmax(ends)))
 
@@ -253,10 +263,11 @@ class DocumentModel(Model):
         self._set_estimates()
 
     def _extras(self) -> Extras:
-        return {"n_seen": int(self.n_seen_)}, {}
+        return {"n_seen": int(self.n_seen_), "is_informed": self.is_informed_}, {}
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.n_seen_ = int(content["n_seen"])
+        self.is_informed_ = bool(content.get("is_informed", False))
         streamed = self.sampler_ == "stochastic"
         self._steps = self.trace_.drop("chain", "sweep").to_dicts() if streamed else []
 
@@ -376,6 +387,25 @@ class DocumentModel(Model):
             ``exp(-mean log p(w))``, equation 19 of Zhang & Paisley (2015); lower is better.
         """
         return perplexity(self, X, heldout, observed, random_state)
+
+    def split(self, X: Any, topic: int, into: int = 2) -> Self:
+        """Return the model with one topic split, by a fit within its tokens.
+
+        Counts of words, and of steps between topics, add up to those of the topic. The other
+        topics stay as they are; ``merge`` undoes it.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix, array, Corpus, Encoded or Documents
+            Documents to look into, such as those that the model has learned from.
+        topic : int
+        into : int
+            Number of parts. The first keeps the topic's number, the others get new ones, after
+            all others.
+        """
+        from palaver.models.documents.split import split_topic
+
+        return split_topic(self, X, topic, into)  # type: ignore[return-value]
 
     def predict_words(self, X: Any, vocabulary_subset: Sequence[Any]) -> NDArray[np.float64]:
         """Return the probabilities of some words, such as tags, in documents without them.

@@ -40,8 +40,8 @@ class OnlineLDA(DocumentModel):
     unit : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
-        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; 0 begins with
-        random ones, as streams do.
+        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
+        at most 50 of them over its first documents. 0 begins with random topics.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.encoding import Vocabulary
+from palaver.encoding.document_stream import DocumentSource, joined
 from palaver.encoding.documents import Documents, cut_documents
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.stream import run_stream
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 #: Counts of a mini-batch that a thread takes at a time.
 STREAM_SHARD = 16_000
+#: First documents of a stream, from which a Gibbs sampler finds the topics to begin with, the
+#: most sweeps that it makes, and what every word of a topic gets in addition, so that topics can
+#: still take up words that these documents lack (benchmarks/markov_m3_streams.py).
+START_DOCUMENTS, START_SWEEPS, START_SMOOTHING = 4000, 50, 0.1
 _LIMITS = {
     "batch_size": whole(1),
     "passes": whole(1),
@@ -55,7 +61,67 @@ def begin_stream(
         shared = engine.start_from(given)
     model._keep_globals([shared])
     model.n_sweeps_ = model.burn_in_ = model.n_seen_ = 0
+    model.is_informed_ = False
     model._steps = []
+
+
+def start_stream(
+    model: DocumentModel,
+    stream: DocumentSource,
+    batches: Callable[[], Iterator[Documents]],
+    topics: NDArray[np.float64] | None,
+    executor: Executor | None,
+) -> Iterator[Documents]:
+    """Set what a model begins a stream with: given topics, or those of its first documents.
+
+    Returns all batches.
+    """
+    begin_stream(model, stream.vocabulary, topics)
+    if topics is not None:
+        return batches()
+    found, again = first_topics(model, batches(), executor)
+    if found is not None:
+        begin_stream(model, stream.vocabulary, found)
+        model.is_informed_ = True
+    return again
+
+
+def first_topics(
+    model: DocumentModel, batches: Iterator[Documents], executor: Executor | None
+) -> tuple[NDArray[np.float64] | None, Iterator[Documents]]:
+    """Find topics in the first documents of a stream; return them and all batches again.
+
+    Mini-batches stay near the topics that they begin with, so random ones cost a stream more than
+    everything else. None if the model asks for no start or there is too little to learn from.
+    """
+    n_sweeps = min(model.get_params()["start_sweeps"], START_SWEEPS)
+    if not n_sweeps:
+        return None, batches
+    kept: list[Documents] = []
+    for batch in batches:
+        kept.append(batch)
+        if sum(part.n_documents for part in kept) >= START_DOCUMENTS:
+            break
+    again = chain(kept, batches)
+    if not any(part.n_tokens for part in kept):
+        return None, again
+    documents = joined(kept)
+    shards = cut_documents(documents, STREAM_SHARD)
+    engine = model._make_engine(len(documents.vocabulary))
+    engine.start_sweeps = n_sweeps
+    seed = rng.resolve_seed(model.get_params()["random_state"])
+    shared = engine.start(rng.generator(seed, "start", 0))
+    where = executor or LocalExecutor(model.get_params()["n_jobs"])
+    where.begin(engine, shards)
+    try:
+        where.open({0: shared}, {0: rng.key(seed, "first topics")})
+        for sweep in range(n_sweeps):
+            counted = where.round({0: shared}, {0: rng.key(seed, "first topics", 1, sweep)})[0]
+            draws = rng.generator(seed, "first topics", 2, sweep)
+            shared, _ = engine.update(shared, counted, draws)
+    finally:
+        where.end()
+    return shared.arrays["topics"] + START_SMOOTHING, again
 
 
 def take_steps(
@@ -81,7 +147,7 @@ def take_steps(
         Called after each step as ``callback(step, info, globals)``; True stops.
     executor : Executor, optional
     """
-    engine = model._make_engine(len(model.vocabulary_))
+    engine = model._make_engine(len(model.vocabulary_), informed=model.is_informed_)
     model.sampler_, model.fingerprint_ = "stochastic", ""  # of no data that could be named
     before = model.n_seen_
     shared, trace = run_stream(

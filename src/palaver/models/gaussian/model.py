@@ -105,6 +105,8 @@ class VectorModel(Model):
     weight_: float
     _centre: NDArray[np.float64]
     _rows: NDArray[np.float64]
+    _words_of_acts: NDArray[np.float64]
+    _moves_from: NDArray[np.float64]
     _parameters: Arrays
     #: What turns conversations into vectors; None where vectors were given.
     _source: Any
@@ -289,6 +291,7 @@ class VectorModel(Model):
         self.states_ = data.spread(shares.argmax(axis=1).astype(np.int16), -1)
         counts = np.asarray((data.words.T @ shares).T)
         totals = counts.sum(axis=1, keepdims=True)
+        self._words_of_acts = totals[:, 0]
         overall = data.vocabulary.counts / max(data.vocabulary.counts.sum(), 1)
         self.class_words_ = np.where(totals > 0, counts / np.maximum(totals, 1e-300), overall)
 
@@ -308,6 +311,7 @@ class VectorModel(Model):
         joined = members(self.acts_)
         sources = np.vstack((joined.T @ rows[:-1], rows[-1:])) @ joined
         self.transitions_ = sources / sources.sum(axis=1, keepdims=True)
+        self._moves_from = sources[:-1].sum(axis=1)
         self.class_shares_ = counts @ joined / counts.sum()
 
     def _acts(self, counts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -387,6 +391,12 @@ class VectorModel(Model):
         counts = self.vocabulary_.counts
         return np.asarray(counts / max(counts.sum(), 1))
 
+    def _word_totals(self) -> NDArray[np.float64]:
+        return self._words_of_acts
+
+    def _transition_totals(self) -> NDArray[np.float64]:
+        return self._moves_from
+
     def _facts(self) -> dict[str, Any]:
         used = int((self.chains_[self.best_chain_]["state_counts"] > 0).sum())
         facts = {"dimensions": int(self.means_.shape[1]), "states": len(self.means_),
@@ -404,6 +414,7 @@ class VectorModel(Model):
             "variances": self._variances,
             "states": self.states_,
             "class_words": self.class_words_,
+            "word_totals": self._words_of_acts,
         }
         if isinstance(self._source, WordPooling):
             extras["word_vectors"] = self._source.word_vectors
@@ -419,6 +430,8 @@ class VectorModel(Model):
         self.weight_ = float(content["weight"])
         self._centre, self._variances = arrays["centre"], arrays["variances"]
         self.states_, self.class_words_ = arrays["states"], arrays["class_words"]
+        sizes = np.ones(len(self.class_words_))
+        self._words_of_acts = arrays.get("word_totals", sizes)
         self.coverage_ = float(content.get("coverage", np.nan))
         self._source = None
         if "word_vectors" in arrays:

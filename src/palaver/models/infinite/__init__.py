@@ -28,21 +28,23 @@ from palaver.models.base.fitting import RUN_LIMITS, FitOptions
 from palaver.models.base.model import FOLD_SWEEPS, Model
 from palaver.models.base.stored import Extras
 from palaver.models.infinite import predict
+from palaver.models.infinite.engines import PAIR, engine_of
 from palaver.models.infinite.labels import Labels, tags_of
-from palaver.models.states.emissions.messages import MessageEmissions
-from palaver.models.states.emissions.words import WordEmissions
+from palaver.models.infinite.types import TypeEngine, own_words
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
 from palaver.models.states.tags import Tags
 from palaver.models.views.reading import TokenReading
 from palaver.parallel import Arrays
-from palaver.params import Limit, either, nothing, one_of, real, unless_learned, whole
+from palaver.params import Limit, either, flag, nothing, one_of, real, whole
 
-#: Limits of word priors that are learned; their base measure is uniform in the logarithm.
-WORD_PRIORS = (1e-4, 1e1)
 #: What is kept of the last sample of a chain.
 _KEPT = (
     "row_concentration", "state_concentration", "discount", "state_weights", "word_priors",
     "start_counts", "transition_counts", "word_counts",
+)  # fmt: skip
+_KEPT_TYPES = (
+    "row_concentration", "state_concentration", "discount", "word_prior", "form_priors",
+    "start_counts", "transition_counts", "classes", "totals",
 )  # fmt: skip
 
 
@@ -57,8 +59,15 @@ class InfiniteHMM(Model):
     unit : {"word", "message"}
         What has a state: every word of a sentence, given the word before; or every message as a
         whole, given the message that it answers (an infinite block HMM).
+    one_state_per_word : bool
+        All occurrences of a word have the same state: the better model of parts of speech. Words
+        have a state given the words next to them and, with ``forms``, how they are written.
+    forms : bool
+        With ``one_state_per_word``, states also have typical word endings and shapes (capitals,
+        digits, marks), in any script.
     row_concentration : float or "learn"
-        How close the transition rows are to the weights that they share.
+        How close the transition rows are to the weights that they share; with
+        ``one_state_per_word``, the Dirichlet prior of each transition.
     state_concentration : float or "learn"
         Concentration of these weights: the larger, the more states.
     discount : float or "learn"
@@ -66,9 +75,16 @@ class InfiniteHMM(Model):
     word_prior : float or "learn"
         Dirichlet prior of the states' words; "learn" finds one per state, and states share a few
         values.
+    concentration_prior : pair of float
+        Shape and rate of the Gamma prior of both concentrations, where they are learned.
+    discount_prior : pair of float
+        Of the Beta prior of the discount, where it is learned.
     first_states : int
-        Number of states at the start. Words are spread evenly among them, all occurrences of a
-        word together.
+        Number of states with which the search for the first states begins.
+    start : {"types", "words", "random"}
+        Where the first states of words come from: classes of words that stand in similar company;
+        chance, the same state for all occurrences of a word (with labels always so); or chance for
+        each occurrence, as in the paper.
     max_states : int
         Fail beyond this many states.
     start_temperature : float
@@ -124,11 +140,16 @@ class InfiniteHMM(Model):
         **RUN_LIMITS,
         "n_states": either(whole(1, 32_000), nothing()),
         "unit": one_of("word", "message"),
+        "one_state_per_word": flag(),
+        "forms": flag(),
         "row_concentration": either(real(above=0), one_of("learn")),
         "state_concentration": either(real(above=0), one_of("learn")),
         "discount": either(real(0, 0.99), one_of("learn")),
         "word_prior": either(real(above=0), one_of("learn")),
+        "concentration_prior": PAIR,
+        "discount_prior": PAIR,
         "first_states": whole(1, 32_000),
+        "start": one_of("types", "words", "random"),
         "max_states": whole(1, 32_000),
         "start_temperature": real(1),
         "anneal": real(0, 0.9),
@@ -139,11 +160,16 @@ class InfiniteHMM(Model):
         self,
         n_states: int | None = None,
         unit: str = "word",
+        one_state_per_word: bool = False,
+        forms: bool = True,
         row_concentration: float | str = "learn",
         state_concentration: float | str = "learn",
         discount: float | str = 0.0,
         word_prior: float | str = "learn",
+        concentration_prior: Sequence[float] = (1.0, 1.0),
+        discount_prior: Sequence[float] = (1.0, 9.0),
         first_states: int = FIRST_STATES,
+        start: str = "types",
         max_states: int = MAX_STATES,
         start_temperature: float = 1.0,
         anneal: float = 0.75,
@@ -158,11 +184,16 @@ class InfiniteHMM(Model):
     ) -> None:
         self.n_states = n_states
         self.unit = unit
+        self.one_state_per_word = one_state_per_word
+        self.forms = forms
         self.row_concentration = row_concentration
         self.state_concentration = state_concentration
         self.discount = discount
         self.word_prior = word_prior
+        self.concentration_prior = concentration_prior
+        self.discount_prior = discount_prior
         self.first_states = first_states
+        self.start = start
         self.max_states = max_states
         self.start_temperature = start_temperature
         self.anneal = anneal
@@ -208,6 +239,11 @@ class InfiniteHMM(Model):
                 "InfiniteHMM: sampler='dense' needs a fixed number of states; give n_states, or "
                 "use sampler='beam'"
             )
+        if self.one_state_per_word and (self.unit != "word" or labels is not None):
+            raise ParameterError(
+                "InfiniteHMM: one_state_per_word=True is for words without labels; leave out "
+                "labels and unit='message'"
+            )
         data = encode_sentences(X, lengths)
         self._tags = Tags.none()
         if labels is not None:
@@ -242,6 +278,8 @@ class InfiniteHMM(Model):
         return f"{self.unit}s"
 
     def _sampler(self, data: Any) -> str:
+        if self.one_state_per_word:
+            return "collapsed"
         if self.sampler != "auto":
             return str(self.sampler)
         return "beam" if self.n_states is None else "dense"
@@ -251,22 +289,17 @@ class InfiniteHMM(Model):
             super()._schedule(), anneal=self.anneal, start_temperature=self.start_temperature
         )
 
-    def _engine(self, data: Encoded) -> StateEngine:
-        prior = unless_learned(self.word_prior)
-        low, high = WORD_PRIORS if prior is None else (prior, prior)
-        kind = WordEmissions if self.unit == "word" else MessageEmissions
-        return StateEngine(
-            kind(len(data.vocabulary), low, high), self.n_states,
-            unless_learned(self.row_concentration), unless_learned(self.state_concentration),
-            unless_learned(self.discount), self.first_states, self.max_states,
-            self._sampler(data) == "dense", self._tags,
-        )  # fmt: skip
+    def _engine(self, data: Encoded) -> StateEngine | TypeEngine:
+        return engine_of(self, data)
 
     def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
+        if self.one_state_per_word:
+            return cut_sentences(data, most=1)
         return cut_sentences(data) if self.unit == "word" else cut(data)
 
     def _estimates_of(self, chain: Chain) -> Arrays:
-        return {name: chain.shared.arrays[name] for name in _KEPT}
+        kept = _KEPT_TYPES if self.one_state_per_word else _KEPT
+        return {name: chain.shared.arrays[name] for name in kept}
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
         relabel = fit.chains[fit.best].shared.arrays["relabel"]
@@ -281,16 +314,22 @@ class InfiniteHMM(Model):
 
     def _set_estimates(self) -> None:
         best = self.chains_[self.best_chain_]
-        weights, self.word_priors_ = best["state_weights"][:-1], best["word_priors"]
         self.row_concentration_ = float(best["row_concentration"])
         self.state_concentration_ = float(best["state_concentration"])
         self.discount_ = float(best["discount"])
-        self.n_states_ = len(weights)
+        self.n_states_ = len(best["start_counts"])
         counts = np.vstack((best["transition_counts"], best["start_counts"]))
+        if self.one_state_per_word:
+            weights, eta = np.ones(self.n_states_), float(best["word_prior"])
+            self.word_priors_ = np.full(self.n_states_, eta)
+            self.class_words_ = own_words(best["classes"], best["totals"], eta, self.n_states_)
+        else:
+            weights, self.word_priors_ = best["state_weights"][:-1], best["word_priors"]
+            words = best["word_counts"].T + self.word_priors_[:, None]
+            self.class_words_ = words / words.sum(axis=1, keepdims=True)
         rows = counts + self.row_concentration_ * weights
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
-        words = best["word_counts"].T + self.word_priors_[:, None]
-        self.class_words_ = words / words.sum(axis=1, keepdims=True)
+        self._moves_from = rows[:-1].sum(axis=1)
         self.class_shares_ = counts.sum(axis=0) / counts.sum()
 
     # asking: the functions are in palaver.models.infinite.predict
@@ -382,6 +421,12 @@ class InfiniteHMM(Model):
     def _all_words(self) -> NDArray[np.float64]:
         counts = self.vocabulary_.counts
         return np.asarray(counts / max(counts.sum(), 1))
+
+    def _word_totals(self) -> NDArray[np.float64]:
+        return np.asarray(self.chains_[self.best_chain_]["word_counts"].sum(axis=0), float)
+
+    def _transition_totals(self) -> NDArray[np.float64]:
+        return np.asarray(self._moves_from)
 
     def _facts(self) -> dict[str, Any]:
         levels = len(np.unique(self.word_priors_))

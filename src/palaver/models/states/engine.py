@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.kernels import chains
-from palaver.models.states import priors
+from palaver.models.states import priors, types
 from palaver.models.states.emissions import Axes, Emissions, Table
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.kernels import beam, beam_trees, sticks
@@ -57,6 +57,10 @@ class StateEngine:
         Filter over all transitions instead of those above slices; finite models only.
     tags : Tags
         Which states each position may have.
+    begin : {"emissions", "types", "random"}
+        Where the first states come from: the emissions, if they suggest any; classes of word types,
+        as many as the words call for, found after the first pass over the data; or chance alone.
+    hyperpriors : Hyperpriors
     """
 
     emissions: Emissions
@@ -68,27 +72,31 @@ class StateEngine:
     max_states: int
     dense: bool
     tags: Tags
+    begin: str = "emissions"
+    hyperpriors: priors.Hyperpriors = priors.HYPERPRIORS
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = (
-        "start_counts", "transition_counts", "group_counts", "word_counts",
+        "start_counts", "transition_counts", "group_counts", "word_counts", "pairs",
     )  # fmt: skip
 
     # the five functions
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Return the first globals; the first sweep only counts the first states."""
-        n_states = self._n_first
+        return Globals("count", self._first_arrays(self._n_first, generator))
+
+    def _first_arrays(self, n_states: int, generator: np.random.Generator) -> Arrays:
+        """Return what globals hold before the first draw."""
         rest = 0.0 if self.n_states else 1 / (n_states + 1)
-        arrays: Arrays = {
+        return {
             "row_concentration": _given_or(self.row_concentration, 1.0),
             "state_concentration": _given_or(self.state_concentration, 1.0),
-            "discount": _given_or(self.discount, 0.5),
+            "discount": _given_or(self.discount, self.hyperpriors.first_discount),
             "state_weights": np.append(np.full(n_states, (1 - rest) / n_states), rest),
             "relabel": np.arange(n_states, dtype=np.int16),
             **self.emissions.start(n_states, generator),
             **self.tags.start(n_states),
         }
-        return Globals("count", arrays)
 
     @property
     def _n_first(self) -> int:
@@ -101,7 +109,7 @@ class StateEngine:
         """
         offsets, first = _sequences(self, shard)
         states = np.empty(offsets[-1], np.int16)
-        known = self.emissions.first(shared.arrays, shard)
+        known = None if self.begin == "random" else self.emissions.first(shared.arrays, shard)
         if known is None:
             chains.start_states(offsets, first, self._n_first, key, states)
         else:
@@ -112,12 +120,18 @@ class StateEngine:
     def sweep(self, shared: Globals, shard: Any, state: Arrays, key: NDArray[np.uint64]) -> Arrays:
         """Resample the states of a shard; return what parameters are drawn from."""
         states, arrays = state["states"], shared.arrays
-        states[:] = arrays["relabel"][states]
+        if shared.phase == "place":
+            states[:] = arrays["places"][shard.tokens]
+        else:
+            states[:] = arrays["relabel"][states]
         n_states = len(arrays["state_weights"]) - 1
-        if shared.phase == "sweep":
+        found: Arrays = {}
+        if shared.phase != "count":
             self._resample(arrays, shard, states, key)
             n_states = max(n_states, int(states.max(initial=-1)) + 1)
-        return self._count(shard, states, n_states)
+        elif self.begin == "types":
+            found["pairs"] = types.count_pairs(shard.tokens, shard.message_offsets, shard.n_words)
+        return {**self._count(shard, states, n_states), **found}
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add up statistics, padded to the larger number of states; the left are used up."""
@@ -126,10 +140,13 @@ class StateEngine:
             array.shape[axis]
             for part in (left, right)
             for name, array in part.items()
-            for axis in axes[name]
+            for axis in axes.get(name, ())
         ]
         n_states = max(sizes, default=0)
         for name, value in right.items():
+            if name == "pairs":
+                left[name] = types.add_pairs(np.hstack((left[name], value)))
+                continue
             left[name] = _pad(left[name], axes[name], n_states)
             left[name] += _pad(value, axes[name], n_states)
         return left
@@ -142,6 +159,10 @@ class StateEngine:
         The parameter and hyperparameter steps of Van Gael et al. (2009), section 3: weights and
         concentrations given the transitions, then the rows, then the emissions.
         """
+        placed: Arrays = {}
+        if "pairs" in statistics:
+            shared, statistics = self._placed(statistics, generator)
+            placed = {"places": shared.arrays["places"]}
         n_states = len(statistics["start_counts"])
         known = len(shared.arrays["state_weights"]) - 1
         grown = self.emissions.grown(shared.arrays, n_states)
@@ -173,8 +194,25 @@ class StateEngine:
             "discount": float(arrays["discount"]),
             **info,
         }
-        arrays |= {"relabel": relabel, **drawn, **tags, **statistics}
-        return Globals("sweep", arrays), trace
+        arrays |= {"relabel": relabel, **placed, **drawn, **tags, **statistics}
+        return Globals("place" if placed else "sweep", arrays), trace
+
+    def _placed(self, statistics: Arrays, generator: np.random.Generator) -> tuple[Globals, Arrays]:
+        """Find classes of word types; return globals and statistics as if they were the states."""
+        most = self.n_states or self.max_states
+        counts = types.cluster(
+            statistics["pairs"], len(statistics["word_counts"]), self._n_first, most, generator
+        )
+        n_states = self.n_states or len(counts.starts)
+        arrays = {**self._first_arrays(n_states, generator), "places": counts.classes}
+        words = np.zeros((len(counts.classes), n_states), np.int32)
+        words[np.arange(len(words)), counts.classes] = counts.totals
+        found = {
+            "start_counts": _pad(counts.starts, (0,), n_states),
+            "transition_counts": _pad(counts.transitions, (0, 1), n_states),
+            "word_counts": words,
+        }
+        return Globals("count", arrays), found
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Return numbers only: states come and go, so their parameters have no mean."""
@@ -300,7 +338,7 @@ class StateEngine:
         tables = sticks.draw_tables(counts, alpha * weights, key)
         if self.row_concentration is None:
             alpha = priors.draw_row_concentration(
-                alpha, int(tables.sum()), counts.sum(axis=1), generator
+                alpha, int(tables.sum()), counts.sum(axis=1), generator, self.hyperpriors
             )
         if self.n_states:
             drawn = np.append(weights, 0.0)
@@ -322,12 +360,12 @@ class StateEngine:
         """Draw the state concentration and the discount, as far as they are learned."""
         if self.discount is None or discount > 0:
             return priors.move_pitman_yor(
-                gamma, discount, tables, generator,
+                gamma, discount, tables, generator, self.hyperpriors,
                 learn_concentration=self.state_concentration is None,
                 learn_discount=self.discount is None,
             )  # fmt: skip
         if self.state_concentration is None:
-            gamma = priors.draw_state_concentration(gamma, tables, generator)
+            gamma = priors.draw_state_concentration(gamma, tables, generator, self.hyperpriors)
         return gamma, discount
 
 

@@ -3,13 +3,14 @@
 The hyperparameter steps of Van Gael et al. (2009), section 3, given which states follow which and
 how many tables serve each state (``tables``, m_k: how often the state was drawn from the
 weights that all rows share). Each step has a closed form or moves by Metropolis-Hastings. The
-concentrations alpha (of rows) and gamma (of states) have Gamma(1, 1) priors, the discount a uniform
-one.
+concentrations alpha (of rows) and gamma (of states) have Gamma priors, the discount a Beta prior
+(:class:`Hyperpriors`).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,42 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _STEPS = (1.0, 0.3, 0.1)
+_FIRST_DISCOUNT = 0.05  # low: a large one calls for thousands of states
+
+
+@dataclass(frozen=True)
+class Hyperpriors:
+    """Priors of the numbers that are learned.
+
+    Attributes
+    ----------
+    concentration : (float, float)
+        Shape and rate of the Gamma prior of both concentrations.
+    discount : (float, float)
+        Of the Beta prior of the discount. By default it keeps the discount low, because a large one
+        calls for more states than can be represented.
+    """
+
+    concentration: tuple[float, float] = (1.0, 1.0)
+    discount: tuple[float, float] = (1.0, 9.0)
+
+    @property
+    def first_discount(self) -> float:
+        """Where a discount that is learned starts."""
+        return _FIRST_DISCOUNT
+
+    def log_concentration(self, value: float) -> float:
+        """Return the log density of the logarithm of a concentration, up to a constant."""
+        shape, rate = self.concentration
+        return shape * math.log(value) - rate * value
+
+    def log_discount(self, value: float) -> float:
+        """Return the log density of the logit of the discount, up to a constant."""
+        first, second = self.discount
+        return first * math.log(value) + second * math.log1p(-value)
+
+
+HYPERPRIORS = Hyperpriors()
 
 
 def draw_dirichlets(shapes: Floats, generator: np.random.Generator) -> Floats:
@@ -35,8 +72,9 @@ def draw_dirichlets(shapes: Floats, generator: np.random.Generator) -> Floats:
 
 
 def draw_row_concentration(
-    alpha: float, n_tables: int, row_totals: Ints, generator: np.random.Generator
-) -> float:
+    alpha: float, n_tables: int, row_totals: Ints, generator: np.random.Generator,
+    hyperpriors: Hyperpriors,
+) -> float:  # fmt: skip
     """Resample alpha, by the auxiliary variables of Teh et al. (2006), appendix A.
 
     Parameters
@@ -50,16 +88,21 @@ def draw_row_concentration(
     totals = row_totals[row_totals > 0]
     logs = np.log(generator.beta(alpha + 1, totals))
     switches = generator.random(len(totals)) * (totals + alpha) < totals
-    shape = 1.0 + n_tables - switches.sum()
-    return max(float(generator.standard_gamma(shape) / (1.0 - logs.sum())), 1e-12)
+    shape, rate = hyperpriors.concentration
+    shape += n_tables - switches.sum()
+    return max(float(generator.standard_gamma(shape) / (rate - logs.sum())), 1e-12)
 
 
-def draw_state_concentration(gamma: float, tables: Ints, generator: np.random.Generator) -> float:
+def draw_state_concentration(
+    gamma: float, tables: Ints, generator: np.random.Generator, hyperpriors: Hyperpriors
+) -> float:
     """Resample gamma of a Dirichlet process given m_k (Escobar & West 1995, section 6)."""
     n_tables, n_states = int(tables.sum()), len(tables)
-    rate = 1.0 - math.log(generator.beta(gamma + 1, n_tables))
-    odds = n_states / (n_tables * rate)
-    shape = n_states + (generator.random() * (1 + odds) < odds)
+    shape, rate = hyperpriors.concentration
+    rate -= math.log(generator.beta(gamma + 1, n_tables))
+    shape += n_states - 1
+    odds = shape / (n_tables * rate)
+    shape += generator.random() * (1 + odds) < odds
     return max(float(generator.standard_gamma(shape) / rate), 1e-12)
 
 
@@ -81,6 +124,7 @@ def move_pitman_yor(
     discount: float,
     tables: Ints,
     generator: np.random.Generator,
+    hyperpriors: Hyperpriors,
     *,
     learn_concentration: bool,
     learn_discount: bool,
@@ -94,9 +138,9 @@ def move_pitman_yor(
         value, share = math.exp(log_gamma), 1 / (1 + math.exp(-logit))
         result = log_partition(tables, value, share if learn_discount else discount)
         if learn_concentration:
-            result += log_gamma - value  # Gamma(1, 1) prior and the change of variable
+            result += hyperpriors.log_concentration(value)
         if learn_discount:
-            result += math.log(share) + math.log1p(-share)
+            result += hyperpriors.log_discount(share)
         return result
 
     place = [math.log(gamma), math.log(discount / (1 - discount)) if learn_discount else 0.0]

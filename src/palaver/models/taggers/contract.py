@@ -78,6 +78,8 @@ class Tagger(Model):
     transition_rows: ClassVar[list[str]] = ["start"]
     transition_kind: ClassVar[str] = "probabilities"
     transition_steps = "messages"
+    #: Whether :meth:`fit` takes ``classes``, a model whose classes are features.
+    takes_classes: ClassVar[bool] = False
     units = "messages"
 
     tags_: list[str]

@@ -159,6 +159,7 @@ def as_sentences(
     tags: NDArray[np.int32],
     factors: Mapping[str, NDArray[np.int32]],
     fingerprint: str,
+    emitted: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> Sentences:
     """Give words their numbers in a vocabulary that starts with the unknown one.
 
@@ -169,11 +170,15 @@ def as_sentences(
     vocabulary : Vocabulary
     tags : array of int32, shape (n_messages,)
     factors : mapping of str to array of int32, each of shape (n_tokens of encoded,)
+        Parents of words.
     fingerprint : str
+    emitted : mapping of str to array of int32, shape (n_tokens of encoded,) or (n_messages, 1)
+        Values that words do not depend on: of words, or of messages, which the last token has.
     """
     tokens = _renumbered(encoded, vocabulary, 0)
     offsets = encoded.message_offsets
     columns = dict(factors)
+    words = np.arange(len(tokens))
     if len(vocabulary) > 1 and vocabulary.words[1] == END:
         ends = offsets[1:]
         empty = np.diff(offsets) == 0
@@ -182,7 +187,15 @@ def as_sentences(
             for name, column in columns.items()
         }
         tokens = np.insert(tokens, ends, 1)
+        words = words + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         offsets = offsets + np.arange(len(offsets))
+    for name, values in (emitted or {}).items():
+        columns[name] = np.full(len(tokens), -1, np.int32)
+        if values.ndim == 1:
+            columns[name][words] = values
+        else:
+            full = np.flatnonzero(np.diff(offsets))
+            columns[name][offsets[full + 1] - 1] = values[full, 0]
     return Sentences(
         tokens.astype(np.int32, copy=False), offsets, encoded.conversation_offsets,
         _changes(encoded), tags, vocabulary, columns, fingerprint,
@@ -248,6 +261,20 @@ def factor_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[s
     return found
 
 
+def emitted_values(corpus: Any, names: Sequence[str], encoded: Encoded) -> dict[str, pl.Series]:
+    """Return the values of emitted factors: those of words in a row, or lists of one per message.
+
+    A column of lists has one value per word; any other column has one for the whole message.
+    """
+    found = {}
+    for name in names:
+        values = factor_values(corpus, [name], encoded)[name]
+        if not isinstance(corpus.table[name].dtype, pl.List):
+            values = corpus.table[name].cast(pl.String).reshape((-1, 1))
+        found[name] = values
+    return found
+
+
 def coded_factors(
     values: Mapping[str, pl.Series], known: Mapping[str, list[str]]
 ) -> dict[str, NDArray[np.int32]]:
@@ -255,5 +282,7 @@ def coded_factors(
     coded = {}
     for name, column in values.items():
         index = {value: number for number, value in enumerate(known[name])}
-        coded[name] = np.array([index.get(value, -1) for value in column], np.int32)
+        flat = column.explode() if column.dtype.is_nested() else column
+        numbers = np.array([index.get(value, -1) for value in flat], np.int32)
+        coded[name] = numbers[:, None] if column.dtype.is_nested() else numbers
     return coded

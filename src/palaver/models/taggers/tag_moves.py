@@ -43,7 +43,8 @@ def learn_tag_moves(
     numbers = tags.astype(np.int64)
     parents = ["tag", "tag2"][: order - 1]
     columns = [
-        _before(numbers, conversation_offsets, distance, n_tags) for distance in range(1, order)
+        previous_tags(numbers, conversation_offsets, distance, n_tags)
+        for distance in range(1, order)
     ]
     sizes = [n_tags + 1] * (order - 1)
     if changes is not None:
@@ -66,7 +67,9 @@ def learn_tag_moves(
     return np.asarray(np.log(rows)).reshape(n_kinds, -1, n_tags)
 
 
-def _before(tags: Numbers, conversation_offsets: Numbers, distance: int, start: int) -> Numbers:
+def previous_tags(
+    tags: Numbers, conversation_offsets: Numbers, distance: int, start: int
+) -> Numbers:
     """Return the tag ``distance`` messages earlier, ``start`` where there is none."""
     column = np.full(len(tags), start, np.int64)
     column[distance:] = tags[: max(len(tags) - distance, 0)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
 from palaver.encoding.tokenizer import split_words
+from palaver.models.views.marks import with_marks
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
@@ -58,7 +59,7 @@ class Reading:
     known : array of bool, shape (n_messages,)
         Messages about which the model can say something.
     shares : array of float64, shape (n_messages, n_classes)
-        As ``message_shares`` returns them.
+        As ``message_shares`` returns them, with what people said about messages.
     tokens : TokenReading or None
         None for a model whose tokens have no classes of their own.
     """
@@ -83,11 +84,14 @@ def read(model: Model, corpus: Corpus) -> Reading:
         split, model.vocabulary_, sentences=model.needs_sentences, keep_unknown=model.keeps_unknown
     )
     source = split if model.needs_texts else encoded
-    tokens = model.read_tokens(encoded) if isinstance(model, ReadsTokens) else None
+    has_tokens = isinstance(model.origin, ReadsTokens)
+    tokens = cast(ReadsTokens, model).read_tokens(encoded) if has_tokens else None
     return Reading(
         words=words,
         encoded=encoded,
         known=model.known_messages(source),
-        shares=model.message_shares(source) if tokens is None else tokens.shares,
+        shares=with_marks(
+            model, corpus, model.message_shares(source) if tokens is None else tokens.shares
+        ),
         tokens=tokens,
     )

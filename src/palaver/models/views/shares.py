@@ -9,25 +9,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import rng
+from palaver.corpus.grouping import NO_GROUP, group_column, is_crossed, is_period
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.errors import ParameterError
 from palaver.evaluate.bootstrap import resampling_weights
+from palaver.models.views.marks import with_marks
 from palaver.params import check, either, nothing, one_of, real, text, whole
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
 
-#: Parts of the time to group by, in UTC, written so that they sort.
-PERIODS = {
-    "year": "%Y",
-    "month": "%Y-%m",
-    "week": "%G-W%V",
-    "day": "%Y-%m-%d",
-    "weekday": "%u %a",
-    "hour": "%H",
-}
-NO_GROUP, OTHERS = "(none)", "(others)"
+OTHERS = "(others)"
 #: Units below which an interval would only pretend to know.
 FEW_UNITS = 5
 #: Conversations below which a corpus is resampled by messages.
@@ -62,24 +55,24 @@ def shares(
         raise ParameterError(
             f"shares: takes a Corpus, which has columns to group by, got {type(corpus).__name__}"
         )
-    _column(corpus, by)  # refuse a wrong question before the classes of all messages are found
-    read = _readable(model, corpus)
+    group_column(corpus, by)  # refuse a wrong question before the classes of all messages are found
+    read = readable(model, corpus)
     known = model.known_messages(read)
     return shares_table(
-        model.message_shares(read, n_sweeps), corpus, known,
+        with_marks(model, corpus, model.message_shares(read, n_sweeps)), corpus, known,
         by=by, top=top, resample=resample, level=level, random_state=random_state,
     )  # fmt: skip
 
 
-def _readable(model: Model, corpus: Corpus) -> Corpus | Encoded:
+def readable(model: Model, corpus: Corpus) -> Corpus | Encoded:
     """Return a corpus as the model reads it, encoded once where texts are not needed."""
     return corpus if model.needs_texts else model._encode(corpus)
 
 
 def annotate(model: Model, corpus: Corpus, n_sweeps: int) -> Corpus:
     """Return the corpus with the classes of its messages; see :meth:`Model.annotate`."""
-    read = _readable(model, corpus)
-    found = model.message_shares(read, n_sweeps)
+    read = readable(model, corpus)
+    found = with_marks(model, corpus, model.message_shares(read, n_sweeps))
     silent = pl.Series(~model.known_messages(read))
     columns = {
         "class": pl.Series(found.argmax(axis=1).astype(np.int64)),
@@ -95,9 +88,9 @@ def count_replies(model: Model, corpus: Corpus) -> NDArray[np.float64] | None:
 
     if model.transition_steps not in ("replies", "messages"):
         return None
-    read = _readable(model, corpus)
+    read = readable(model, corpus)
     speaking = model.known_messages(read)
-    found = model.message_shares(read) * speaking[:, None]
+    found = with_marks(model, corpus, model.message_shares(read)) * speaking[:, None]
     by_order = model.transition_steps == "messages"
     return replies_to(found, messages_before(read, speaking) if by_order else read.parents)
 
@@ -173,13 +166,13 @@ def _groups(
     corpus: Corpus, by: str, top: int | None, known: NDArray[np.bool_]
 ) -> list[tuple[str, NDArray[np.int64]]]:
     """Return names and messages of the groups in the order in which they are shown."""
-    column = _column(corpus, by)
+    column = group_column(corpus, by)
     table = column.alias("group").to_frame().with_row_index("message").filter(pl.Series(known))
     if isinstance(column.dtype, pl.List):
         table = table.explode("group").unique(maintain_order=True)
     table = table.with_columns(pl.col("group").cast(pl.String).fill_null(NO_GROUP))
     sizes = table.group_by("group").agg(pl.len(), first=pl.col("message").min())
-    if _is_period(corpus, by):
+    if is_period(corpus, by):
         order = sizes.sort(pl.col("group") == NO_GROUP, "group")["group"]
     else:
         none = pl.col("group") == NO_GROUP
@@ -189,27 +182,11 @@ def _groups(
             known_name = pl.when(pl.col("group").is_in(kept)).then("group")
             table = table.with_columns(known_name.otherwise(pl.lit(OTHERS)).alias("group"))
             order = pl.Series([*order[:top], OTHERS, *order.filter(order == NO_GROUP)])
+        if is_crossed(corpus, by):  # so that what belongs together is together
+            last = [name for name in (OTHERS, NO_GROUP) if name in order]
+            order = pl.Series([*sorted(set(order) - set(last)), *last])
     parts = table.partition_by("group", as_dict=True)
     return [(name, parts[(name,)]["message"].cast(pl.Int64).to_numpy()) for name in order]
-
-
-def _is_period(corpus: Corpus, by: str) -> bool:
-    return by in PERIODS and by not in corpus.table.columns
-
-
-def _column(corpus: Corpus, by: str) -> pl.Series:
-    """Return what to group by: a column, or a part of the time."""
-    table = corpus.table
-    if by in table.columns:
-        return table[by]
-    if by not in PERIODS:
-        columns = ", ".join(name for name in table.columns if name not in ("id", "text"))
-        raise ParameterError(
-            f"shares: there is no column {by!r}; group by {', '.join(PERIODS)} or one of {columns}"
-        )
-    if table["time"].null_count() == table.height:
-        raise ParameterError(f"shares: by={by!r} needs times, and no message has one")
-    return table["time"].dt.to_string(PERIODS[by])
 
 
 def _interval(

@@ -99,16 +99,25 @@ def _label_codes(model: Guided, data: Encoded) -> tuple[list[str], NDArray[Any]]
     return names, np.array(codes, np.int64)
 
 
-def class_names(model: Guided, data: Encoded) -> list[str]:
-    """Return the names of the first classes: those of the seeds, then those of the labels."""
+def class_names(model: Guided, data: Encoded, most: int | None = None) -> list[str]:
+    """Return the names of the first classes: those of the seeds, then those of the labels.
+
+    Parameters
+    ----------
+    model : Guided
+    data : Encoded
+    most : int, optional
+        Names to allow; by default as many as the model has classes.
+    """
+    most = model.n_classes if most is None else most
     seeded = list(model.seed_words or {})
     names, codes = _label_codes(model, data)
     used = {names[code] for code in np.unique(codes[codes >= 0])}
     found = seeded + sorted(used - set(seeded))
-    if len(found) > model.n_classes:
+    if len(found) > most:
         raise ParameterError(
             f"{len(found)} classes have names ({', '.join(found[:8])} ...), but n_classes is "
-            f"{model.n_classes}; raise it, or name fewer classes"
+            f"{most}; raise it, or name fewer classes"
         )
     return found
 

@@ -92,7 +92,7 @@ function startGraph() {
         light(picture, rank);
         $("#said").textContent = nodeInWords(rank);
       };
-      const open = () => goTo("act-" + acts[rank].letter);
+      const open = () => followNode(rank);
       node.addEventListener("pointerenter", point);
       node.addEventListener("focus", point);
       node.addEventListener("pointerleave", calm);

@@ -28,6 +28,36 @@ def best_candidates(chances, pair_offsets, best, second):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
+def keep_likeliest(scores, pair_offsets, size, kept):  # type: ignore[no-untyped-def]
+    """Mark the candidates with the largest scores, at most ``size`` per message, and the last.
+
+    Parameters
+    ----------
+    scores : array of float64, shape (n_pairs,). IN
+    pair_offsets : array of int64, shape (n_messages + 1,). IN
+    size : int. IN
+    kept : array of bool, shape (n_pairs,). OUT
+        The last candidate of a message is the start, which is always kept. Of candidates with
+        equal scores, the later ones are.
+    """
+    for b in range(len(pair_offsets) - 1):
+        begin, end = pair_offsets[b], pair_offsets[b + 1]
+        kept[begin:end] = end - begin <= size
+        kept[end - 1] = True
+        if end - begin > size:
+            limit = np.sort(scores[begin:end])[end - begin - size]
+            left = size
+            for p in range(end - 1, begin - 1, -1):
+                if scores[p] > limit:
+                    kept[p] = True
+                    left -= 1
+            for p in range(end - 1, begin - 1, -1):
+                if left > 0 and scores[p] == limit:
+                    kept[p] = True
+                    left -= 1
+
+
+@njit(cache=True, nogil=True)
 def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[no-untyped-def]
     """Link messages, the most certain pairs first, skipping links that would close a cycle.
 

@@ -10,16 +10,19 @@ Equations in ``docs/models/markov_m3.md``. ::
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from palaver.encoding.documents import DocumentShard
 from palaver.errors import ParameterError
 from palaver.models.documents.markov_m3.engine import (
     SMALLEST_STEP,
+    STREAM_START,
     MarkovM3Engine,
     log_steps,
     position_weights,
@@ -35,6 +38,17 @@ from palaver.params import Limit, check, either, nothing, one_of, real, unless_l
 ITERATIONS, ITERATION_TOLERANCE = 20, 0.01
 
 
+#: Positions of the longest walk: at least, and for each topic (benchmarks/markov_m3_defaults.py).
+FEWEST_POSITIONS, POSITIONS_PER_TOPIC = 15, 0.3
+#: Topics that a document may visit in addition to the positions of a walk.
+MORE_VISITS = 1
+
+
+def longest_walk(n_topics: int) -> int:
+    """Return how many positions a walk over so many topics may have."""
+    return max(FEWEST_POSITIONS, math.ceil(POSITIONS_PER_TOPIC * n_topics))
+
+
 class MarkovM3(DocumentModel):
     """Markov mixed membership model: a document is a random walk over topics.
 
@@ -42,23 +56,27 @@ class MarkovM3(DocumentModel):
     ----------
     n_topics : int
         Number of topics, K.
-    truncation : int
+    truncation : int or "auto"
         Maximum number of positions of a document's walk, T; a document uses as many as it has
-        words for.
+        words for. "auto" grows with the number of topics: :func:`longest_walk`.
     position_concentration : float or "learn"
         Of the weights of the positions: the larger, the more topics in a document.
     step_concentration : float or "learn"
         Of the steps from each topic, spread over all topics.
     word_prior : float or "learn"
         Dirichlet prior of the words of a topic.
-    max_visits : int or None
-        Topics that a document may visit, its heaviest ones; None is all. Fewer are faster, and
-        were no worse where it was measured.
+    max_visits : int, "auto" or None
+        Topics that a document may visit, its heaviest ones; None is all. "auto" is a few more
+        than the positions of a walk.
+    least_words : float
+        Positions with fewer expected words are dropped from a document's walk. 0 keeps all of
+        them, as the paper does; empty ones blur the transitions.
     unit : {"message", "conversation"}
         What a document of a corpus is.
     start_sweeps : int
-        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream begins
-        with steps of plain LDA: topics must mean something before a document chooses a few.
+        Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
+        at most 50 of them over its first documents. From topics that mean nothing yet
+        (``partial_fit``), the first steps are those of plain LDA.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float
@@ -92,20 +110,22 @@ class MarkovM3(DocumentModel):
     transition_steps = "document"
     limits: ClassVar[dict[str, Limit]] = {
         **DOCUMENT_LIMITS,
-        "truncation": whole(1, 1000),
+        "truncation": either(whole(1, 1000), one_of("auto")),
         "position_concentration": either(real(above=0), one_of("learn")),
         "step_concentration": either(real(above=0), one_of("learn")),
-        "max_visits": either(whole(1), nothing()),
+        "max_visits": either(whole(1), one_of("auto"), nothing()),
+        "least_words": real(0),
     }
 
     def __init__(
         self,
         n_topics: int = 100,
-        truncation: int = 15,
+        truncation: int | str = "auto",
         position_concentration: float | str = 1.0,
         step_concentration: float | str = "learn",
         word_prior: float | str = "learn",
-        max_visits: int | None = 16,
+        max_visits: int | str | None = "auto",
+        least_words: float = 0.5,
         unit: str = "message",
         start_sweeps: int = 100,
         n_sweeps: int = 100,
@@ -121,6 +141,7 @@ class MarkovM3(DocumentModel):
         self.step_concentration = step_concentration
         self.word_prior = word_prior
         self.max_visits = max_visits
+        self.least_words = least_words
         self.unit = unit
         self.start_sweeps = start_sweeps
         self.n_sweeps = n_sweeps
@@ -140,19 +161,38 @@ class MarkovM3(DocumentModel):
                 f"{self.n_topics} topics ({least:g}), got {given}"
             )
 
-    def _make_engine(self, n_words: int, **changes: Any) -> MarkovM3Engine:
+    @property
+    def _n_positions(self) -> int:
+        """Positions of a walk, T."""
+        if isinstance(self.truncation, str):
+            return longest_walk(self.n_topics)
+        return self.truncation
+
+    @property
+    def _n_visits(self) -> int:
+        """Topics that a document may visit."""
+        most = self.max_visits
+        if isinstance(most, str):
+            most = self._n_positions + MORE_VISITS
+        return min(most or self.n_topics, self.n_topics)
+
+    def _make_engine(
+        self, n_words: int, *, informed: bool = False, **changes: Any
+    ) -> MarkovM3Engine:
         return MarkovM3Engine(
             n_words,
             self.n_topics,
             unless_learned(self.word_prior),
             self.start_sweeps,
-            self.truncation,
-            min(self.max_visits or self.n_topics, self.n_topics),
+            self._n_positions,
+            self._n_visits,
             unless_learned(self.step_concentration),
             unless_learned(self.position_concentration),
+            self.least_words,
             **{
                 "n_iterations": ITERATIONS,
                 "tolerance": ITERATION_TOLERANCE,
+                "n_lda_steps": 0 if informed else STREAM_START,
                 **changes,
             },
         )
@@ -164,6 +204,9 @@ class MarkovM3(DocumentModel):
         self.transitions_ = rows / rows.sum(axis=1, keepdims=True)
         self.step_concentration_ = float(best["alpha"])
         self.position_concentration_ = float(best["gamma"])
+
+    def _transition_totals(self) -> NDArray[np.float64]:
+        return np.asarray(self.chains_[self.best_chain_]["transitions"].sum(axis=1))
 
     def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
         """Return which topic follows which, with intervals of the variational posterior.
@@ -205,7 +248,7 @@ class MarkovM3(DocumentModel):
             words have no rows.
         """
         documents = self._known_documents(X)
-        shape = (documents.n_documents, self.truncation)
+        shape = (documents.n_documents, self._n_positions)
         topics, weights = np.zeros(shape, np.int32), np.zeros(shape)
         lengths = np.zeros(documents.n_documents, np.int32)
 
@@ -223,7 +266,7 @@ class MarkovM3(DocumentModel):
 
         self._fold(documents, visit)
         names = self._topic_names(3)
-        owners, places = np.nonzero(np.arange(self.truncation) < lengths[:, None])
+        owners, places = np.nonzero(np.arange(self._n_positions) < lengths[:, None])
         numbers = topics[owners, places]
         return pl.DataFrame(
             {

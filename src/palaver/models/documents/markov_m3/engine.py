@@ -48,10 +48,14 @@ class MarkovM3Engine(DocumentEngine):
         Length of a walk, and topics that one may visit.
     alpha, gamma : float or None
         Concentrations of the transitions and of the sticks; None learns them.
+    least_words : float
+        Positions with fewer words are dropped.
     n_iterations : int
         Maximum iterations for a document that starts from scratch.
     tolerance : float
         A document is done when a smaller share of its words changes position.
+    n_lda_steps : int
+        First steps of a stream that are plain LDA's.
     """
 
     bound_terms: ClassVar[tuple[str, ...]] = (*_TERMS, "transitions")
@@ -61,12 +65,14 @@ class MarkovM3Engine(DocumentEngine):
     n_visits: int
     alpha: float | None
     gamma: float | None
+    least_words: float
     n_iterations: int
     tolerance: float
+    n_lda_steps: int = STREAM_START
 
     def phase(self, steps: int, whole: bool = True) -> str:
         """Find topics first; then start from what documents have, sometimes from scratch."""
-        done = steps - (self.start_sweeps if whole else min(self.start_sweeps, STREAM_START))
+        done = steps - (self.start_sweeps if whole else min(self.start_sweeps, self.n_lda_steps))
         if done < 0:
             return "tokens" if whole else "lda"
         if not whole or done == 0:
@@ -131,8 +137,9 @@ class MarkovM3Engine(DocumentEngine):
             shard.offsets, shard.words, shard.counts, logs, weights,
             np.exp(log_start), np.exp(log_transitions), float(shared.arrays["gamma"]),
             _MODES[shared.phase], START_STEPS, KEEP_ITERATIONS if keeps else self.n_iterations,
-            self.tolerance, state["visits"], state["lengths"], state["probabilities"],
-            state["log_weights"], state["position_counts"], state["bounds"],
+            self.tolerance, self.least_words, state["visits"], state["lengths"],
+            state["probabilities"], state["log_weights"], state["position_counts"],
+            state["bounds"],
             statistics["word_topics"], statistics["starts"], statistics["pairs"],
             statistics["terms"],
         )  # fmt: skip

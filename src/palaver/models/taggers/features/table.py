@@ -6,7 +6,7 @@ has no more weight than a short one, and the many character n-grams no more than
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,12 @@ from palaver.errors import ParameterError
 from palaver.models.taggers.features import around, words
 from palaver.models.taggers.features.settings import FeatureSettings
 from palaver.models.taggers.features.words import Numbered, Numbers, Occurrences
+from palaver.models.taggers.sentences import with_vocabulary
 
 #: Lengths of the rows of a group: a message's own words, its characters, words of neighbours,
-#: vectors. Chosen by cross-validation on the training parts of DailyDialog and NPS chat.
-_OWN, _CHARACTERS, _AROUND, _VECTORS = 4.0, 2.0, 1.5, 4.0
+#: vectors, shares of classes. Chosen by cross-validation on the training parts of DailyDialog and
+#: NPS chat.
+_OWN, _CHARACTERS, _AROUND, _VECTORS, _CLASSES = 4.0, 2.0, 1.5, 4.0, 2.0
 #: Character n-grams must be more frequent than words by this factor.
 _RARER = 2
 _EDGES = ("beginnings", "ends", "frames")
@@ -52,6 +54,8 @@ class FeatureMap:
         How words become a vector.
     centre : array of float64, shape (M,), or None
         Mean of an encoder's vectors of messages.
+    classes : list of str
+        Names of the classes of another model, whose shares in messages are features.
     """
 
     settings: FeatureSettings
@@ -63,6 +67,7 @@ class FeatureMap:
     role: str = ""
     pooling: WordPooling | None = None
     centre: NDArray[np.float64] | None = None
+    classes: list[str] = field(default_factory=list)
     _index: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -73,6 +78,7 @@ class FeatureMap:
         found = len(self.grams) + n_around * lent + sum(len(p) for p in self._own().values())
         vectors = 0 if self.pooling is None else len(self.pooling.centre)
         vectors += 0 if self.centre is None else len(self.centre)
+        vectors += len(self.classes)
         return found + sum(len(names) for names in self._flag_names()) + len(self.scales) + vectors
 
     def _own(self) -> dict[str, Numbers]:
@@ -82,11 +88,15 @@ class FeatureMap:
         return {name: self.codes[name] for name in [*kept, *(_EDGES if "edges" in blocks else ())]}
 
     def __call__(
-        self, encoded: Encoded, vectors: NDArray[np.float64] | None = None
+        self,
+        encoded: Encoded,
+        vectors: NDArray[np.float64] | None = None,
+        shares: NDArray[np.float64] | None = None,
     ) -> sparse.csr_array:
         """Return the features of each message, (n_messages, size), as float32.
 
-        ``vectors`` (n_messages, M) are an encoder's, if the tagger has one.
+        ``vectors`` (n_messages, M) are an encoder's, ``shares`` (n_messages, K) those of another
+        model's classes, if the tagger has one.
         """
         numbered = Numbered.of(encoded, self.vocabulary)
         found = occurrences(numbered)
@@ -110,9 +120,12 @@ class FeatureMap:
         parts += [_one_hot(codes, len(names)) for codes, names in flags]
         parts += [self._numbers(encoded, name) for name in self.scales]
         if self.pooling is not None:
-            parts.append(_scaled([sparse.csr_array(self.pooling(encoded))], n, _VECTORS))
+            known = with_vocabulary(encoded, self.vocabulary)
+            parts.append(_scaled([sparse.csr_array(self.pooling(known))], n, _VECTORS))
         if self.centre is not None and vectors is not None:
             parts.append(_scaled([sparse.csr_array(vectors - self.centre)], n, _VECTORS))
+        if shares is not None:
+            parts.append(_scaled([sparse.csr_array(shares)], n, _CLASSES))
         table = sparse.csr_array(sparse.hstack(parts, "csr", dtype=np.float32))
         table.sort_indices()
         return table
@@ -192,7 +205,7 @@ class FeatureMap:
             found += [f"vector {number}" for number in range(len(self.pooling.centre))]
         if self.centre is not None:
             found += [f"encoder {number}" for number in range(len(self.centre))]
-        return found
+        return found + [f"class: {name}" for name in self.classes]
 
     # keeping
 
@@ -210,7 +223,8 @@ class FeatureMap:
     def content(self) -> dict[str, Any]:
         """Return what was learned and is no array."""
         scales = {name: list(pair) for name, pair in self.scales.items()}
-        return {"grams": self.grams, "names": self.names, "scales": scales, "role": self.role}
+        return {"grams": self.grams, "names": self.names, "scales": scales, "role": self.role,
+                "classes": self.classes}  # fmt: skip
 
     @classmethod
     def of(
@@ -230,7 +244,7 @@ class FeatureMap:
         scales = {name: (float(a), float(b)) for name, (a, b) in content["scales"].items()}
         return cls(settings, vocabulary, codes, list(content["grams"]), dict(content["names"]),
                    scales, str(content["role"]), pooling,
-                   arrays.get("encoder_centre"))  # fmt: skip
+                   arrays.get("encoder_centre"), list(content["classes"]))  # fmt: skip
 
 
 def occurrences(numbered: Numbered) -> dict[str, Occurrences]:
@@ -246,6 +260,7 @@ def learn_features(
     labels: str,
     pooling: WordPooling | None = None,
     vectors: NDArray[np.float64] | None = None,
+    classes: Sequence[str] = (),
 ) -> FeatureMap:
     """Learn from a corpus which features there are.
 
@@ -262,6 +277,8 @@ def learn_features(
         How words become a vector.
     vectors : array of float64, shape (n_messages, M), optional
         An encoder's.
+    classes : sequence of str
+        Names of another model's classes.
 
     Raises
     ------
@@ -294,7 +311,8 @@ def learn_features(
             known = ", ".join([*encoded.labels, *encoded.numbers]) or "none"
             raise ParameterError(f"columns: there is no column {name!r}; the corpus has: {known}")
     centre = None if vectors is None else vectors.mean(axis=0)
-    return FeatureMap(settings, vocabulary, codes, grams, names, scales, role, pooling, centre)
+    return FeatureMap(settings, vocabulary, codes, grams, names, scales, role, pooling, centre,
+                      list(classes))  # fmt: skip
 
 
 def _role(encoded: Encoded, labels: str) -> str:

@@ -13,6 +13,7 @@ States only move forward, and the last factor is a backoff model. What we found 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -24,7 +25,6 @@ from palaver.encoding import Encoded
 from palaver.errors import CorpusError, StoppedError
 from palaver.fit.loop import Chain, Fit
 from palaver.fit.schedule import Schedule
-from palaver.language import Tables
 from palaver.language.backoff import as_cutoffs
 from palaver.language.words import END, START, UNKNOWN
 from palaver.models.base.fitting import FitOptions
@@ -35,6 +35,7 @@ from palaver.models.taggers.hidden_backoff.decoding import (
     best_tags,
     tag_probabilities,
 )
+from palaver.models.taggers.hidden_backoff.emitted import graphs_of
 from palaver.models.taggers.hidden_backoff.engine import (
     COURSE,
     PHASES,
@@ -51,7 +52,12 @@ from palaver.models.taggers.hidden_backoff.training import (
     make_word_model,
     training_data,
 )
-from palaver.models.taggers.hidden_backoff.words import WordModel, check_backoff, word_tables
+from palaver.models.taggers.hidden_backoff.words import (
+    Alignment,
+    WordModel,
+    check_backoff,
+    word_tables,
+)
 from palaver.models.taggers.tag_moves import learn_tag_moves
 from palaver.params import Limit
 
@@ -66,7 +72,8 @@ class HiddenBackoffTagger(Tagger):
     ----------
     n_states : int, mapping of str to int, or "auto"
         Hidden states of every tag; of some tags, the others having one; or by the lengths of the
-        sentences. 1 is the paper's baseline, in which nothing is hidden.
+        sentences. 1 is the paper's baseline, in which nothing is hidden. A mapping may also say
+        how many a tag has after another: ``{"s": 2, "s after q": 1}``.
     backoff : str
         Order in which the parents of a word are dropped, such as ``"state>tag>word"``,
         ``"tag>word"`` or ``"word>state+tag"`` (see docs/language.md). "auto" is the first of
@@ -93,6 +100,10 @@ class HiddenBackoffTagger(Tagger):
     factors : list of str, optional
         Columns of the corpus that are further parents of words: lists with one value per word, or
         one value per message. They help if words depend on them.
+    emitted : list of str, or mapping of str to str, optional
+        Columns of the same kind that acts and states generate, as they generate words: a pitch, a
+        pause. They help if they depend on the act. A mapping gives each the order in which its
+        parents are dropped, ``"state>tag"`` by default; ``word`` can be a parent, too.
     tag_order : {1, 2, 3}
         A tag depends on no, one or two tags before it.
     speaker_change : bool
@@ -107,6 +118,8 @@ class HiddenBackoffTagger(Tagger):
     tied : bool or list of lists of str
         States of different tags that share their words, such as ``[["s.1", "q.1"]]``; True ties
         the last states of all tags.
+    first_states : {"spread", "random"}
+        States that training starts from: evenly along a sentence, or drawn.
     alignment : {"viterbi", "sampled", "averaged"}
         States from which the word model is retrained: the most likely ones; drawn ones; or
         several draws, with a word model each.
@@ -117,7 +130,7 @@ class HiddenBackoffTagger(Tagger):
     tolerance : float
         Rounds stop when the log-likelihood changes by less than this share of itself.
     random_state : int, Generator or None
-        Used by the draws of "sampled" and "averaged" alone.
+        Used by the draws of "random", "sampled" and "averaged" alone.
     n_jobs : int
         Threads.
 
@@ -126,7 +139,7 @@ class HiddenBackoffTagger(Tagger):
     tags_ : list of str
         In order of first appearance; columns of :meth:`predict_proba`.
     n_states_ : dict of str to int
-        Number of states of each tag.
+        Number of states of each tag, and of tags after others where it is another.
     rounds_ : polars.DataFrame
         Log-likelihood of the training sentences after each round and epoch.
     state_words_ : polars.DataFrame
@@ -149,7 +162,7 @@ class HiddenBackoffTagger(Tagger):
     factor_values_: dict[str, list[str]]
     search_: pl.DataFrame
     _words: WordModel
-    _tables: list[Tables]
+    _tables: list[Alignment]
 
     def __init__(
         self,
@@ -165,12 +178,14 @@ class HiddenBackoffTagger(Tagger):
         min_count: int = 2,
         end: bool = True,
         factors: Sequence[str] | None = None,
+        emitted: Sequence[str] | Mapping[str, str] | None = None,
         tag_order: int = 3,
         speaker_change: bool = True,
         word_weight: float = 1.0,
         decode: str = "viterbi",
         topology: str = "forward",
         tied: bool | Sequence[Sequence[str]] = False,
+        first_states: str = "spread",
         alignment: str = "viterbi",
         n_alignments: int = 5,
         max_rounds: int = 10,
@@ -192,12 +207,14 @@ class HiddenBackoffTagger(Tagger):
         self.min_count = min_count
         self.end = end
         self.factors = factors
+        self.emitted = emitted
         self.tag_order = tag_order
         self.speaker_change = speaker_change
         self.word_weight = word_weight
         self.decode = decode
         self.topology = topology
         self.tied = tied
+        self.first_states = first_states
         self.alignment = alignment
         self.n_alignments = n_alignments
         self.max_rounds = max_rounds
@@ -214,6 +231,7 @@ class HiddenBackoffTagger(Tagger):
         super().check_params()
         check_backoff(self.backoff)
         as_cutoffs(self.cutoffs)
+        graphs_of(self.emitted)
 
     def _labelled(self, corpus: Corpus | Encoded, labels: str) -> Training:
         return training_data(self, corpus, labels)
@@ -230,7 +248,7 @@ class HiddenBackoffTagger(Tagger):
         part = data.sentences
         places = (part.message_offsets, part.conversation_offsets)  # of the labelled messages
         found = {**super()._reads(data), "labels": (data.tags, part.tags, *places)}
-        if self.factors:
+        if part.factors:
             found["factors"] = (data.factor_values, *part.factors.values())
         if self.speaker_change:
             found["speakers"] = (part.changes,)
@@ -239,7 +257,7 @@ class HiddenBackoffTagger(Tagger):
     def _rounds(self) -> Rounds:
         n_alignments = self.n_alignments if self.alignment == "averaged" else 1
         return Rounds(self.max_rounds, self.epochs, self.final_epochs, self.tolerance,
-                      self.alignment, n_alignments)  # fmt: skip
+                      self.alignment, n_alignments, self.first_states)  # fmt: skip
 
     def _engine(self, data: Training) -> HiddenBackoffEngine:
         return HiddenBackoffEngine(data.words, self._rounds(), data.medians)
@@ -247,8 +265,9 @@ class HiddenBackoffTagger(Tagger):
     def _shards(self, data: Training, engine: HiddenBackoffEngine) -> list[TagShard]:
         """Cut by conversations, at every 100,000 tokens; depends on the data alone."""
         found = []
-        for first, last in data.sentences.groups(SHARD_TOKENS):
-            part = data.sentences.part(first, last)
+        sentences = replace(data.sentences, tags=data.variants)
+        for first, last in sentences.groups(SHARD_TOKENS):
+            part = sentences.part(first, last)
             found.append(TagShard(part, data.words.types(part, with_tags=True), first))
         return found
 
@@ -292,9 +311,9 @@ class HiddenBackoffTagger(Tagger):
         n_words = len(self.vocabulary_)
         self._words = make_word_model(self, layout, n_words, self.factor_values_)
         self._tables = word_tables(self._words, learned)
-        self.n_states_ = dict(zip(self.tags_, layout.n_states, strict=True))
+        self.n_states_ = layout.named(self.tags_)
         counts = np.zeros((len(self.tags_), n_words))
-        np.add.at(counts, layout.unit_tags, learned["unit_words"])
+        np.add.at(counts, layout.tags[layout.unit_tags], learned["unit_words"])
         self._set_tag_estimates(counts)
 
     def _all_words(self) -> NDArray[np.float64]:
@@ -383,7 +402,9 @@ class HiddenBackoffTagger(Tagger):
         """
         self._check_fitted()
         counts = self.chains_[0]["unit_words"]
-        return state_table(self._words.layout, self.tags_, self.vocabulary_.words, counts)
+        layout = self._words.layout
+        names = layout.variant_names(self.tags_)
+        return state_table(layout, names, self.vocabulary_.words, counts)
 
     # keeping
 
@@ -398,7 +419,8 @@ class HiddenBackoffTagger(Tagger):
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         super()._set_extras(content, arrays)
         found = content["factor_values"]
-        self.factor_values_ = {name: list(found[name]) for name in self.factors or []}
+        names = [*(self.factors or ()), *graphs_of(self.emitted)]
+        self.factor_values_ = {name: list(found[name]) for name in names}
 
 
 def _is_done(sweep: int, chains: Sequence[Chain]) -> bool:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
+from palaver.models.taggers.hidden_backoff.training import read_factors
 from palaver.models.taggers.kernels import tag_chains
 from palaver.models.taggers.sentences import (
     Sentences,
     all_words,
     as_sentences,
     coded_factors,
-    factor_values,
 )
 
 if TYPE_CHECKING:
@@ -35,44 +35,48 @@ def best_tags(tagger: HiddenBackoffTagger, corpus: Corpus | Encoded) -> NDArray[
     """Return the number of each message's tag, (n_messages,); conversations are tagged whole."""
     sentences = _sentences(tagger, corpus)
     scores = tagger.word_weight * _scores(tagger, sentences, use_max=tagger.decode == "viterbi")
-    tags = np.zeros(sentences.n_messages, np.int32)
+    variants = np.zeros(sentences.n_messages, np.int32)
+    layout = tagger._words.layout
     tag_chains.best_tags(
         scores, _kinds(tagger, sentences), sentences.conversation_offsets,
-        tagger.chains_[0]["tag_moves"], tags,
+        layout.variant_moves(tagger.chains_[0]["tag_moves"]), variants,
     )  # fmt: skip
-    return tags
+    return layout.tags[variants].astype(np.int32)
 
 
 def tag_probabilities(tagger: HiddenBackoffTagger, corpus: Corpus | Encoded) -> NDArray[np.float64]:
     """Return the probability of each tag of each message, (n_messages, n_tags)."""
     sentences = _sentences(tagger, corpus)
     scores = tagger.word_weight * _scores(tagger, sentences, use_max=False)
-    posteriors = np.zeros((sentences.n_messages, len(tagger.tags_)))
+    posteriors = np.zeros_like(scores)
+    layout = tagger._words.layout
     tag_chains.tag_posteriors(
         scores, _kinds(tagger, sentences), sentences.conversation_offsets,
-        tagger.chains_[0]["tag_moves"], posteriors,
+        layout.variant_moves(tagger.chains_[0]["tag_moves"]), posteriors,
     )  # fmt: skip
-    return posteriors
+    return np.asarray(posteriors @ np.eye(len(tagger.tags_))[layout.tags])
 
 
 def _sentences(tagger: HiddenBackoffTagger, corpus: Corpus | Encoded) -> Sentences:
     """Return all messages of a corpus, whatever their labels."""
     encoded = all_words(corpus)
-    values = factor_values(corpus, tagger.factors or [], encoded)
-    factors = coded_factors(values, tagger.factor_values_)
+    factors, emitted = (
+        coded_factors(values, tagger.factor_values_)
+        for values in read_factors(tagger, corpus, encoded)
+    )
     tags = np.full(encoded.n_messages, -1, np.int32)
-    return as_sentences(encoded, tagger.vocabulary_, tags, factors, encoded.fingerprint)
+    return as_sentences(encoded, tagger.vocabulary_, tags, factors, encoded.fingerprint, emitted)
 
 
 def _scores(
     tagger: HiddenBackoffTagger, sentences: Sentences, *, use_max: bool
 ) -> NDArray[np.float64]:
-    """Return the log-probability of each message's words under each tag, (n_messages, n_tags).
+    """Return the log-probability of each message's words, (n_messages, n_variants of tags).
 
     Of the best path of states if ``use_max``, else summed over all paths.
     """
     learned, words = tagger.chains_[0], tagger._words
-    scores = np.zeros((sentences.n_messages, len(tagger.tags_)))
+    scores = np.zeros((sentences.n_messages, len(words.layout.n_states)))
     for first, last in sentences.groups(SHARD_TOKENS):
         part = sentences.part(first, last)
         types = words.types(part, with_tags=False)

@@ -7,7 +7,7 @@ log-likelihood of the training sentences; a sweep that has none (the first) leav
 
 The phase says what the next sweep does::
 
-    begin    count the first states, spread evenly      -> the first word model
+    begin    count the first states, spread or drawn    -> the first word model
     score    look up the words' probabilities, then as epoch
     epoch    expected starts and moves of the states    -> new ones; the word model stays
     align    most likely, or drawn, states              -> a new word model
@@ -19,6 +19,7 @@ whether another may follow.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, ClassVar, Self
@@ -26,8 +27,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.kernels.random import uniforms
 from palaver.models.taggers.hidden_backoff.kernels import states as kernels
-from palaver.models.taggers.hidden_backoff.words import Types, WordModel, word_tables
+from palaver.models.taggers.hidden_backoff.words import (
+    Types,
+    WordModel,
+    alignment_arrays,
+    word_tables,
+)
 from palaver.models.taggers.sentences import Sentences
 from palaver.parallel import Arrays, Globals
 
@@ -101,6 +108,7 @@ class Rounds:
     alignment : {"viterbi", "sampled", "averaged"}
     n_alignments : int
         Alignments, each with a word model of its own; words get the mean of the models.
+    first_states : {"spread", "random"}
     """
 
     max_rounds: int
@@ -109,11 +117,31 @@ class Rounds:
     tolerance: float
     alignment: str
     n_alignments: int
+    first_states: str
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps at most."""
         return 1 + self.max_rounds * (self.epochs + 1) + self.final_epochs + 1
+
+
+def first_draws(
+    offsets: NDArray[np.int64],
+    conversations: NDArray[np.int64],
+    first_conversation: int,
+    key: NDArray[np.uint64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return uniform draws for the sentences and for the tokens of a shard.
+
+    Each conversation has a stream: its sentences come first, then its tokens.
+    """
+    branches, draws = [np.zeros(0)], [np.zeros(0)]
+    for number, (first, last) in enumerate(itertools.pairwise(conversations.tolist())):
+        n_tokens = int(offsets[last] - offsets[first])
+        found = uniforms(key, first_conversation + number, last - first + n_tokens)
+        branches.append(found[: last - first])
+        draws.append(found[last - first :])
+    return np.concatenate(branches), np.concatenate(draws)
 
 
 class HiddenBackoffEngine:
@@ -126,13 +154,19 @@ class HiddenBackoffEngine:
         self.run: Any = map
 
     def start(self, generator: np.random.Generator) -> Globals:
-        """Start with the first alignment; nothing is drawn."""
+        """Start with the first alignment."""
         return Globals("begin", {"progress": Progress().array, "reached": np.array(-np.inf)})
 
     def open(self, shared: Globals, shard: TagShard, key: NDArray[np.uint64]) -> Arrays:
-        """Spread the states evenly along each sentence (section 4.1)."""
-        layout = self.words.layout
-        states = layout.spread(shard.offsets, shard.sentences.tags, self.medians)
+        """Spread the states evenly along each sentence (section 4.1), or draw them."""
+        part, layout = shard.sentences, self.words.layout
+        if self.rounds.first_states == "spread":
+            states = layout.spread(shard.offsets, part.tags, self.medians)
+        else:
+            draws = first_draws(
+                shard.offsets, part.conversation_offsets, shard.first_conversation, key
+            )
+            states = layout.draw(shard.offsets, part.tags, *draws)
         return {"states": np.repeat(states[None], self.rounds.n_alignments, axis=0)}
 
     def sweep(
@@ -187,6 +221,7 @@ class HiddenBackoffEngine:
             units = self.words.layout.units[shard.types.tags[types]] + pairs % most
             columns = [np.full(len(pairs), number), units, shard.types.words[types]]
             columns += [column[types] for column in shard.types.observed]
+            columns += [column[types] for column in shard.types.emitted]
             events.append(np.stack(columns))
             counts.append(times)
         starts, steps = self._moves(shard, state["states"][0])
@@ -280,9 +315,11 @@ class HiddenBackoffEngine:
         arrays: Arrays = {}
         for number in range(self.rounds.n_alignments):
             mine = events[0] == number
-            units, words, *observed = events[1:, mine]
-            tables = self.words.train(words, list(observed), units, counts[mine])
-            arrays |= {f"words{number}_{name}": a for name, a in tables.arrays().items()}
+            units, words, *columns = events[1:, mine]
+            n_observed = len(columns) - len(self.words.emitted)
+            observed, emitted = columns[:n_observed], columns[n_observed:]
+            tables = self.words.train(words, observed, emitted, units, counts[mine])
+            arrays |= alignment_arrays(number, tables)
         mine = events[0] == 0
         unit_words = np.zeros((self.words.layout.n_units, self.words.n_words), np.int64)
         np.add.at(unit_words, (events[1, mine], events[2, mine]), counts[mine])

@@ -15,6 +15,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+
+
 HIDDEN_LIMITS: dict[str, Limit] = {
     "n_states": satisfies(
         "a whole number from 1 to 100, a mapping from tags to such numbers, or 'auto'",
@@ -31,12 +35,17 @@ HIDDEN_LIMITS: dict[str, Limit] = {
     "min_count": whole(1),
     "end": flag(),
     "factors": either(satisfies("a list", _is_list), nothing()),
+    "emitted": either(
+        satisfies("a list, or a mapping to graphs", lambda v: _is_list(v) or _is_texts(v)),
+        nothing(),
+    ),
     "tag_order": whole(1, 3),
     "speaker_change": flag(),
     "word_weight": real(above=0),
     "decode": one_of("viterbi", "sum"),
     "topology": one_of("forward", "fork"),
     "tied": either(flag(), satisfies("a list of lists", _is_list)),
+    "first_states": one_of("spread", "random"),
     "alignment": one_of("viterbi", "sampled", "averaged"),
     "n_alignments": whole(1),
     "max_rounds": whole(1),

@@ -35,6 +35,7 @@ def state_table(
     ----------
     layout : StateLayout
     tags, words : sequence of str
+        Names of the variants of tags, and of words.
     counts : array of int, shape (n_units, n_words)
     """
     totals = counts.sum(axis=1)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, Vocabulary
-from palaver.errors import CorpusError
+from palaver.errors import CorpusError, ParameterError
 from palaver.language import Smoothing
 from palaver.language.backoff import as_cutoffs
+from palaver.models.taggers.hidden_backoff.emitted import EmittedFactor, graphs_of
 from palaver.models.taggers.hidden_backoff.layout import StateLayout, make_layout
 from palaver.models.taggers.hidden_backoff.words import WordModel
 from palaver.models.taggers.sentences import (
@@ -21,6 +23,7 @@ from palaver.models.taggers.sentences import (
     as_sentences,
     choose_words,
     coded_factors,
+    emitted_values,
     factor_values,
     label_names,
 )
@@ -36,20 +39,23 @@ class Training:
     Attributes
     ----------
     sentences : Sentences
-        The labelled ones.
+        The labelled ones, with their tags.
+    variants : array of int32, shape (n_messages,)
+        Variants of the tags, of which each has its own states.
     label : str
         Column of the labels.
     tags : list of str
         In order of first appearance.
     factor_values : dict of str to list of str
-        Values that each factor has.
+        Values that each factor has, emitted ones included.
     words : WordModel
         Which parents words have and which states are hidden; no probabilities yet.
-    medians : array of float64, shape (n_tags,)
-        Tokens of the median sentence of each tag.
+    medians : array of float64, shape (n_variants,)
+        Tokens of the median sentence of each variant's tag.
     """
 
     sentences: Sentences
+    variants: NDArray[np.int32]
     label: str
     tags: list[str]
     factor_values: dict[str, list[str]]
@@ -91,21 +97,48 @@ def training_data(tagger: HiddenBackoffTagger, corpus: Corpus | Encoded, labels:
     codes, tags = label_names(encoded, labels)
     if not tags:
         raise CorpusError(f"{type(tagger).__name__}: no message has a label in {labels!r}")
-    values = factor_values(corpus, tagger.factors or [], encoded)
+    factors, emitted = read_factors(tagger, corpus, encoded)
     known = {
-        name: column.drop_nulls().unique(maintain_order=True).to_list()
-        for name, column in values.items()
+        name: _flat(column).drop_nulls().unique(maintain_order=True).to_list()
+        for name, column in (factors | emitted).items()
     }
     vocabulary = choose_words(encoded, tagger.min_count, tagger.end)
-    factors = coded_factors(values, known)
-    every = as_sentences(encoded, vocabulary, codes, factors, encoded.fingerprint)
+    every = as_sentences(
+        encoded, vocabulary, codes, coded_factors(factors, known), encoded.fingerprint,
+        coded_factors(emitted, known),
+    )  # fmt: skip
     sentences = every.take(every.tags >= 0)
     lengths = np.diff(sentences.message_offsets) - bool(tagger.end)
     by_tag = [lengths[sentences.tags == tag].astype(float) for tag in range(len(tags))]
     layout = make_layout(tagger.n_states, tags, by_tag, tagger.topology, tagger.tied)
     medians = np.array([np.median(part) if len(part) else 0.0 for part in by_tag]) + tagger.end
     words = make_word_model(tagger, layout, len(vocabulary), known)
-    return Training(sentences, labels, tags, known, words, medians)
+    variants = layout.variants_of(sentences.tags, sentences.conversation_offsets)
+    return Training(sentences, variants, labels, tags, known, words, medians[layout.tags])
+
+
+def read_factors(
+    tagger: HiddenBackoffTagger, corpus: Corpus | Encoded, encoded: Encoded
+) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
+    """Return the values of factors that are parents of words, and of emitted ones.
+
+    Raises
+    ------
+    ParameterError
+        There is no such column, it has other lengths than the texts, or it is named twice.
+    """
+    emitted = graphs_of(tagger.emitted)
+    both = [name for name in tagger.factors or () if name in emitted]
+    if both:
+        raise ParameterError(f"{both[0]!r} is in factors and in emitted; it can be one of them")
+    return (
+        factor_values(corpus, tagger.factors or [], encoded),
+        emitted_values(corpus, list(emitted), encoded),
+    )
+
+
+def _flat(column: pl.Series) -> pl.Series:
+    return column.explode() if column.dtype.is_nested() else column
 
 
 def make_word_model(
@@ -118,8 +151,13 @@ def make_word_model(
     smoothing = Smoothing(
         tagger.smoothing, tagger.combine, (), tagger.interpolate, as_cutoffs(tagger.cutoffs)
     )
-    sizes = {name: len(values) for name, values in factor_values.items()}
+    sizes = {name: len(factor_values[name]) for name in tagger.factors or ()}
+    emitted = {
+        name: EmittedFactor(layout, n_words, max(len(factor_values[name]), 1), text)
+        for name, text in graphs_of(tagger.emitted).items()
+    }
     model = WordModel(
-        layout, n_words, tagger.order, sizes, tagger.backoff, tagger.continuation, smoothing
-    )
+        layout, n_words, tagger.order, sizes, tagger.backoff, tagger.continuation, smoothing,
+        emitted,
+    )  # fmt: skip
     return model.weighted(tagger.path_weights or {})

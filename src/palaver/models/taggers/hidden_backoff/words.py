@@ -3,13 +3,15 @@
 It is the factor P(w_{k,i} | w_{k,i-1}, s_{k,i}, d_k) of the joint probability in section 3 of
 Ji & Bilmes (2006). Section 4.1 describes its backoff path in two ways: the previous word is
 dropped first, then state and tag in parallel (``"word>state+tag"``); or the state first and the tag
-second (``"state>tag>word"``, the default). Prosody (section 4.5) is a factor.
+second (``"state>tag>word"``, the default). Factors are further parents of words; what acts and
+states generate themselves, as in the paper's figure 5, is in
+:mod:`palaver.models.taggers.hidden_backoff.emitted`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +22,14 @@ from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_g
 from palaver.language.backoff import checked_path_weights, previous_words
 from palaver.language.keys import Keys
 from palaver.language.words import word_parents
+from palaver.models.taggers.hidden_backoff.emitted import EmittedFactor
 from palaver.models.taggers.hidden_backoff.layout import StateLayout
 from palaver.models.taggers.sentences import Sentences
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: Tables of one alignment: of words, and of each emitted factor.
+Alignment = list[Tables]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +44,15 @@ class Types:
     words : array of int64, shape (n_types,)
     observed : list of array of int64, each of shape (n_types,)
         The words before, then the factors; -1 where there is none.
+    emitted : list of array of int64, each of shape (n_types,)
+        Values of the emitted factors, -1 where there is none.
     """
 
     of_tokens: NDArray[np.int32]
     tags: Numbers
     words: Numbers
     observed: list[Numbers]
+    emitted: list[Numbers]
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ class WordModel:
         The graph's text; "auto" drops factors, words from the farthest, state, tag, last word.
     continuation : bool or str
     smoothing : Smoothing
+    emitted : dict of str to EmittedFactor
+        What acts and states generate with the words.
     """
 
     layout: StateLayout
@@ -70,6 +80,7 @@ class WordModel:
     backoff: str
     continuation: bool | str
     smoothing: Smoothing
+    emitted: dict[str, EmittedFactor] = field(default_factory=dict)
 
     def weighted(self, weights: Mapping[str, float]) -> WordModel:
         """Return the model with weights of backoff paths; "state" is ignored if none is hidden.
@@ -135,12 +146,18 @@ class WordModel:
             np.repeat(sentences.tags, np.diff(offsets)) if with_tags else np.full_like(tokens, -1)
         )
         sizes = [self.n_words + 1] * (self.order - 1) + list(self.factor_sizes.values())
-        keys, numbers = Keys.number(
-            [tags + 1, tokens, *(column + 1 for column in observed)],
-            [len(self.layout.n_states) + 1, self.n_words, *(size + 1 for size in sizes)],
+        emitted = [sentences.factors[name].astype(np.int64) for name in self.emitted]
+        values = [factor.n_values + 1 for factor in self.emitted.values()]
+        keys, numbers = Keys.number(  # contexts first: lookups in sorted tables then go upwards
+            [tags + 1, *(column + 1 for column in observed), tokens, *(e + 1 for e in emitted)],
+            [len(self.layout.n_states) + 1, *(size + 1 for size in sizes), self.n_words, *values],
         )
-        found_tags, words, *columns = keys.columns()
-        return Types(numbers.astype(np.int32), found_tags - 1, words, [c - 1 for c in columns])
+        found_tags, *columns = keys.columns()
+        place = len(observed)
+        return Types(
+            numbers.astype(np.int32), found_tags - 1, columns[place],
+            [c - 1 for c in columns[:place]], [c - 1 for c in columns[place + 1 :]],
+        )  # fmt: skip
 
     def _parents(self, observed: Sequence[Numbers], units: Numbers) -> list[Numbers]:
         """Return the columns of all parents of events in the given units."""
@@ -149,29 +166,31 @@ class WordModel:
             hidden = [self.layout.word_states[units], *hidden]
         return [*observed[: self.order - 1], *hidden, *observed[self.order - 1 :]]
 
-    def train(self, words: Numbers, observed: list[Numbers], units: Numbers,
-              counts: Numbers) -> Tables:  # fmt: skip
+    def train(self, words: Numbers, observed: list[Numbers], emitted: list[Numbers],
+              units: Numbers, counts: Numbers) -> Alignment:  # fmt: skip
         """Estimate the probabilities from events with their units.
 
         Parameters
         ----------
         words, units, counts : array of int64, shape (n_events,)
-        observed : list of array of int64, each of shape (n_events,)
+        observed, emitted : list of array of int64, each of shape (n_events,)
         """
         events = Events(words, self._parents(observed, units), counts)
         types = [self._counts_types(name) for name in self.parents]
         sizes = self.sizes
-        return estimate(
+        tables = estimate(
             events.unique(sizes, self.n_words), self.graph, sizes, self.n_words, types,
             self.smoothing,
         )  # fmt: skip
+        factors = zip(self.emitted.values(), emitted, strict=True)
+        return [tables, *(factor.train(values, words, units, counts) for factor, values in factors)]
 
     def _counts_types(self, name: str) -> bool:
         if self.continuation == "words":
             return name.startswith("word") and name not in self.factor_sizes
         return bool(self.continuation)
 
-    def emissions(self, tables: Sequence[Tables], types: Types) -> Floats:
+    def emissions(self, tables: Sequence[Alignment], types: Types) -> Floats:
         """Return the probability of each type in each state of its own tag.
 
         Returns
@@ -186,43 +205,67 @@ class WordModel:
             found[rows, state] = self._mean(tables, types, rows, units)
         return found
 
-    def all_emissions(self, tables: Sequence[Tables], types: Types) -> Floats:
+    def all_emissions(self, tables: Sequence[Alignment], types: Types) -> Floats:
         """Return the probability of each type in each unit, (n_types, n_units)."""
         found = np.empty((len(types.words), self.layout.n_units))
-        known: dict[tuple[int, int], int] = {}
+        known: dict[tuple[int, ...], int] = {}
         rows = np.arange(len(types.words))
-        for unit in range(self.layout.n_units):
-            words = (int(self.layout.word_tags[unit]), int(self.layout.word_states[unit]))
-            if words in known:  # tied
-                found[:, unit] = found[:, known[words]]
+        layout = self.layout
+        for unit in range(layout.n_units):
+            parts = [layout.word_tags[unit], layout.word_states[unit]]
+            if self.emitted:
+                parts += [layout.tags[layout.unit_tags[unit]], layout.unit_states[unit]]
+            same = tuple(int(part) for part in parts)  # of tied states, and of variants
+            if same in known:
+                found[:, unit] = found[:, known[same]]
                 continue
-            known[words] = unit
+            known[same] = unit
             found[:, unit] = self._mean(tables, types, rows, np.full(len(rows), unit))
         return found
 
-    def _mean(self, tables: Sequence[Tables], types: Types, rows: Numbers,
+    def _mean(self, tables: Sequence[Alignment], types: Types, rows: Numbers,
               units: Numbers) -> Floats:  # fmt: skip
-        """Return probabilities, averaged over several word models."""
+        """Return probabilities of words and emitted values, averaged over several alignments."""
         parents = self._parents([column[rows] for column in types.observed], units)
-        parts = [table.probability(types.words[rows], parents) for table in tables]
+        words = types.words[rows]
+        parts = []
+        for own, *others in tables:
+            part = own.probability(words, parents)
+            factors = zip(self.emitted.values(), others, types.emitted, strict=True)
+            for factor, table, values in factors:
+                part *= factor.probability(table, values[rows], words, units)
+            parts.append(part)
         return np.asarray(sum(parts) / len(parts))
 
 
-def word_tables(words: WordModel, arrays: Mapping[str, NDArray[Any]]) -> list[Tables]:
-    """Return the word models in a tagger's globals, one per alignment.
+def alignment_arrays(number: int, tables: Alignment) -> dict[str, NDArray[Any]]:
+    """Return the tables of an alignment as named arrays, for globals."""
+    return {
+        f"words{number}-{place}_{name}": array
+        for place, table in enumerate(tables)
+        for name, array in table.arrays().items()
+    }
+
+
+def word_tables(words: WordModel, arrays: Mapping[str, NDArray[Any]]) -> list[Alignment]:
+    """Return the tables in a tagger's globals, by alignment.
 
     Parameters
     ----------
     words : WordModel
     arrays : mapping of str to array
-        Arrays of model ``i`` are named ``words{i}_...``, as :class:`HiddenBackoffEngine` does.
+        With those of :func:`alignment_arrays`.
     """
     own: dict[str, dict[str, NDArray[Any]]] = {}
     for name, array in arrays.items():
         prefix, _, rest = name.partition("_")
         if prefix.startswith("words"):
             own.setdefault(prefix, {})[rest] = array
-    return [words.empty.with_arrays(own[f"words{number}"]) for number in range(len(own))]
+    empty = [words.empty, *(factor.empty for factor in words.emitted.values())]
+    return [
+        [table.with_arrays(own[f"words{number}-{place}"]) for place, table in enumerate(empty)]
+        for number in range(len(own) // len(empty))
+    ]
 
 
 def check_backoff(text: Any) -> None:

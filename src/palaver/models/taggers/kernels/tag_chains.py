@@ -17,6 +17,9 @@ from numba import njit
 
 from palaver.kernels.plain import longest_stretch
 
+#: Room for rounding when histories are skipped, as a share of their values.
+_ROUNDING = 1e-9
+
 
 @njit(cache=True, inline="always")
 def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
@@ -24,6 +27,34 @@ def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
     if n_histories == n_tags + 1:
         return tag
     return (history % (n_tags + 1)) * (n_tags + 1) + tag
+
+
+@njit(cache=True, nogil=True)
+def _leads(moves, n_tags):  # type: ignore[no-untyped-def]
+    """Return how much better and worse than usual each history can be for the next tag.
+
+    Of the histories h that end in the same tag, with r their mean: max_t moves[h, t] - r[t], and
+    max_t r[t] - moves[h, t]. A history whose value is behind another's by more than the sum of its
+    own first and the other's second cannot be on the best path.
+    """
+    n_kinds, n_histories = moves.shape[0], moves.shape[1]
+    n_symbols = n_tags + 1
+    n_older = n_histories // n_symbols
+    above = np.zeros((n_kinds, n_histories))
+    below = np.zeros((n_kinds, n_histories))
+    usual = np.empty(n_tags)
+    for kind in range(n_kinds):
+        for last in range(n_symbols):
+            usual[:] = 0.0
+            for h in range(last, n_histories, n_symbols):
+                for t in range(n_tags):
+                    usual[t] += moves[kind, h, t] / n_older
+            for h in range(last, n_histories, n_symbols):
+                for t in range(n_tags):
+                    lead = moves[kind, h, t] - usual[t]
+                    above[kind, h] = max(above[kind, h], lead)
+                    below[kind, h] = max(below[kind, h], -lead)
+    return above, below
 
 
 @njit(cache=True, nogil=True)
@@ -39,13 +70,16 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
     moves : array of float64, shape (n_kinds, n_histories, n_tags). IN
     tags : array of int32, shape (n_sentences,). OUT
 
-    Cost O(n_sentences n_histories n_tags). The way there keeps values only, so that its inner loop
-    is a plain maximum; the way back finds again where each came from, at n_tags per sentence.
+    Cost O(n_sentences n_histories n_tags) at most. With two tags of history, histories that cannot
+    be on the best path are skipped (:func:`_leads`): with forty tags, nearly all of them. The way
+    there keeps values only, so that its inner loop is a plain maximum; the way back finds again
+    where each came from, at n_tags per sentence.
     """
     n_tags, n_histories = scores.shape[1], moves.shape[1]
     n_symbols = n_tags + 1
     n_older = n_histories // n_symbols
     values = np.empty((longest_stretch(conversations) + 1, n_histories))
+    above, below = _leads(moves, n_tags)
     for c in range(conversations.shape[0] - 1):
         first, last = conversations[c], conversations[c + 1]
         if first == last:
@@ -55,14 +89,20 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
         for k in range(first, last):
             old, new, kind = values[k - first], values[k - first + 1], kinds[k]
             new[:] = -np.inf
-            for h in range(n_histories):
-                value = old[h]
-                if value == -np.inf:
-                    continue
-                start = _next(h, 0, n_tags, n_histories)
-                for t in range(n_tags):
-                    score = value + moves[kind, h, t]
-                    new[start + t] = score if score > new[start + t] else new[start + t]
+            for before in range(n_symbols):
+                least = -np.inf
+                if n_older > 1:
+                    for h in range(before, n_histories, n_symbols):
+                        least = max(least, old[h] - below[kind, h])
+                    least -= _ROUNDING * abs(least)
+                for h in range(before, n_histories, n_symbols):
+                    value = old[h]
+                    if value == -np.inf or value + above[kind, h] < least:
+                        continue
+                    start = _next(h, 0, n_tags, n_histories)
+                    for t in range(n_tags):
+                        score = value + moves[kind, h, t]
+                        new[start + t] = score if score > new[start + t] else new[start + t]
             for start in range(0, n_histories, n_symbols):
                 for t in range(n_tags):
                     new[start + t] += scores[k, t]
@@ -101,25 +141,28 @@ def tag_posteriors(scores, kinds, conversations, moves, posteriors):  # type: ig
         alpha[0, :] = 0.0
         alpha[0, n_histories - 1] = 1.0
         for k in range(first, last):
-            row = k - first
+            row, kind = k - first, kinds[k]
             top = scores[k].max()
             alpha[row + 1, :] = 0.0
-            scale = 0.0
+            for h in range(n_histories):
+                weight = alpha[row, h]
+                if weight > 0.0:
+                    start = _next(h, 0, n_tags, n_histories)
+                    for t in range(n_tags):
+                        alpha[row + 1, start + t] += weight * probabilities[kind, h, t]
             for t in range(n_tags):
                 words[t] = np.exp(scores[k, t] - top)
-            for h in range(n_histories):
-                if alpha[row, h] == 0.0:
-                    continue
+            scale = 0.0
+            for start in range(0, n_histories, n_tags + 1):
                 for t in range(n_tags):
-                    weight = alpha[row, h] * probabilities[kinds[k], h, t] * words[t]
-                    alpha[row + 1, _next(h, t, n_tags, n_histories)] += weight
-                    scale += weight
+                    alpha[row + 1, start + t] *= words[t]
+                    scale += alpha[row + 1, start + t]
             for h in range(n_histories):
                 alpha[row + 1, h] /= scale
             total += np.log(scale) + top
         beta[:] = 1.0
         for k in range(last - 1, first - 1, -1):
-            row = k - first
+            row, kind = k - first, kinds[k]
             whole = 0.0
             posteriors[k, :] = 0.0
             for h in range(n_histories):
@@ -128,19 +171,20 @@ def tag_posteriors(scores, kinds, conversations, moves, posteriors):  # type: ig
                     weight = alpha[row + 1, h] * beta[h]
                     posteriors[k, t] += weight
                     whole += weight
+            top = scores[k].max()
             for t in range(n_tags):
                 posteriors[k, t] /= whole
-            top = scores[k].max()
+                words[t] = np.exp(scores[k, t] - top)
+            for start in range(0, n_histories, n_tags + 1):
+                for t in range(n_tags):
+                    beta[start + t] *= words[t]
             scale = 0.0
             for h in range(n_histories):
-                older[h] = 0.0
+                start, weight = _next(h, 0, n_tags, n_histories), 0.0
                 for t in range(n_tags):
-                    older[h] += (
-                        probabilities[kinds[k], h, t]
-                        * np.exp(scores[k, t] - top)
-                        * beta[_next(h, t, n_tags, n_histories)]
-                    )
-                scale = max(scale, older[h])
+                    weight += probabilities[kind, h, t] * beta[start + t]
+                older[h] = weight
+                scale = max(scale, weight)
             for h in range(n_histories):
                 beta[h] = older[h] / scale
     return total

@@ -1,84 +1,102 @@
-"""The rounds of maximum entropy as the loop sees them.
+"""The rounds of maximum entropy as the loop sees them: a sweep evaluates objectives.
 
-A sweep is a round of regressions, and a shard is one of them, so that those of a round run side by
-side. The phase says what the next sweep does::
+Every shard adds its part of objectives and gradients; the update chooses where to evaluate next
+(:mod:`palaver.models.taggers.descent`). The phase says what is being learned::
 
-    first     every shard: learn tags from the messages alone; the first shard is taught by all
-              labelled messages, the others by those outside a fold, whose messages they then tag
-    second    the first shard: learn tags from the messages and the tags around them, which are
-              those that a regression gave that had not seen the conversation
+    first     tags from the messages alone; with context two regressions, each taught by one half
+              of the conversations, which go down side by side
+    second    tags from the messages and the tags around them, which are those of the regression
+              that was taught by the other half; starts from the mean of the first two
     done      nothing
 
-Nothing is drawn. L-BFGS needs all messages at once, so there is nothing to cut into smaller shards.
+Nothing is drawn.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from palaver.models.taggers.maxent.inputs import neighbours
-from palaver.models.taggers.maxent.regression import Regression, fit_regression
+from palaver.models.taggers.descent import Rules, report
+from palaver.models.taggers.kernels import linear_chain
+from palaver.models.taggers.linear import MessageShard
 from palaver.parallel import Arrays, Globals
 
+Floats = NDArray[np.float32]
+#: Regressions of the first round with context: that of a number tags the half of that number.
+HALVES = ("half0", "half1")
 
-@dataclass(frozen=True, eq=False)
-class Sparse:
-    """A sparse table as plain arrays, which executors can send.
 
-    Attributes
+def around_size(n_tags: int) -> int:
+    """Return how many columns :func:`tags_around` has."""
+    return 2 * (n_tags + 2)
+
+
+def around_names(tags: list[str]) -> list[str]:
+    """Return the names of these columns."""
+    return [f"{name} {place}" for place in ("before", "after")
+            for name in (*tags, "same speaker", "other speaker")]  # fmt: skip
+
+
+def tags_around(
+    shares: Floats, conversations: NDArray[np.int64], kinds: NDArray[np.int8]
+) -> Floats:
+    """Return the tags of the messages before and after, and whether their speaker is the same.
+
+    Parameters
     ----------
-    values : array of float64, shape (n_values,)
-    columns : array of int, shape (n_values,)
-    offsets : array of int, shape (n_rows + 1,)
-    n_columns : int
+    shares : array of float32, shape (n_messages, n_tags)
+        Probabilities of the tags.
+    conversations : array of int64, shape (n_conversations + 1,)
+    kinds : array of int8, shape (n_messages,)
+        1 where the speaker changes; unknown speakers do.
+
+    Returns
+    -------
+    array of float32, shape (n_messages, 2 * (n_tags + 2))
+        First of the message before, then of the message after, within the conversation: shares of
+        its tags, whether it has the same speaker, whether it has another one.
     """
-
-    values: NDArray[np.float64]
-    columns: NDArray[np.integer]
-    offsets: NDArray[np.integer]
-    n_columns: int
-
-    @classmethod
-    def of(cls, table: sparse.csr_array) -> Sparse:
-        """Take the arrays of a table."""
-        return cls(table.data, table.indices, table.indptr, table.shape[1])
-
-    @property
-    def table(self) -> sparse.csr_array:
-        """The table itself, which shares the arrays."""
-        shape = (len(self.offsets) - 1, self.n_columns)
-        return sparse.csr_array((self.values, self.columns, self.offsets), shape)
+    n, n_tags = shares.shape
+    found = np.zeros((n, around_size(n_tags)), np.float32)
+    full = np.diff(conversations) > 0
+    starts, ends = np.zeros(n + 1, bool), np.zeros(n + 1, bool)
+    starts[conversations[:-1][full]] = ends[conversations[1:][full] - 1] = True
+    after, before = np.flatnonzero(~starts[:n]), np.flatnonzero(~ends[:n])  # the same pairs
+    changes = kinds[after] > 0
+    for rows, there, first in ((after, before, 0), (before, after, n_tags + 2)):
+        found[rows, first : first + n_tags] = shares[there]
+        found[rows, first + n_tags] = ~changes
+        found[rows, first + n_tags + 1] = changes
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class MaxEntShard:
-    """What one regression of the first round learns from, and what it tags.
+def probabilities(shard: MessageShard, weights: Floats, around: Floats | None = None) -> Floats:
+    """Return the probability of each tag of each message by itself, (n_messages, n_tags).
 
-    Attributes
+    Parameters
     ----------
-    inputs : Sparse
-        Of all messages, (n_messages, n_inputs).
-    labelled : array of int64, shape (n_labelled,)
-        Rows of the messages with a label.
-    codes : array of int64, shape (n_labelled,)
-        Their tags.
-    held_out : array of bool, shape (n_messages,)
-        Messages of a fold, at least one; none in the first shard, whose regression is kept.
-    conversation_offsets : array of int64, shape (n_conversations + 1,)
-    speakers : array of int32, shape (n_messages,)
+    shard : MessageShard
+    weights : array of float32, shape (n_inputs, n_tags)
+        Of the features, then of the columns of ``around``.
+    around : array of float32, shape (n_messages, n_around), optional
     """
+    scores = _scores(shard, weights, around)
+    scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)
+    np.exp(scores, out=scores)
+    return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
-    inputs: Sparse
-    labelled: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    held_out: NDArray[np.bool_]
-    conversation_offsets: NDArray[np.int64]
-    speakers: NDArray[np.int32]
+
+def _scores(shard: MessageShard, weights: Floats, around: Floats | None) -> Floats:
+    scores = np.empty((len(shard.tags), weights.shape[1]), np.float32)
+    n_around = 0 if around is None else around.shape[1]
+    features = weights[: len(weights) - n_around]
+    linear_chain.score(shard.offsets, shard.columns, shard.values, features, scores)
+    if around is not None:
+        scores += around @ weights[len(features) :]
+    return scores
 
 
 class MaxEntEngine:
@@ -86,103 +104,129 @@ class MaxEntEngine:
 
     Parameters
     ----------
-    n_tags : int
+    n_features, n_tags : int
     context : bool
         Whether there is a second round.
-    penalty : float
-    max_iter : int
+    rules : Rules
+        Of each regression.
     """
 
     exact: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, n_tags: int, context: bool, penalty: float, max_iter: int) -> None:
-        self.n_tags, self.context = n_tags, context
-        self.penalty, self.max_iter = penalty, max_iter
+    def __init__(self, n_features: int, n_tags: int, context: bool, rules: Rules) -> None:
+        self.n_features, self.n_tags = n_features, n_tags
+        self.context, self.rules = context, rules
         self.run: Any = map
 
     def start(self, generator: np.random.Generator) -> Globals:
-        """Start with the first round; nothing is drawn."""
-        return Globals("first")
+        """Start at zero; nothing is drawn."""
+        zero = np.zeros(self.n_features * self.n_tags, np.float32)
+        names = HALVES if self.context else ("all",)
+        return Globals("first", _joined({name: self.rules.begin(zero) for name in names}))
 
-    def open(self, shared: Globals, shard: MaxEntShard, key: NDArray[np.uint64]) -> Arrays:
-        """Return the state of a shard: iterations of its regressions in both rounds."""
-        return {"iterations": np.zeros(2, np.int64)}
+    def open(self, shared: Globals, shard: MessageShard, key: NDArray[np.uint64]) -> Arrays:
+        """Return the state of a shard: the tags around its messages, once they are known."""
+        return {"around": np.zeros((0, 0), np.float32)}
 
     def sweep(
-        self, shared: Globals, shard: MaxEntShard, state: Arrays, key: NDArray[np.uint64]
+        self, shared: Globals, shard: MessageShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
-        """Do what the phase says."""
-        if shard.held_out.any():
-            return self._tag_fold(shard, state) if shared.phase == "first" else {}
-        table = shard.inputs.table
-        if shared.phase == "second":
-            around = neighbours(shared.arrays["shares"], shard.conversation_offsets, shard.speakers)
-            table = sparse.hstack((table, around), "csr")
-        return self._learn(shared.phase, table[shard.labelled], shard.codes, state)
+        """Return the shard's part of an objective and of its gradient, named by the regression."""
+        if shared.phase == "done":
+            return {}
+        if shared.phase == "first":
+            name, around = HALVES[1 - shard.fold] if self.context else "all", None
+        else:
+            name, around = "second", self._around(shared, shard, state)
+        trial = shared.arrays.get(f"{name}-trial")
+        if trial is None:  # the other one has not ended yet
+            return {}
+        value, gradient = self._evaluate(shard, trial.reshape(-1, self.n_tags), around)
+        return {f"{name}-value": np.array(value), f"{name}-gradient": gradient.ravel()}
 
-    def _learn(
-        self, phase: str, table: sparse.csr_array, codes: NDArray[np.int64], state: Arrays
-    ) -> Arrays:
-        """Fit the regression that a round keeps."""
-        found, n_iterations = fit_regression(table, codes, self.penalty, self.max_iter)
-        state["iterations"][phase == "second"] = n_iterations
-        return {
-            f"{phase}_weights": found.weights,
-            f"{phase}_intercepts": found.intercepts,
-            "log_joint": np.array(found.log_joint(table, codes, self.penalty)),
-            "iterations": np.array(n_iterations),
-        }
+    def _around(self, shared: Globals, shard: MessageShard, state: Arrays) -> Floats:
+        """Return the tags around the messages of a shard, by the regression of its half."""
+        if not state["around"].size:
+            weights = shared.arrays[f"{HALVES[shard.fold]}-point"].reshape(-1, self.n_tags)
+            shares = probabilities(shard, weights)
+            state["around"] = tags_around(shares, shard.conversations, shard.kinds)
+        return np.asarray(state["around"], np.float32)
 
-    def _tag_fold(self, shard: MaxEntShard, state: Arrays) -> Arrays:
-        """Tag the messages of a fold by a regression on all others.
+    def _evaluate(
+        self, shard: MessageShard, weights: Floats, around: Floats | None
+    ) -> tuple[float, Floats]:
+        """Return minus the log-likelihood of the known tags, and its gradient.
 
-        On all messages if the others do not have two tags.
+        Messages are chains of one, without moves.
         """
-        taught = ~shard.held_out[shard.labelled]
-        if len(np.unique(shard.codes[taught])) < 2:
-            taught[:] = True
-        table = shard.inputs.table
-        found, n_iterations = fit_regression(
-            table[shard.labelled[taught]], shard.codes[taught], self.penalty, self.max_iter
+        scores = _scores(shard, weights, around)
+        residuals = np.empty_like(scores)
+        moves = np.zeros((1, self.n_tags + 1, self.n_tags))
+        alone = np.arange(len(shard.tags) + 1)
+        kinds = np.zeros(len(shard.tags), np.int8)
+        value = linear_chain.residuals_of(
+            scores, kinds, alone, moves, shard.tags, residuals, np.empty_like(moves)
         )
-        state["iterations"][0] = n_iterations
-        shares = np.zeros((len(shard.held_out), self.n_tags))
-        part = found.probabilities(table[np.flatnonzero(shard.held_out)])
-        shares[np.ix_(shard.held_out, found.classes)] = part
-        return {"shares": shares}
+        gradient = np.zeros_like(weights)
+        linear_chain.add_gradient(
+            shard.offsets, shard.columns, shard.values, residuals, gradient[: self.n_features]
+        )
+        if around is not None:
+            gradient[self.n_features :] = around.T @ residuals
+        return float(value), gradient
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
-        """Join what the shards found; folds fill different rows of the shares, which add up."""
+        """Add the parts of two shards; they may be of different regressions."""
         both = {name: left[name] + right[name] for name in left.keys() & right.keys()}
         return {**left, **right, **both}
 
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
     ) -> tuple[Globals, dict[str, float]]:
-        """Keep the regression of the round."""
-        info = {name: float(statistics[name]) for name in ("log_joint", "iterations")}
-        kept = {name: array for name, array in statistics.items() if name not in info}
-        arrays = {**shared.arrays, **kept}
+        """Choose where to evaluate next; start the second round after the first."""
+        parts = _parted(shared.arrays)
+        if shared.phase == "done":
+            return shared, self._report(parts, 2 if self.context else 1)
+        names = [name for name in parts if "trial" in parts[name]]
+        for name in names:
+            zero = np.zeros_like(parts[name]["trial"])  # if a half has no conversations
+            value = float(statistics.get(f"{name}-value", 0.0))
+            gradient = statistics.get(f"{name}-gradient", zero)
+            parts[name], _ = self.rules.take(parts[name], value, gradient)
+        info = self._report(parts, 1 if shared.phase == "first" else 2)
+        if any("trial" in part for part in parts.values()):
+            return Globals(shared.phase, _joined(parts)), info
         if shared.phase == "first" and self.context:
-            return Globals("second", arrays), info
-        arrays.pop("shares", None)
-        return Globals("done", arrays), info
+            mean = np.mean([parts[name]["point"] for name in HALVES], axis=0, dtype=np.float32)
+            more = np.zeros(around_size(self.n_tags) * self.n_tags, np.float32)
+            parts["second"] = self.rules.begin(np.concatenate((mean, more)))
+            return Globals("second", _joined(parts)), info
+        return Globals("done", _joined(parts)), info
+
+    def _report(self, parts: dict[str, Arrays], number: int) -> dict[str, float]:
+        """Return what the trace records of a round."""
+        own = [part for name, part in parts.items() if (name == "second") == (number == 2)]
+        reports = [report(part) for part in own]
+        return {
+            "log_joint": sum(row["log_joint"] for row in reports),
+            "steps": max(row["steps"] for row in reports),
+            "round": float(number),
+        }
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Keep nothing: the last globals are the model."""
         return {}
 
 
-def regression_of(arrays: Arrays, phase: str, n_tags: int, n_inputs: int) -> Regression:
-    """Return the regression that a round left in globals.
+def _joined(parts: dict[str, Arrays]) -> Arrays:
+    """Return the states of several descents as one dict."""
+    return {f"{name}-{key}": array for name, part in parts.items() for key, array in part.items()}
 
-    Raises
-    ------
-    ValueError
-        The arrays have other shapes, as those of a damaged folder may.
-    """
-    weights, intercepts = arrays[f"{phase}_weights"], arrays[f"{phase}_intercepts"]
-    n_rows = n_tags if n_tags > 2 else n_tags - 1
-    if weights.shape != (n_rows, n_inputs) or intercepts.shape != (n_rows,):
-        raise ValueError(f"weights of the {phase} round do not belong to the tags and inputs")
-    return Regression(np.arange(n_tags), weights, intercepts)
+
+def _parted(arrays: Arrays) -> dict[str, Arrays]:
+    """Return the states of descents by name again."""
+    parts: dict[str, Arrays] = {}
+    for key, array in arrays.items():
+        name, _, rest = key.partition("-")
+        parts.setdefault(name, {})[rest] = array
+    return parts

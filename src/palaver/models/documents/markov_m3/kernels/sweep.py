@@ -11,7 +11,7 @@ from palaver.kernels.plain import longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
 from palaver.kernels.simd.vectors import dot, weighted_rows
-from palaver.models.documents.markov_m3.kernels.walk import FEWEST_WORDS, N_SUMS, improve, make_walk
+from palaver.models.documents.markov_m3.kernels.walk import N_SUMS, improve, make_walk
 
 _SMALLEST_WEIGHT = 1e-100
 _START_PRIOR = 0.01  # of a topic's share in the steps that break the symmetry
@@ -72,7 +72,7 @@ def _take_transitions(walk, start, transitions, visits, n_visits):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def _start_walk(walk, visits, shares, n_tokens):  # type: ignore[no-untyped-def]
+def _start_walk(walk, visits, shares, n_tokens, least_words):  # type: ignore[no-untyped-def]
     """Put the heaviest topics on the positions, in order of weight (OUT: visits).
 
     Returns
@@ -87,7 +87,7 @@ def _start_walk(walk, visits, shares, n_tokens):  # type: ignore[no-untyped-def]
     n_used = 0
     for i in range(min(n_positions, n_visits)):
         weight = shares[visits[i]]
-        if i > 0 and weight * n_tokens < FEWEST_WORDS:
+        if i > 0 and weight * n_tokens < least_words:
             break
         row = walk.probabilities[i * stride : (i + 1) * stride]
         row[:] = 0.0
@@ -129,8 +129,8 @@ def add_statistics(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def sweep_documents(  # type: ignore[no-untyped-def]
     offsets, words, counts, log_words, weights_of_words, start, transitions, gamma, mode, n_steps,
-    n_iterations, tolerance, visits, lengths, probabilities, log_weights, position_counts, bounds,
-    word_topics, starts, pairs, terms,
+    n_iterations, tolerance, least_words, visits, lengths, probabilities, log_weights,
+    position_counts, bounds, word_topics, starts, pairs, terms,
 ):  # fmt: skip
     """Infer all documents of a shard and add up their expected counts.
 
@@ -151,6 +151,8 @@ def sweep_documents(  # type: ignore[no-untyped-def]
         Steps that break the symmetry of a fresh start; most iterations.
     tolerance : float. IN
         Stop when fewer words, as a share, change their position.
+    least_words : float. IN
+        A fresh start drops positions with fewer words.
     visits : array of int32, shape (n_documents, n_visits). IN-OUT
     lengths : array of int32, shape (n_documents,). IN-OUT
         Positions in use.
@@ -191,11 +193,13 @@ def sweep_documents(  # type: ignore[no-untyped-def]
                 likelihoods[w * topic_width : (w + 1) * topic_width] = row
             _break_symmetry(walk.counts, n_words, likelihoods, n_topics, topic_blocks, n_steps,
                             walk.sums, shares, moved)  # fmt: skip
-            n_fresh = _start_walk(walk, kept_visits, shares[:n_topics], counts[own].sum())
+            n_fresh = _start_walk(walk, kept_visits, shares[:n_topics], counts[own].sum(),
+                                  least_words)  # fmt: skip
             take_words(walk, log_words, own_words, kept_visits, n_visits)
             _take_transitions(walk, start, transitions, kept_visits, n_visits)
             fresh_bound, n_fresh = improve(walk, n_visits, n_words, n_fresh, True, gamma,
-                                           n_iterations, tolerance, own_terms)  # fmt: skip
+                                           n_iterations, tolerance, least_words,
+                                           own_terms)  # fmt: skip
             kept_probabilities[:] = walk.probabilities
             kept_log_weights[:] = walk.log_weights
         if mode != FRESH:
@@ -206,7 +210,7 @@ def sweep_documents(  # type: ignore[no-untyped-def]
             take_words(walk, log_words, own_words, visits[d], n_visits)
             _take_transitions(walk, start, transitions, visits[d], n_visits)
             bound, n_used = improve(walk, n_visits, n_words, n_used, False, gamma,
-                                    n_iterations, tolerance, own_terms)  # fmt: skip
+                                    n_iterations, tolerance, least_words, own_terms)  # fmt: skip
         if fresh_bound > bound:
             visits[d], n_used = kept_visits, n_fresh
             if mode == BETTER:  # its other variables were overwritten: one more iteration
@@ -215,7 +219,7 @@ def sweep_documents(  # type: ignore[no-untyped-def]
                 take_words(walk, log_words, own_words, kept_visits, n_visits)
                 _take_transitions(walk, start, transitions, kept_visits, n_visits)
                 fresh_bound, _ = improve(walk, n_visits, n_words, n_used, False, gamma, 1, 0.0,
-                                         own_terms)  # fmt: skip
+                                         least_words, own_terms)  # fmt: skip
             bound = fresh_bound
         lengths[d] = n_used
         log_weights[d] = walk.log_weights

@@ -41,8 +41,8 @@ N_SUMS = 6
 """These, and what gamma is learned from: the sum of E[ln (1 - u)], over how many sticks."""
 WORDS, WALK, ALLOCATION, STICKS, LOG_LEFT, N_STICKS = range(N_SUMS)
 
-#: A fresh start drops positions with fewer words, and after how many iterations it does so.
-FEWEST_WORDS, TRIM_EVERY = 0.5, 3
+#: Iterations after which a fresh start drops positions with few words.
+TRIM_EVERY = 3
 
 
 @njit(cache=True, nogil=True)
@@ -259,13 +259,13 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _drop_short_positions(walk, n_used, gamma):  # type: ignore[no-untyped-def]
+def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
     """Close up the positions that have words enough, one at least; return their number."""
     stride = len(walk.mask)
     kept = 0
     for i in range(n_used):
         last_chance = kept == 0 and i == n_used - 1
-        if walk.position_counts[i] >= FEWEST_WORDS or last_chance:
+        if walk.position_counts[i] >= least_words or last_chance:
             if kept < i:
                 source = walk.probabilities[i * stride : (i + 1) * stride]
                 walk.probabilities[kept * stride : (kept + 1) * stride] = source
@@ -278,7 +278,7 @@ def _drop_short_positions(walk, n_used, gamma):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def improve(  # type: ignore[no-untyped-def]
-    walk, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, terms
+    walk, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, least_words, terms
 ):
     """Iterate (11), (13), (8) until few words of a document change their position.
 
@@ -292,6 +292,8 @@ def improve(  # type: ignore[no-untyped-def]
         Every few iterations drop positions that have hardly any words; the bound may fall then.
     tolerance : float. IN
         On the changes of ``position_counts``, as a share of the words.
+    least_words : float. IN
+        Words without which a position is dropped.
     terms : array of float64, shape (6,). OUT
         The document's terms of the bound; the sum of ``E[ln (1 - u_i)]``, over how many sticks.
 
@@ -308,7 +310,7 @@ def improve(  # type: ignore[no-untyped-def]
     before[:] = 0.0
     for iteration in range(n_iterations):
         if trims and iteration % TRIM_EVERY == 0 and iteration > 0:
-            n_used = _drop_short_positions(walk, n_used, gamma)
+            n_used = _drop_short_positions(walk, n_used, gamma, least_words)
         allocate_words(walk, n_visits, n_words, n_used)
         product = score_positions(walk, n_visits, n_words, n_used)
         change = weighed = 0.0

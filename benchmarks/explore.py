@@ -1,0 +1,203 @@
+"""Speed and memory of the workbench: ``python -m benchmarks.explore``.
+
+The built-in sample is copied with other ids until there are ``--messages``, indexed, and served by
+a process of its own. Then ``--clients`` ask at once for ``--seconds``; at last the server is killed
+while names are given, and every change that it had confirmed must be in the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+import polars as pl
+
+import palaver as pv
+from palaver.explore.build import build, origin_of, place_of
+from palaver.explore.serve import serve
+from palaver.explore.workbench import Workbench
+
+_THREADS = 400
+_WORDS = ("the", "printer", "thank*", '"thank you"', "driv*", "help -please", "error", "i ")
+
+
+def copies(corpus: pv.Corpus, n_messages: int) -> pv.Corpus:
+    """Return a corpus repeated with other ids until it has so many messages."""
+    parts = []
+    for i in range(-(-n_messages // corpus.n_messages)):
+        columns = [c for c in ("id", "conversation", "reply_to") if c in corpus.table.columns]
+        parts.append(corpus.table.with_columns(pl.col(c) + f"-{i}" for c in columns))
+    return pv.Corpus.from_polars(pl.concat(parts)[:n_messages])
+
+
+class Browser:
+    """One connection to the server, with its cookie."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        self._own: dict[str, str] = {}
+        self._connection.request("GET", f"{parts.path}?{parts.query}")
+        answer = self._connection.getresponse()
+        answer.read()
+        self._own = {"Cookie": (answer.getheader("set-cookie") or "").partition(";")[0]}
+
+    def get(self, path: str, **params: Any) -> bytes:
+        self._connection.request("GET", f"{path}?{urlencode(params)}", headers=self._own)
+        return self._body(self._connection.getresponse())
+
+    def post(self, path: str, content: Any) -> bytes:
+        sent = {**self._own, "Content-Type": "application/json"}
+        self._connection.request("POST", path, json.dumps(content), sent)
+        return self._body(self._connection.getresponse())
+
+    def _body(self, answer: http.client.HTTPResponse) -> bytes:
+        body = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.status}: {body[:200]!r}")
+        return body
+
+
+def questions(chance: random.Random, acts: list[int], n_threads: int) -> tuple[str, str, Any]:
+    """Return a kind of interaction, and what it asks for."""
+    one, other = chance.choice(acts), chance.choice(acts)
+    return chance.choice(
+        [
+            ("words", "/api/search", {"q": chance.choice(_WORDS)}),
+            ("act", "/api/search", {"act": one, "q": chance.choice(_WORDS)}),
+            ("sequence", "/api/search", {"seq": f"{one} > {other}"}),
+            ("no answer", "/api/search", {"seq": f"{one} > !"}),
+            ("newest", "/api/search", {"act": one, "sort": "newest"}),
+            ("thread", "/api/thread", {"thread": chance.randrange(n_threads)}),
+            ("more hits", "/api/hits", {"act": one, "start": 40 * chance.randrange(20)}),
+            ("curation", "/api/curation", {}),
+            ("comparison", "/api/compare", {"a.last": chance.randrange(1, 4)}),
+        ]
+    )
+
+
+def load(address: str, acts: list[int], n_threads: int, clients: int, seconds: float) -> Any:
+    """Ask from several clients at once; return milliseconds by kind of interaction."""
+    taken: list[tuple[str, float]] = []
+    end = time.perf_counter() + seconds
+
+    def work(seed: int) -> None:
+        chance, browser = random.Random(seed), Browser(address)
+        while time.perf_counter() < end:
+            kind, path, params = questions(chance, acts, n_threads)
+            start = time.perf_counter()
+            browser.get(path, **params)
+            taken.append((kind, 1000 * (time.perf_counter() - start)))
+            time.sleep(chance.uniform(0.2, 1.0))  # people look at what they get
+
+    workers = [threading.Thread(target=work, args=[seed]) for seed in range(clients)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    kinds = {kind: [ms for own, ms in taken if own == kind] for kind in {k for k, _ in taken}}
+    kinds["all"] = [ms for _, ms in taken]
+    return {
+        kind: {"n": len(own), "median_ms": float(np.median(own)),
+               "p95_ms": float(np.quantile(own, 0.95))}
+        for kind, own in sorted(kinds.items())
+    }  # fmt: skip
+
+
+def start(run: Path) -> tuple[subprocess.Popen[str], str, float]:
+    """Start a server; return it, its address, and the seconds until its first answer."""
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks.explore", "--serve", str(run)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    address = server.stdout.readline().strip()
+    Browser(address).get("/api/hits")
+    return server, address, time.perf_counter() - begun
+
+
+def most_memory(pid: int) -> float:
+    """Return the largest memory that a process has had, in megabytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def kill_while_writing(run: Path, address: str, server: subprocess.Popen[str]) -> dict[str, int]:
+    """Kill the server while names are given; return what was confirmed and what is there."""
+    browser, confirmed = Browser(address), 0
+    threading.Timer(2.0, lambda: os.kill(server.pid, signal.SIGKILL)).start()
+    try:
+        while True:
+            action = {"do": "name", "class": 0, "name": f"name {confirmed}"}
+            found = browser.post("/api/curate", {"revision": confirmed, "actions": [action]})
+            confirmed = json.loads(found)["revision"]
+    except (OSError, http.client.HTTPException):
+        server.wait()
+    kept = pv.load(run).curation_
+    return {"confirmed": confirmed, "kept": kept.revision if kept else 0}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--out", type=Path, help="write the results as JSON")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        workbench = Workbench(arguments.serve, place_of(arguments.serve, anonymize=False))
+        serve(workbench, port=0, open_browser=False, tell=lambda at, _: print(at, flush=True))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(Path(folder) / "run", arguments)
+    print(json.dumps(found, indent=1))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    small = pv.sample(_THREADS)
+    pv.Acts(n_sweeps=30, n_chains=2, random_state=1).fit(small).save(run)
+    model = pv.load(run)
+    corpus = copies(small, arguments.messages)
+    begun = time.perf_counter()
+    build(run, model, corpus, origin_of(run, "copies"))
+    seconds = time.perf_counter() - begun
+    size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
+    n_threads, acts = corpus.n_conversations, list(range(len(model.class_shares_)))
+    texts = int(corpus.table["text"].str.len_bytes().sum())
+    del corpus
+    server, _, cold = start(run)
+    server.kill()
+    server.wait()
+    server, address, warm = start(run)
+    times = load(address, acts, n_threads, arguments.clients, arguments.seconds)
+    memory = most_memory(server.pid)
+    return {
+        "messages": arguments.messages,
+        "index_seconds": seconds,
+        "index_messages_per_second": arguments.messages / seconds,
+        "index_megabytes": size / 1e6,
+        "text_megabytes": texts / 1e6,
+        "start_seconds": min(cold, warm),
+        "server_megabytes": memory,
+        "interactions": times,
+        "killed": kill_while_writing(run, address, server),
+    }
+
+
+if __name__ == "__main__":
+    main()

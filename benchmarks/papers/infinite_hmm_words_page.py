@@ -1,0 +1,148 @@
+"""The part of the infinite HMM's results page that has one state per word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.stats import t
+
+from benchmarks.papers.infinite_hmm_words import FIRST_STATES, PENALTY, RUNS, SEEDS
+from benchmarks.papers.pictures import curves, keep
+
+_HEAD = """## One state per word
+
+`InfiniteHMM(one_state_per_word=True, n_states=50, n_sweeps=40)`: all occurrences of a word have the
+word's state, given the words next to it and how it is written. Forms and number of states were
+chosen on web text. {seeds} seeds: means, with 95% intervals of the mean (t distribution). Newspaper
+text as [below](#a-state-per-occurrence), scored on the same 94,084 words; web text is UD English
+(EWT) with its 49 XPOS tags. *Seconds* are of one processor. Alpha is the Dirichlet prior of each
+transition, eta that of each word, both learned.
+"""
+_COLUMNS = {
+    "v_measure": "V", "vi": "VI", "purity": "many-to-1", "one_to_one": "1-1 optimal",
+    "homogeneity": "homogeneity", "completeness": "completeness", "v_beta": "V-beta",
+}  # fmt: skip
+_CORPORA = {"wsj": "newspaper", "ud": "web"}
+
+
+def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) -> str:
+    """Return the section, without what is not computed yet."""
+    table = _table(results, seconds)
+    if not table:
+        return ""
+    parts = [_HEAD.format(seeds=SEEDS), table, _picture(results, size), _starts(results, seconds)]
+    parts += [_chunks(results), _missing(results, seconds)]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _missing(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
+    """Say what is not computed yet."""
+    names = [name for name in seconds if "-types/" in name and name not in results]
+    if not names:
+        return ""
+    lines = ["\nNot computed yet (the command goes on with these cells):\n"]
+    return "\n".join([*lines, *(f"- {name}" for name in names)])
+
+
+def _seeds(results: Mapping[str, Any], corpus: str, run: str) -> list[str]:
+    names = (f"{corpus}-types/{run}/{seed}" for seed in range(SEEDS))
+    return [name for name in names if name in results]
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _interval(values: list[float], digits: int) -> str:
+    """Return mean and half the width of its 95% interval."""
+    mean = f"{np.mean(values):.{digits}f}"
+    if len(values) < 2:
+        return mean
+    half = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{mean} ± {half:.{digits}f}"
+
+
+def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
+    head = ["text", "seeds", "states", *_COLUMNS.values(), "alpha", "eta", "seconds"]
+    lines = []
+    for corpus, label in _CORPORA.items():
+        for run in RUNS:
+            names = _seeds(results, corpus, run)
+            if not names:
+                continue
+            found = [results[name] for name in names]
+            cells = [label, str(len(names)), _interval([r["states"] for r in found], 0)]
+            for column in _COLUMNS:
+                scale, digits = (1, 2) if column == "vi" else (100, 1)
+                cells.append(_interval([scale * r["scores"][column] for r in found], digits))
+            cells += [_interval([r[prior] for r in found], 2) for prior in ("alpha", "eta")]
+            cells.append(f"{np.mean([seconds[name] for name in names]):.0f}")
+            lines.append(_row(cells))
+    return "\n".join([_row(head), "|---" * len(head) + "|", *lines]) if lines else ""
+
+
+def _picture(results: Mapping[str, Any], size: str) -> str:
+    """Draw the measures by sweep."""
+    lines = {
+        f"{_CORPORA[corpus]}, seed {seed}": results[name]["curve"]
+        for corpus in _CORPORA
+        for seed, name in enumerate(_seeds(results, corpus, "50 states"))
+    }
+    shown = {"vi": "VI, bits", "v_measure": "V-measure", "completeness": "completeness",
+             "v_beta": "V-beta"}  # fmt: skip
+    panels = {
+        title: {label: np.array([point[name] for point in curve]) for label, curve in lines.items()}
+        for name, title in shown.items()
+    }
+    file = f"infinite_hmm_words{'' if size == 'full' else '-' + size}.svg"
+    keep(curves(panels, "twentieths of the run", "One state per word: measures by sweep"), file)
+    return f"\n![One state per word: measures by sweep]({file})\n"
+
+
+def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
+    """Return the table of the numbers of states that the model finds."""
+    names = {first: f"wsj-types/{first} first states/0" for first in FIRST_STATES}
+    done = {first: name for first, name in names.items() if name in results}
+    if not done:
+        return ""
+    head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
+    lines = [
+        "\n### The number of states\n\nWith `n_states=None` the model finds their number, by "
+        "births and deaths as words move and by\nsplit and merge moves. Newspaper text, 40 "
+        "sweeps, seed 0:\n",
+        _row(head),
+        "|---" * len(head) + "|",
+    ]
+    for first, name in done.items():
+        result = results[name]
+        scores = result["scores"]
+        lines.append(
+            _row([
+                str(first), str(result["states"]), f"{result['log_joint']:,.0f}",
+                f"{100 * scores['v_measure']:.1f}", f"{scores['vi']:.2f}",
+                f"{100 * scores['purity']:.1f}", f"{seconds[name]:.0f}",
+            ])
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _chunks(results: Mapping[str, Any]) -> str:
+    """Return the table of shallow parsing."""
+    labels = {"words": "words", "states": "words and states", "given tags": "words and given tags"}
+    names = {label: f"chunks-types/{name}" for name, label in labels.items()}
+    done = {label: results[name] for label, name in names.items() if name in results}
+    if not done:
+        return ""
+    head = ["features", "accuracy", "precision", "recall", "F"]
+    lines = [
+        "\n### Shallow parsing with one state per word\n\nAs [below](#shallow-parsing), with "
+        f"CRF++'s penalty (`penalty={PENALTY}`); states of seed 0.\n",
+        _row(head),
+        "|---" * len(head) + "|",
+    ]
+    for label, scores in done.items():
+        values = [f"{100 * scores[key]:.2f}" for key in ("accuracy", "precision", "recall", "f1")]
+        lines.append(_row([label, *values]))
+    return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""``palaver paths``: the walks of documents over the topics of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli.options import (
+    Chain,
+    Column,
+    FileOfRun,
+    Format,
+    Formulas,
+    Json,
+    Run,
+    TableOut,
+    Where,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from palaver.corpus.table import Corpus
+
+NAME = "paths"
+
+
+def run(
+    folder: Run,
+    file: FileOfRun = None,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="Documents to show.")] = 10,
+    out: TableOut = None,
+    formulas: Formulas = False,
+    where: Where = None,
+    chain: Chain = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Show the most probable walk of each document over the topics (markov-m3).
+
+    The first topic of a walk is the heaviest. *share* is how much of the document it is.
+    `palaver transitions run/ --out topics.graphml` saves the graph on which documents walk.
+
+    Example: `palaver paths run/ --out paths.csv`
+    """
+    from palaver.cli.output import check_table_file, console, folding, print_json, write_table
+    from palaver.cli.runs import corpus_of
+    from palaver.errors import ParameterError
+    from palaver.models import load
+
+    check_table_file(out)
+    model: Any = load(folder).origin
+    if not hasattr(model, "path"):
+        raise ParameterError(f"{model.name} has no walks; markov-m3 has")
+    corpus = corpus_of(folder, file, format, column, chain, where)
+    with folding("finding walks"):
+        table = named(model.path(corpus), corpus, model.get_params()["unit"])
+    if out is not None:
+        write_table(table, out, spreadsheet=not formulas)
+    if json:
+        print_json(table.to_dicts())
+        return
+    _show(table, n)
+    if out is not None:
+        console.print(f"-> {out}", soft_wrap=True)
+
+
+def named(paths: pl.DataFrame, corpus: Corpus, unit: str) -> pl.DataFrame:
+    """Add the ids of documents: of messages, or of whole conversations."""
+    import polars as pl
+
+    column = "conversation" if unit == "conversation" else "id"
+    ids = corpus.table[column]
+    if unit == "conversation":
+        ids = ids.gather(corpus.conversation_offsets[:-1])
+    return paths.select(ids.gather(paths["document"]).alias("id"), pl.all())
+
+
+def _show(table: pl.DataFrame, n: int) -> None:
+    """Print one line per step of the first documents."""
+    import polars as pl
+
+    from palaver.cli.output import console, print_table
+
+    first = table.filter(pl.col("document").rank("dense") <= n)
+    print_table(
+        first.select(
+            pl.when(pl.col("position") == 1).then("id").otherwise(pl.lit("")).alias("document"),
+            "topic",
+            (100 * pl.col("weight")).round(0).cast(pl.Int64).alias("share %"),
+            "words",
+        )
+    )
+    left = table["document"].n_unique() - first["document"].n_unique()
+    if left:
+        console.print(f"{left:,} more documents; --n shows more, --out saves all.")

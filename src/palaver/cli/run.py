@@ -1,0 +1,312 @@
+"""``palaver run FILE``, or just ``palaver FILE``: from a file to a page in one command."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from palaver.cli.options import (
+    Anonymize,
+    By,
+    Chain,
+    Column,
+    File,
+    Format,
+    Jobs,
+    Json,
+    Title,
+    Where,
+)
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
+    from palaver.models import Model
+    from palaver.questions.talk import Talk
+
+NAME = "run"
+#: The largest file whose replies are inferred, and how many speakers make that worth while.
+_MOST_REBUILT, _SEVERAL = 50_000, 3
+#: Words of a typical text, from which on texts that nobody wrote to anybody are documents.
+_DOCUMENT = 60
+#: Formats in which columns have names.
+_TABLES = ("csv", "jsonl", "parquet")
+_THREADS, _PAGE = "threads.parquet", "report.html"
+#: Part of the time limit that goes into the search; reading and the page take the rest.
+_SEARCH = 0.6
+
+
+def run(
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Run folder to create (default: named after FILE).", show_default=False),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            min=0.05,
+            help="Finish in about this time, with a shorter search.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    jobs: Jobs = None,
+    keep_bots: Annotated[
+        bool, typer.Option("--keep-bots", help="Do not leave out messages of bots.")
+    ] = False,
+    where: Where = None,
+    anonymize: Anonymize = False,
+    by: By = None,
+    title: Title = None,
+    chain: Chain = False,
+    format: Format = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """Find out what people do in FILE and write a page about it, in one command.
+
+    It checks FILE, leaves out bots, infers who answers whom if FILE does not say so and several
+    people talk at once, fits the model of acts (documents, in which nobody answers anybody, get
+    topics instead), and writes a run folder with a page. `palaver FILE` does the same.
+
+    Example: `palaver run export.zip`
+
+    Example: `palaver run threads.csv --column text=body --minutes 2 --out run/`
+    """
+    from palaver.cli import runs
+    from palaver.cli.options import n_threads
+    from palaver.fit import Interrupted
+
+    began = time.monotonic()
+    folder = out or _free_folder(file)
+    runs.check_new(folder)
+    reading = {"format": format, "column": column, "chain": chain, "labels": None,
+               "where": list(where or []), "anonymize": anonymize, "by": by,
+               "title": title}  # fmt: skip
+    found = _read(file, reading, keep_bots=keep_bots, json=json)
+    params: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads(jobs)}
+    if minutes is not None:
+        left = 60 * minutes - (time.monotonic() - began)
+        params["max_seconds"] = max(_SEARCH * left, 1.0)
+    model = _model(found, params)
+    try:
+        _fit(model, found, folder, file, reading)
+    except Interrupted as error:
+        from palaver.cli.options import command
+
+        typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
+        raise typer.Exit(130) from error
+    talk = _page(model, found.corpus, folder, reading, quick=minutes is not None)
+    _tell(model, talk, found, folder, json)
+
+
+def _free_folder(file: Path) -> Path:
+    """Return a name for the run that nothing has yet."""
+    stem = re.sub(r"(\.(jsonl|csv|json|txt|zip|tar|gz|bz2|xz|zst|parquet|mbox|vtt))+$", "",
+                  file.absolute().name, flags=re.IGNORECASE)  # fmt: skip
+    name = f"{stem or 'palaver'}-run"
+    number = 1
+    while True:
+        folder = Path(name if number == 1 else f"{name}-{number}")
+        if not folder.exists():
+            return folder
+        number += 1
+
+
+class _Found(NamedTuple):
+    """What a file became, and what was done about it."""
+
+    corpus: Corpus
+    is_documents: bool
+    said: list[str]
+    is_rebuilt: bool
+
+
+def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -> _Found:
+    """Read and check a file; leave out bots, and find out who answers whom."""
+    from palaver.cli.options import read_corpus
+    from palaver.cli.output import console, counted, tell_repairs
+    from palaver.corpus.describe import bots
+    from palaver.errors import CorpusError
+
+    corpus = read_corpus(
+        file, reading["format"], reading["column"], where=reading["where"],
+        anonymize=reading["anonymize"],
+    )  # fmt: skip
+    if not corpus.n_messages:
+        raise CorpusError(f"{file}: contains no messages")
+    said = [
+        f"{file.name}: {counted(corpus.n_messages, 'message')} in "
+        f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format})"
+    ]
+    machines = [] if keep_bots else bots(corpus)
+    if machines and len(machines) < corpus.table["speaker"].drop_nulls().n_unique():
+        before = corpus.n_messages
+        corpus = corpus.filter("bot!=true")
+        reading["where"].append("bot!=true")
+        said.append(
+            f"left out {counted(before - corpus.n_messages, 'message')} by "
+            f"{counted(len(machines), 'bot')} (--keep-bots keeps them)"
+        )
+    documents = is_documents(corpus)
+    rebuilt = False
+    if documents:
+        corpus, reading["documents"] = corpus.separated(), True
+        said[0] = f"{file.name}: {counted(corpus.n_messages, 'document')} ({corpus.format})"
+    elif not (corpus.parents >= 0).any() and corpus.n_messages > 1:
+        corpus, how, rebuilt = _with_replies(corpus, reading)
+        said.append(how)
+    if not json:
+        console.print(said[0] + ".")
+        for line in said[1:]:
+            console.print(f"{line[0].upper()}{line[1:]}.")
+        tell_repairs(corpus, file)
+    return _Found(corpus, documents, said, rebuilt)
+
+
+def is_documents(corpus: Corpus) -> bool:
+    """Whether texts are documents: nobody answers anybody, and they are long or have no authors.
+
+    Texts of a table that says neither who wrote them nor when nor in which conversation are not
+    talk either, although they are read as one conversation.
+    """
+    if corpus.format == "bagofwords":
+        return True
+    if (corpus.parents >= 0).any() or corpus.n_messages < 2:
+        return False
+    told = {"conversation", "reply_to", "time"} & set(corpus.columns)
+    loose = corpus.n_conversations == 1 and corpus.format in _TABLES and not told
+    if not loose and corpus.n_conversations < corpus.n_messages:
+        return False
+    words = corpus.table["text"].str.count_matches(r"\w+").median()
+    nobody = corpus.table["speaker"].null_count() > corpus.n_messages / 2
+    return nobody or float(words or 0) >= _DOCUMENT  # type: ignore[arg-type]
+
+
+def _with_replies(corpus: Corpus, reading: dict[str, Any]) -> tuple[Corpus, str, bool]:
+    """Find out who answers whom in a file that does not say so."""
+    import polars as pl
+
+    from palaver.cli.output import sharing
+
+    spoken = corpus.table.drop_nulls("speaker").group_by("conversation")
+    people = spoken.agg(pl.col("speaker").n_unique().alias("n"), pl.len().alias("size"))
+    weighed = people["n"].repeat_by(people["size"]).explode()
+    several = float(weighed.median() or 0)  # type: ignore[arg-type]
+    if reading["chain"] or several < _SEVERAL or corpus.n_messages > _MOST_REBUILT:
+        reading["chain"] = True
+        why = "" if several < _SEVERAL else " (palaver reconstruct can find out more)"
+        how = ("the file records no replies: each message counts as answering the one before "
+               f"it{why}")  # fmt: skip
+        return corpus.chained(), how, False
+    from palaver.threads import ThreadRebuilder
+
+    with sharing("inferring who answers whom") as progress:
+        rebuilt = ThreadRebuilder.default().rebuild(corpus, progress=progress)
+    share = float((rebuilt.parents >= 0).mean())
+    how = (f"the file records no replies: inferred them for {share:.0%} of the messages, from "
+           "names, shared words and turns (see docs/threads.md for how often that is right)"
+           )  # fmt: skip
+    return rebuilt, how, True
+
+
+def _model(found: _Found, params: dict[str, Any]) -> Model:
+    """Return the model for what was found: acts of talk, topics of documents."""
+    from palaver.models.acts import Acts
+    from palaver.models.lda import LDA
+
+    if not found.is_documents:
+        return Acts().set_params(**params)
+    n_texts = found.corpus.n_messages
+    n_topics = 8 if n_texts < 500 else 20 if n_texts < 20_000 else 50
+    return LDA(n_classes=n_topics, n_sweeps=300).set_params(**params)
+
+
+def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[str, Any]) -> None:
+    """Fit the model and save the run; a run that the model refuses leaves nothing behind."""
+    from palaver.cli import runs
+    from palaver.cli.fit import warn_of_few_messages
+    from palaver.cli.output import working
+    from palaver.encoding import encode
+    from palaver.errors import InputError
+
+    with working("counting words"):
+        encoded = encode(
+            found.corpus,
+            min_count=model.default_min_count,
+            sentences=model.needs_sentences,
+            view=model.view,
+            keep_unknown=model.keeps_unknown,
+        )
+    model.check_data(encoded)
+    warn_of_few_messages(model, found.corpus)
+    source = str(file.absolute())
+    if found.is_rebuilt:  # the run keeps what it learned from: its replies are in no other file
+        source = str((folder / _THREADS).absolute())
+        reading = {**reading, "where": None, "column": None, "format": "parquet",
+                   "file": str(file.absolute())}  # fmt: skip
+    data = runs.begin(folder, model, encoded, source, reading, {}, None, found.corpus)
+    try:
+        if found.is_rebuilt:
+            found.corpus.write(folder / _THREADS)
+        model.fit(data, folder=folder)
+    except InputError:
+        (folder / _THREADS).unlink(missing_ok=True)
+        runs.withdraw(folder)
+        raise
+
+
+def _page(
+    model: Model, corpus: Corpus, folder: Path, reading: dict[str, Any], *, quick: bool
+) -> Talk:
+    """Write the page; return what it is about."""
+    from palaver.cli.commands import fit_command
+    from palaver.cli.options import command
+    from palaver.cli.output import folding
+    from palaver.page.build import make_page
+    from palaver.page.findings import talk_of_findings
+
+    summary = model.summary()
+    hidden = reading["anonymize"]
+    with folding("classifying messages and writing the page (slower the first time)"):
+        findings = make_page(
+            model, corpus, folder / _PAGE, summary=summary, names={}, anonymize=hidden,
+            title=reading["title"], predict_heldout=not quick,
+            command=command("report", "RUN" if hidden else folder),
+            fit_command=fit_command(folder, summary.params, anonymize=hidden), n_new=0,
+            by=reading["by"],
+        )  # fmt: skip
+    return talk_of_findings(findings)
+
+
+def _tell(model: Model, talk: Talk, found: _Found, folder: Path, json: bool) -> None:
+    """Print what people do, in five sentences, and what to do next."""
+    from palaver.cli.options import command
+    from palaver.cli.output import console, print_json
+    from palaver.questions.story import five
+
+    noun = "topic" if found.is_documents else "act"
+    units = "documents" if found.is_documents else "messages"
+    sentences = five(talk, units, model.transition_steps, noun)
+    page = folder / _PAGE
+    steps = [command("examples", folder)]
+    if found.is_documents:
+        steps.append(command("classes", folder, "--words", 20))
+    else:
+        steps.append(command("unanswered", folder))
+    if json:
+        print_json({"run": str(folder), "page": str(page), "model": model.name,
+                    "reading": found.said, "sentences": sentences, "next": steps})  # fmt: skip
+        return
+    console.print()
+    for sentence in sentences:
+        console.print(sentence)
+    console.print(f"\nOpen in a browser: {page}", soft_wrap=True)
+    console.print("Next:", soft_wrap=True)
+    for step in steps:
+        console.print(f"  {step}", soft_wrap=True)

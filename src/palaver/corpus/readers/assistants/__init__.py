@@ -1,0 +1,1 @@
+"""Chats with AI assistants: exports, logs of agents, traces and tables."""

@@ -1,0 +1,1 @@
+"""Exports of messengers: Telegram, Messenger and Instagram, Google Chat, Signal, Teams."""

@@ -1,0 +1,1 @@
+"""Public talk: GitHub, Stack Exchange, Hacker News, Mastodon, Bluesky, YouTube."""

@@ -1,0 +1,1 @@
+"""Exports of help desks: Zendesk and Intercom."""

@@ -1,0 +1,1 @@
+"""The workbench: a local web application to search, read, compare and curate a run."""

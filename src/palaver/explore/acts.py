@@ -1,0 +1,170 @@
+"""The acts as they are shown: classes of the model, some of them merged, with their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.curation import CuratedClass, Curation, Mark
+from palaver.draw.palette import colour_class, letters
+from palaver.explore.index import Index
+from palaver.store.fingerprint import message_keys
+
+
+@dataclass(frozen=True)
+class ActShown:
+    """An act of the workbench.
+
+    Attributes
+    ----------
+    number : int
+        Number of its class in the model; of the first, if several were merged.
+    members : tuple of int
+        Numbers of all its classes.
+    name : str
+    named : bool
+        Whether a person named it.
+    proposed : bool
+        Whether the name is the model's proposal.
+    description : str
+    hidden : bool
+    letter, colour : str
+    """
+
+    number: int
+    members: tuple[int, ...]
+    name: str
+    named: bool = False
+    proposed: bool = False
+    description: str = ""
+    hidden: bool = False
+    letter: str = ""
+    colour: str = ""
+
+
+class Classified:
+    """The acts of all messages.
+
+    Attributes
+    ----------
+    acts : list of ActShown
+    marked : dict of int to Mark
+        What people said about messages, by row.
+    shares : array of float32, shape (n_messages, n_acts)
+    main : array of int16, shape (n_messages,)
+        Place in ``acts`` of each message's main act, -1 for none.
+    strength : array of float32, shape (n_messages,)
+        Its share of the message.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        acts: Sequence[ActShown],
+        marked: Mapping[int, Mark] | None = None,
+    ) -> None:
+        self.acts = list(acts)
+        self.marked = dict(marked or {})
+        self.shares = _merged(index.shares, [act.members for act in acts])
+        self._apply_marks()
+        self.main = self.shares.argmax(axis=1).astype(np.int16)
+        self.strength = self.shares.max(axis=1)
+        self.main[(self.strength <= 0) | ~index.speaking] = -1
+
+    def _apply_marks(self) -> None:
+        """Let people's word count, as :func:`palaver.models.views.marks.with_marks` does."""
+        places = self.places()
+        for row, mark in self.marked.items():
+            own = self.shares[row]
+            if mark.right is not None:
+                own[:] = 0.0
+                own[places[mark.right]] = 1.0
+                continue
+            wrong = [int(places[id]) for id in mark.wrong]
+            rest = float(np.delete(own, wrong).sum())
+            if rest > 0:
+                own[wrong] = 0.0
+                own /= rest
+
+    def place_of(self, number: int) -> int:
+        """Return the place of the act that a class belongs to; -1 for a class that is not there."""
+        places = (i for i, act in enumerate(self.acts) if number in act.members)
+        return next(places, -1)
+
+    def places(self) -> NDArray[np.int16]:
+        """Return the place of the act of each class, (n_classes,)."""
+        n_classes = 1 + max((k for act in self.acts for k in act.members), default=-1)
+        found = np.full(n_classes, -1, np.int16)
+        for place, act in enumerate(self.acts):
+            found[list(act.members)] = place
+        return found
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return the acts as the script needs them, with how many messages are mainly theirs."""
+        counts = np.bincount(self.main[self.main >= 0], minlength=len(self.acts))
+        total = max(int(counts.sum()), 1)
+        return [
+            asdict(act) | {"messages": int(n), "share": round(n / total, 4)}
+            for act, n in zip(self.acts, counts.tolist(), strict=True)
+        ]
+
+
+def acts_of(index: Index, state: Curation) -> list[ActShown]:
+    """Return the acts as people curated them, in the order in which they are shown."""
+    sizes, first = index.content["sizes"], {id: i for i, id in enumerate(state.order)}
+
+    def place(own: CuratedClass) -> tuple[bool, int, float]:
+        leading = min((first[id] for id in own.ids if id in first), default=len(first))
+        return own.hidden, leading, -sum(sizes[id] for id in own.ids)
+
+    return [_shown(index, own, rank) for rank, own in enumerate(sorted(state.classes, key=place))]
+
+
+def _shown(index: Index, own: CuratedClass, rank: int) -> ActShown:
+    """Return an act with its letter; like the model's, its name is that of its largest class."""
+    sizes = index.content["sizes"]
+    leading = max(own.ids, key=lambda id: (sizes[id], -id))
+    name = own.name.text if own.name else index.content["names"][leading]
+    proposed = own.name.proposed if own.name else leading in index.content["proposed"]
+    return ActShown(
+        number=own.ids[0],
+        members=own.ids,
+        name=name,
+        named=own.name is not None and not proposed,
+        proposed=proposed,
+        description=own.description.text if own.description else "",
+        hidden=own.hidden,
+        letter=letters(rank),
+        colour=colour_class(rank),
+    )
+
+
+def marks_of(index: Index, state: Curation) -> dict[int, Mark]:
+    """Return what people said about messages, by row; messages of other texts are left out."""
+    if index.content["anonymized"] or not state.marks:
+        return {}
+    keys: dict[str, list[tuple[str, Mark]]] = {}
+    for (key, id), own in state.marks.items():
+        keys.setdefault(id, []).append((key, own))
+    found = {}
+    rows = [row for _, row in index.texts.rows_of(keys)]
+    for row, id, text, original in index.texts.messages(rows):
+        key = key_of(id, text if original is None else original)
+        found[row] = next((own for marked, own in keys[id] if marked == key), Mark())
+    return {row: own for row, own in found.items() if own != Mark()}
+
+
+def key_of(id: str, text: str) -> str:
+    """Return the key by which marks know a message."""
+    return f"{message_keys([id], [text])[0]:016x}"
+
+
+def _merged(shares: NDArray[np.float32], members: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    """Add up the shares of classes that are one, (n_messages, n_acts)."""
+    if all(len(own) == 1 for own in members):
+        return shares[:, [own[0] for own in members]]
+    return np.stack([shares[:, list(own)].sum(axis=1) for own in members], axis=1)

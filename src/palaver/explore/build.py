@@ -1,0 +1,286 @@
+"""Building the index of a run: what the workbench needs, read once from the texts and the model.
+
+::
+
+    run/explore/manifest.json, arrays-*   numbers of every message, mapped from disk
+    run/explore/texts-*.sqlite            texts and their words
+    run/explore/overview-*.json           the sections of the page, and what their script needs
+
+The manifest names the other files and is replaced last: a kill leaves the index as it was, or none.
+An anonymized index is in ``run/explore/anonymized``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from palaver import store
+from palaver.corpus.table import Corpus
+from palaver.curation import Curation
+from palaver.encoding.tokens import coded
+from palaver.errors import StoreError
+from palaver.explore.texts import write_texts
+from palaver.fit.fold import progress_listener
+from palaver.models.curated import apply_curation, curation_of
+from palaver.models.views.reading import Reading, read
+from palaver.page.build import render_sections
+from palaver.page.embed import titles_of
+from palaver.page.findings import Findings, gather, token_ranks
+from palaver.page.groups import choose_columns
+from palaver.page.names import automatic_name
+from palaver.page.text import MAX_NAME, name, speaker_name
+from palaver.page.wording import wording_of
+from palaver.store.atomic import explained, replace_file, sync
+
+if TYPE_CHECKING:
+    from palaver.models import Model, ModelSummary
+
+KIND, VERSION = "workbench", 2
+FOLDER, ANONYMIZED = "explore", "anonymized"
+NO_TIME = np.iinfo(np.int64).min
+#: Shares of the time that the parts of the work take, by experience.
+_READING, _PAGE, _WRITING = 0.4, 0.3, 0.3
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an index was made from.
+
+    Attributes
+    ----------
+    model : str
+        Changes with every fit of the run.
+    source : str
+        The file, or what stands for one.
+    stamp : str
+        Size and time of the file; changes when it is written again.
+    """
+
+    model: str
+    source: str
+    stamp: str
+
+
+def origin_of(run: Path, source: str) -> Origin:
+    """Return what an index of a run would be made from now.
+
+    The stamp is empty if the file is gone or is not a local one.
+    """
+    digest = hashlib.blake2b((run / store.folder.MANIFEST).read_bytes(), digest_size=8)
+    return Origin(digest.hexdigest(), source, _stamp(Path(source)))
+
+
+def _stamp(path: Path) -> str:
+    """Return a name for the state of a file or folder, without reading it."""
+    try:
+        files = [path] if not path.is_dir() else sorted(path.rglob("*"))
+        facts = [file.stat() for file in files]
+    except OSError:
+        return ""
+    said = [(fact.st_size, fact.st_mtime_ns) for fact in facts]
+    return hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
+
+
+def place_of(run: Path, *, anonymize: bool) -> Path:
+    """Return where the index of a run is."""
+    return run / FOLDER / ANONYMIZED if anonymize else run / FOLDER
+
+
+def build(
+    run: Path,
+    model: Model,
+    corpus: Corpus,
+    origin: Origin,
+    *,
+    anonymize: bool = False,
+    fit_command: str | None = None,
+    n_new: int | None = None,
+    advance: Callable[[float], None] = lambda share: None,
+) -> None:
+    """Let a model read a corpus, and write the index.
+
+    Parameters
+    ----------
+    run : path
+    model : Model
+    corpus : Corpus
+    origin : Origin
+    anonymize : bool
+        Index the texts as ``corpus.anonymized()`` has them.
+    fit_command : str, optional
+        For the last section of the overview.
+    n_new : int, optional
+        Messages that the model has not learned from.
+    advance : callable
+        Called with shares of the work that sum to one.
+    """
+    state = curation_of(model)
+    fitted = apply_curation(model, Curation.empty(state.run, state.n_classes))
+    parts = 1 if _same_shares(state) else 2
+    with progress_listener(lambda share: advance(share * _READING / parts)):
+        reading = read(fitted, corpus)
+        seen = reading if parts == 1 else read(model, corpus)
+    with progress_listener(lambda share: advance(share * _PAGE)):
+        findings = gather(model, corpus, predict_heldout=False, anonymize=anonymize, reading=seen)
+        html, data = render_sections(findings, {}, fit_command=fit_command, n_new=n_new)
+    ids = [list(own.ids) for own in state.classes]
+    overview = {"html": html, "data": data, "ids": ids, "shape": shape_of(state)}
+    folder = place_of(run, anonymize=anonymize)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with store.locked(folder):
+        _discard_unnamed(folder)
+        _write(folder, findings, fitted, reading, corpus, origin, overview,
+               lambda share: advance(share * _WRITING))  # fmt: skip
+        _discard_unnamed(folder)
+
+
+def _same_shares(state: Curation) -> bool:
+    """Whether what was decided leaves the classes of all messages as the model found them."""
+    return not state.marks and all(own.ids == (k,) for k, own in enumerate(state.classes))
+
+
+def shape_of(state: Curation) -> str:
+    """Return a short name for everything that was decided but names and descriptions."""
+    shape = [
+        [(own.ids, own.hidden) for own in state.classes], state.order,
+        sorted((place, own.right, sorted(own.wrong)) for place, own in state.marks.items()),
+    ]  # fmt: skip
+    return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
+
+
+def _write(
+    folder: Path,
+    findings: Findings,
+    fitted: Model,
+    reading: Reading,
+    corpus: Corpus,
+    origin: Origin,
+    overview: dict[str, Any],
+    advance: Callable[[float], None],
+) -> None:
+    """Write the files, then the manifest that names them."""
+    mark = secrets.token_hex(6)
+    shown = findings.corpus
+    fields = _fields(shown)
+    titles = titles_of(shown.table[corpus.conversation_offsets[:-1]], findings.anonymized)
+    ids = shown.table["conversation"].gather(corpus.conversation_offsets[:-1])
+    texts = folder / f"texts-{mark}.sqlite"
+    names = {field: own.names for field, own in fields.items()}
+    with explained(folder):
+        write_texts(texts, shown.table, corpus.table["text"], zip(ids, titles, strict=True),
+                    names, advance)  # fmt: skip
+        with texts.open("rb") as stream:
+            os.fsync(stream.fileno())
+        sync(folder)
+        with replace_file(folder / f"overview-{mark}.json") as path:
+            path.write_text(json.dumps(overview), encoding="utf-8")
+    shares = (reading.shares * reading.known[:, None]).astype(np.float32)
+    classes, lengths = token_ranks(
+        reading, np.arange(shares.shape[1]), shares.astype(float),
+        findings.summary.tables.get("topics"), np.arange(corpus.n_messages),
+    )  # fmt: skip
+    times = corpus.table["time"].dt.epoch("s").fill_null(NO_TIME)
+    arrays = {
+        "shares": shares,
+        "speaking": findings.speaking,
+        "parents": corpus.parents,
+        "conversation_offsets": corpus.conversation_offsets,
+        "time": times.to_numpy().astype(np.int64),
+        "token_classes": classes,
+        "token_offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        **{f"field_{i}": own.codes for i, own in enumerate(fields.values())},
+    }
+    summary, own = findings.summary, fitted.summary()
+    wording = wording_of(summary, findings.flow.steps)
+    content = {
+        "version": VERSION,
+        "origin": vars(origin),
+        "anonymized": findings.anonymized,
+        "texts": texts.name,
+        "bytes": texts.stat().st_size,
+        "overview": f"overview-{mark}.json",
+        "fields": list(fields),
+        "run": fitted.run_id,
+        "sizes": own.class_shares.tolist(),
+        "names": _names(own, overview),
+        "proposed": sorted(own.proposed),
+        "tagger": own.tags is not None,
+        "units": summary.units,
+        "steps": findings.flow.steps,
+        "noun": wording.noun,
+        "unit": wording.unit,
+        "reads_all": findings.reads_all,
+        "words": None if findings.reads_all else list(reading.encoded.vocabulary.words),
+        "source": name(Path(shown.source).name),
+    }
+    store.save(folder, KIND, content, arrays)
+
+
+def _names(summary: ModelSummary, overview: dict[str, Any]) -> list[str]:
+    """Return what the model calls its classes; a typical sentence or words where it does not."""
+    shown = {
+        tuple(overview["ids"][act["number"]]): act["name"]
+        for act in overview["data"]["acts"]
+        if not act["named"]
+    }
+    names = []
+    for number in range(len(summary.class_shares)):
+        words = summary.words.filter(pl.col("class") == number)["word"].to_list()
+        given = summary.class_names.get(number) or shown.get((number,))
+        names.append(given or automatic_name(words, []))
+    return names
+
+
+def _fields(corpus: Corpus) -> dict[str, Any]:
+    """Return the codes and names of what messages can be grouped by, speakers first."""
+    found = {"speaker": coded(corpus.table["speaker"].map_elements(speaker_name, pl.String))}
+    for column in choose_columns(corpus)[0]:
+        values = corpus.table[column]
+        if isinstance(values.dtype, pl.List) or column == "speaker":
+            continue
+        plain = values.cast(pl.String).map_elements(lambda one: name(one, MAX_NAME), pl.String)
+        found[column] = coded(plain)
+    return found
+
+
+def _discard_unnamed(folder: Path) -> None:
+    """Remove files that the manifest does not name: a killed build, or the index before this."""
+    kept: set[str] = set()
+    if store.is_stored(folder):
+        try:
+            content = json.loads((folder / store.folder.MANIFEST).read_text("utf-8"))["content"]
+            kept = {content["texts"], content["overview"]}
+        except (ValueError, KeyError, TypeError, OSError):
+            pass  # damaged: nothing of it can be used
+    for path in (*folder.glob("texts-*.sqlite*"), *folder.glob("overview-*.json")):
+        if path.name not in kept:
+            path.unlink(missing_ok=True)
+
+
+def is_current(run: Path, origin: Origin, *, anonymize: bool) -> bool:
+    """Whether a run has an index that was made from this model and file.
+
+    A file that is gone does not matter: the index has its texts.
+    """
+    folder = place_of(run, anonymize=anonymize)
+    if not store.is_stored(folder):
+        return False
+    try:
+        content = json.loads((folder / store.folder.MANIFEST).read_text("utf-8"))["content"]
+        made = Origin(**content["origin"])
+        version = content["version"]
+    except (ValueError, KeyError, TypeError, OSError, StoreError):
+        return False
+    same_file = made.source == origin.source and origin.stamp in ("", made.stamp)
+    return version == VERSION and made.model == origin.model and same_file

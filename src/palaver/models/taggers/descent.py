@@ -1,0 +1,163 @@
+"""L-BFGS as a sequence of evaluations, so that each can be a sweep of the loop.
+
+Nocedal & Wright (2006), algorithm 7.5, with a backtracking line search: a step is taken if it
+lowers the objective by at least a ten-thousandth of what the gradient promises, else it is halved.
+All vectors have the type of the first trial: with millions of weights, single precision saves half
+of the time and memory, and is exact enough for a direction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.linalg.blas import get_blas_funcs
+
+from palaver.parallel import Arrays
+
+#: Pairs of steps and changes of the gradient that are remembered.
+MEMORY = 6
+_PROMISED = 1e-4
+_SHORTEST = 1e-10
+
+Vector = NDArray[Any]
+
+
+def start(n_parameters: int, dtype: DTypeLike = np.float64) -> Arrays:
+    """Return the state of a descent that starts at zero; ``trial`` is where to evaluate first."""
+    return {"trial": np.zeros(n_parameters, dtype)}
+
+
+def advance(state: Arrays, value: float, gradient: Vector) -> tuple[Arrays, bool, float]:
+    """Take the objective and its gradient at ``trial`` in, and choose where to evaluate next.
+
+    Parameters
+    ----------
+    state : dict of str to array
+        trial (n,): where the objective was evaluated; point, gradient, direction (n,) and value ():
+        the best point so far; length (): of the step; step0, change0 ... (n,): steps and changes of
+        the gradient that are remembered, 0 being the last. The first state has ``trial`` only.
+    value : float
+    gradient : array, shape (n,)
+
+    Returns
+    -------
+    state : dict
+        With a new ``trial``.
+    taken : bool
+        Whether the step was taken.
+    gain : float
+        By which share of itself the objective fell, infinite at the start.
+    """
+    trial = state["trial"]
+    if "point" not in state:
+        length = 1.0 / max(float(np.linalg.norm(gradient)), 1.0)
+        kept = {"point": trial, "value": np.array(value), "gradient": gradient}
+        return _towards(kept, -gradient, length), True, np.inf
+    best, direction = float(state["value"]), state["direction"]
+    length, slope = float(state["length"]), float(state["gradient"] @ direction)
+    if not value <= best + _PROMISED * length * slope:
+        if length < _SHORTEST:
+            return {**state, "trial": state["point"]}, True, 0.0
+        kept = {name: array for name, array in state.items() if name != "trial"}
+        return _towards(kept, direction, length / 2), False, 0.0
+    memory = _remember(state, trial - state["point"], gradient - state["gradient"])
+    kept = {"point": trial, "value": np.array(value), "gradient": gradient, **memory}
+    gain = (best - value) / max(abs(value), 1e-12)
+    return _towards(kept, _direction(gradient, memory), 1.0), True, gain
+
+
+def _towards(kept: Arrays, direction: Vector, length: float) -> Arrays:
+    """Return a state whose trial is a step along a direction."""
+    trial = kept["point"] + direction.dtype.type(length) * direction
+    return {**kept, "direction": direction, "length": np.array(length), "trial": trial}
+
+
+def _remember(state: Arrays, step: Vector, change: Vector) -> Arrays:
+    """Return the remembered steps and changes with new ones, the oldest left out."""
+    names = ("step", "change")
+    if float(step @ change) <= 1e-10 * float(change @ change):
+        return {name: array for name, array in state.items() if name.startswith(names)}
+    found = {"step0": step, "change0": change}
+    for i in range(MEMORY - 1):
+        found |= {f"{name}{i + 1}": state[f"{name}{i}"] for name in names
+                  if f"{name}{i}" in state}  # fmt: skip
+    return found
+
+
+def _direction(gradient: Vector, memory: Arrays) -> Vector:
+    """Return minus the gradient times the approximate inverse Hessian (two loops)."""
+    found = -gradient
+    add = get_blas_funcs("axpy", (found,))  # adds a multiple of a vector, in place
+    n = len(memory) // 2
+    steps, changes = ([memory[f"{name}{i}"] for i in range(n)] for name in ("step", "change"))
+    products = [float(step @ change) for step, change in zip(steps, changes, strict=True)]
+    shares = [0.0] * n
+    for i in range(n):  # the last first
+        shares[i] = float(steps[i] @ found) / products[i]
+        found = add(changes[i], found, a=-shares[i])
+    if n:
+        found *= found.dtype.type(products[0] / float(changes[0] @ changes[0]))
+    for i in reversed(range(n)):
+        share = shares[i] - float(changes[i] @ found) / products[i]
+        found = add(steps[i], found, a=share)
+    return found
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is minimized besides the shards' part, and when a descent ends.
+
+    Attributes
+    ----------
+    penalty : float
+        Weight of half the sum of all squares.
+    max_iter : int
+        Steps at most.
+    tolerance : float
+        The descent ends when two steps in a row lower the objective by less than this share.
+    """
+
+    penalty: float
+    max_iter: int
+    tolerance: float
+
+    @property
+    def n_sweeps(self) -> int:
+        """Evaluations at most: that of the start, those of steps, and some that are too long."""
+        return 1 + self.max_iter + max(10, self.max_iter // 2)
+
+    def begin(self, point: Vector) -> Arrays:
+        """Return the state of a descent that starts at a point."""
+        counts = np.zeros(3, np.int64)  # evaluations, steps, small steps in a row
+        return {"trial": point, "course": counts}
+
+    def take(self, state: Arrays, value: float, gradient: Vector) -> tuple[Arrays, bool]:
+        """Take an evaluation in, add the penalty, and choose where to evaluate next.
+
+        Returns
+        -------
+        state : dict
+            After the end only ``point``, ``value`` and ``course``.
+        ended : bool
+        """
+        arrays = dict(state)
+        evaluations, steps, small = arrays.pop("course").tolist()
+        trial = arrays["trial"]
+        value += self.penalty / 2 * float(trial @ trial)
+        arrays, taken, gain = advance(arrays, value, gradient + np.float32(self.penalty) * trial)
+        steps += taken
+        small = small + 1 if taken and gain < self.tolerance else small * (not taken)
+        evaluations += 1
+        ended = steps > self.max_iter or small >= 2 or evaluations >= self.n_sweeps
+        if ended:
+            arrays = {name: arrays[name] for name in ("point", "value")}
+        arrays["course"] = np.array([evaluations, steps, small], np.int64)
+        return arrays, bool(ended)
+
+
+def report(state: Arrays) -> dict[str, float]:
+    """Return what a trace records: the objective at the best point, and the steps so far."""
+    return {"log_joint": -float(state["value"]), "steps": float(state["course"][1] - 1)}

@@ -1,0 +1,47 @@
+"""Messages whose class a person has judged: their word counts, not the model's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palaver.corpus.table import Corpus
+from palaver.store.fingerprint import message_keys
+
+if TYPE_CHECKING:
+    from palaver.models.base.model import Model
+
+
+def keys_of(corpus: Corpus) -> list[str]:
+    """Return the key of each message, by which marks know it: of its id and text."""
+    return [f"{key:016x}" for key in message_keys(corpus.table["id"], corpus.table["text"])]
+
+
+def with_marks(model: Model, corpus: object, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of messages, (n_messages, n_classes), as people corrected them.
+
+    A message that belongs to a class has that class alone; one that does not belong to a class has
+    none of it. Nothing is changed where there are no marks, or no ids to know messages by.
+    """
+    curation = model.curation_
+    if curation is None or not curation.marks or not isinstance(corpus, Corpus):
+        return shares
+    groups, shares = curation.groups, shares.copy()
+    keys = keys_of(corpus)
+    for row, place in enumerate(zip(keys, corpus.table["id"], strict=True)):
+        mark = curation.marks.get(place)
+        if mark is None:
+            continue
+        right = -1 if mark.right is None else groups[mark.right]
+        if right >= 0:
+            shares[row] = 0.0
+            shares[row, right] = 1.0
+            continue
+        wrong = [groups[id] for id in mark.wrong if groups[id] >= 0]
+        rest = np.delete(shares[row], wrong).sum()
+        if rest > 0:
+            shares[row, wrong] = 0.0
+            shares[row] /= rest
+    return shares

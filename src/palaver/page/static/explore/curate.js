@@ -1,0 +1,125 @@
+// Curate: names, descriptions, merging, hiding and order of acts.
+
+const chosen = new Set(); // numbers of acts that are to be merged
+let curated = null;
+
+async function doing(made) {
+  const focus = document.activeElement && document.activeElement.id;
+  showCurated(await made);
+  const again = focus && document.getElementById(focus);
+  if (again) again.focus();
+}
+
+function field(one, what, value, placeholder, length) {
+  const input = make("input", { id: what + "-" + one.number, value, placeholder, maxlength: length, "aria-label": placeholder + " of " + one.letter, disabled: data.readOnly });
+  input.addEventListener("change", () => {
+    const action = what === "name" ? { do: "name", class: one.number, name: input.value } : { do: "describe", class: one.number, text: input.value };
+    doing(act(action));
+  });
+  input.addEventListener("keydown", (event) => event.key === "Enter" && input.blur());
+  return input;
+}
+
+function move(one, by) {
+  const order = acts.filter((other) => !other.hidden).map((other) => other.number);
+  const at = order.indexOf(one.number);
+  if (at + by < 0 || at + by >= order.length) return;
+  order.splice(at, 1);
+  order.splice(at + by, 0, one.number);
+  doing(act({ do: "order", classes: order }));
+}
+
+function tool(id, words, title, run) {
+  const button = make("button", { type: "button", id, title, "aria-label": title, disabled: data.readOnly }, words);
+  button.addEventListener("click", run);
+  return button;
+}
+
+// A few messages that are surest to be of an act, when asked for.
+function examplesOf(one) {
+  const list = make("ul", {});
+  const box = make("details", { class: "examples" }, make("summary", {}, "Examples"), list);
+  box.addEventListener("toggle", async () => {
+    if (!box.open || list.children.length) return;
+    try {
+      const found = await ask("/api/hits", { act: one.number, sort: "surest" });
+      list.replaceChildren(...found.hits.slice(0, 5).map((hit) => make("li", { dir: "auto" }, linked({ act: one.number, thread: hit.thread, message: hit.place }, hit.text.slice(0, 200)))));
+    } catch (error) {
+      say(error.message);
+    }
+  });
+  return box;
+}
+
+function curatedItem(one) {
+  const check = make("input", { type: "checkbox", id: "pick-" + one.number, "aria-label": "Choose " + one.letter + " " + one.name + " for merging", disabled: data.readOnly });
+  check.checked = chosen.has(one.number);
+  check.addEventListener("change", () => {
+    if (check.checked) chosen.add(one.number);
+    else chosen.delete(one.number);
+    showTools();
+  });
+  const tools = make("span", { class: "tools" });
+  if (!one.hidden) {
+    tools.append(tool("up-" + one.number, "↑", "Move " + one.letter + " up", () => move(one, -1)), tool("down-" + one.number, "↓", "Move " + one.letter + " down", () => move(one, 1)));
+  }
+  tools.append(one.hidden ? tool("hide-" + one.number, "Show", "Show " + one.letter, () => doing(act({ do: "show", class: one.number }))) : tool("hide-" + one.number, "Hide", "Hide " + one.letter, () => doing(act({ do: "hide", class: one.number }))));
+  if (one.members.length > 1) tools.append(tool("apart-" + one.number, "Take apart", "Take " + one.letter + " apart again", () => doing(act({ do: "separate", class: one.number }))));
+  const said = one.named ? "" : one.proposed ? "name proposed" : "not named";
+  const facts = make("small", { class: "note" }, linked({ act: one.number }, plural(one.messages, "message")), " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
+  return make("li", { class: one.hidden ? "is-hidden" : "", "data-act": one.number }, check, make("span", { class: "badge " + one.colour }, one.letter), make("div", { class: "words-of" }, field(one, "name", one.named ? one.name : "", one.named ? "Name" : one.name, 80), field(one, "describe", one.description, "Description", 2000), facts, examplesOf(one)), tools);
+}
+
+const VERBS = { name: "named", describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided" };
+
+function stepInWords(step) {
+  const said = step.actions.map((action) => {
+    const ids = action.classes || (action.class == null ? [] : [action.class]);
+    const names = ids.map((id) => (rankOf(id) < 0 ? "class " + id : acts[rankOf(id)].name));
+    const end = action.do === "name" ? (action.name ? " “" + action.name + "”" : " nothing") : "";
+    return VERBS[action.do] + " " + (action.do === "order" ? plural(ids.length, "act") : names.join(", ")) + end + (action.do === "mark" && !action.right ? " as wrong" : "");
+  });
+  return said.join("; ") + (step.by ? " – " + step.by : "") + (step.at ? ", " + step.at.slice(0, 16).replace("T", " ") : "");
+}
+
+function showTools() {
+  $("#merge").disabled = data.readOnly || chosen.size < 2;
+  $("#merge").textContent = chosen.size < 2 ? "Merge" : "Merge " + chosen.size + " acts";
+  $("#undo").disabled = data.readOnly || !curated.can_undo;
+  $("#redo").disabled = data.readOnly || !curated.can_redo;
+}
+
+function showCurated(found) {
+  curated = found;
+  takeActs(found.acts);
+  for (const number of [...chosen]) if (!acts.some((one) => one.number === number)) chosen.delete(number);
+  $("#curated").replaceChildren(...acts.map(curatedItem));
+  $("#steps-done").replaceChildren(...found.steps.map((step) => make("li", {}, stepInWords(step))));
+  $("#history").hidden = !found.steps.length;
+  $("#done").textContent = (found.steps.length ? "Last: " + stepInWords(found.steps[0]) + "." : "Nothing was changed yet.") + (found.marked ? " " + plural(found.marked, "message") + " marked." : "");
+  showTools();
+  document.documentElement.dataset.revision = found.revision;
+}
+
+function onCurateKey(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.target.matches("input:not([type=checkbox])")) return;
+  if (event.key !== "z" && event.key !== "y") return;
+  event.preventDefault();
+  doing(undone(event.key === "y" || event.shiftKey ? "redo" : "undo"));
+}
+
+function startCurate() {
+  $("#merge").addEventListener("click", () => {
+    const classes = acts.map((one) => one.number).filter((number) => chosen.has(number));
+    chosen.clear();
+    doing(act({ do: "merge", classes }));
+  });
+  $("#undo").addEventListener("click", () => doing(undone("undo")));
+  $("#redo").addEventListener("click", () => doing(undone("redo")));
+  if (!data.readOnly) document.addEventListener("keydown", onCurateKey);
+  watchOthers(showCurated);
+  ask("/api/curation").then((found) => {
+    data.revision = found.revision;
+    showCurated(found);
+  }, (error) => say(error.message));
+}

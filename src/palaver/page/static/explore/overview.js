@@ -1,0 +1,103 @@
+// The overview: its bars, arrows, circles, words and numbers lead to messages.
+
+function followNode(rank) {
+  visit({ act: numberOf(rank) });
+}
+
+// Names that were given since the overview was made.
+function showNewNames() {
+  acts.forEach((one, rank) => {
+    if (one.was !== undefined && one.was !== one.name) showName(rank);
+  });
+}
+
+function startRebuild() {
+  const button = $("#rebuild");
+  if (!button) return;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    button.textContent = "Working …";
+    try {
+      await send("/api/rebuild", {});
+      location.reload();
+    } catch (error) {
+      say(error.message);
+      button.disabled = false;
+      button.textContent = "Try again";
+    }
+  });
+}
+
+function startOverview() {
+  showNewNames();
+  startRebuild();
+  for (const link of all('a[href^="#act-"]')) {
+    const rank = acts.findIndex((act) => "#act-" + act.letter === link.getAttribute("href"));
+    if (rank >= 0) link.setAttribute("href", searchLink({ act: numberOf(rank) }));
+  }
+  for (const edge of all(".edge")) {
+    const [from, to] = [Number(edge.dataset.from), Number(edge.dataset.to)];
+    follow(edge, from < 0 ? { act: numberOf(to), last: 1 } : { seq: numberOf(from) + " > " + numberOf(to) });
+  }
+  for (const row of all("table.edges tbody tr")) linkEdgeRow(row);
+  for (const card of all(".card")) linkCard(card);
+  for (const table of all("table.groups")) linkGroups(table);
+  for (const row of all("table.bars tr[data-first]")) {
+    const place = { first: row.dataset.first, last: row.dataset.last };
+    linkPieces(row, place);
+    const cell = row.querySelector("td.n");
+    cell.replaceChildren(linked(place, cell.textContent));
+  }
+  linkPieces($(".overview-bar"), {});
+  for (const [i, item] of all(".curves li").entries()) {
+    const link = item.querySelector("a");
+    const picture = item.querySelector("svg");
+    if (link && picture) picture.addEventListener("click", () => (location.href = link.href));
+    if (picture) picture.classList.add("followed");
+  }
+  for (const button of all(".jump")) {
+    button.addEventListener("click", () => (location.href = searchLink({ thread: button.dataset.conversation, message: button.dataset.message })));
+  }
+}
+
+function linkEdgeRow(row) {
+  const ends = Array.from(row.querySelectorAll("td")).slice(0, 2).map((cell) => {
+    const letter = cell.querySelector(".badge");
+    return letter ? acts.findIndex((act) => act.letter === letter.textContent) : -1;
+  });
+  const cell = row.querySelector("td.n");
+  if (!cell || ends[1] < 0) return;
+  const params = ends[0] < 0 ? { act: numberOf(ends[1]), last: 1 } : { seq: numberOf(ends[0]) + " > " + numberOf(ends[1]) };
+  cell.replaceChildren(linked(params, cell.textContent));
+}
+
+function linkCard(card) {
+  const act = numberOf(Number(card.dataset.rank));
+  const share = card.querySelector(".share");
+  share.replaceChildren(linked({ act }, share.textContent));
+  for (const word of card.querySelectorAll(".words span")) {
+    const text = word.textContent;
+    if (/[\p{L}\p{N}]/u.test(text)) word.replaceChildren(linked({ q: text + " ", act }, text));
+  }
+  for (const sentence of card.querySelectorAll(".typical q")) {
+    const text = sentence.textContent;
+    sentence.replaceChildren(linked({ q: '"' + text.replaceAll('"', " ") + '"' }, text));
+  }
+}
+
+function linkPieces(room, params) {
+  for (const piece of room.querySelectorAll(".bar [data-rank]")) {
+    follow(piece, { ...params, act: numberOf(Number(piece.dataset.rank)) });
+  }
+}
+
+function linkGroups(table) {
+  const column = table.dataset.by;
+  if (!data.fields.includes(column)) return;
+  for (const row of table.querySelectorAll("tbody tr[data-value]")) {
+    const params = { ["by." + column]: row.dataset.value };
+    linkPieces(row, params);
+    const name = row.querySelector("th");
+    name.replaceChildren(linked(params, name.textContent));
+  }
+}

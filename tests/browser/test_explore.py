@@ -1,0 +1,109 @@
+"""The workbench in a browser: what people do there, and attacks."""
+
+import pytest
+from support.pages import hostile_corpus, small_model
+from support.workbench import make_run, opened
+
+from palaver.explore.serve import running
+
+LOOKS = [(width, scheme) for width in (1400, 400) for scheme in ("light", "dark")]
+
+
+@pytest.fixture(scope="module")
+def address(corpus, model, tmp_path_factory):
+    workbench = opened(make_run(tmp_path_factory.mktemp("bench") / "run", model, corpus))
+    with running(workbench) as found:
+        yield found
+    workbench.close()
+
+
+@pytest.fixture
+def window(browser):
+    """Open a workbench; at the end nothing was complained about or fetched from elsewhere."""
+    contexts, complaints, foreign = [], [], []
+
+    def start(address, path="", width=1400, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        root = address.partition("?")[0]
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda one: one.url.startswith((root, "data:")) or foreign.append(one))
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        if path:
+            page.goto(root + path)
+            page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert foreign == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_view_fits_the_screen(window, address, width, scheme):
+    page = window(address, width=width, scheme=scheme)
+    for path in ("", "search?q=the"):
+        page.goto(address.partition("?")[0] + path)
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_number_of_the_overview_leads_to_its_messages(window, address):
+    page = window(address)
+    page.locator(".legend a").first.click()
+    page.wait_for_selector("#threads a")
+    assert "/search?act=" in page.url
+    assert page.locator("#threads .badge").first.inner_text() == "A"
+
+
+def test_searching_while_typing_then_reading_then_back(window, address):
+    page = window(address, "search")
+    page.locator("#f-q").press_sequentially("thank")
+    page.wait_for_selector("mark.found")
+    assert "q=thank" in page.url
+    page.locator("#threads a").first.click()
+    page.wait_for_selector("#thread .message.match mark.found")
+    assert "thread=" in page.url
+    page.go_back()
+    page.wait_for_selector("#thread > .note")
+    assert "thread=" not in page.url
+
+
+def test_by_keyboard_alone(window, address):
+    page = window(address, "search?q=the")
+    page.wait_for_selector("#threads a")
+    page.keyboard.press("j")
+    page.wait_for_selector("#thread .message")
+    first = page.url
+    page.keyboard.press("j")
+    page.wait_for_url(lambda url: url != first)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "f-q"
+
+
+def test_a_sequence_is_chosen_step_by_step(window, address):
+    page = window(address, "search")
+    page.wait_for_selector("#threads a")
+    page.locator("#f-act").select_option(index=1)
+    page.locator("#add-step").click()
+    page.locator("#steps .how").select_option("> !")
+    page.wait_for_url(lambda url: "seq=" in url and "%21" in url)
+    page.wait_for_selector(".chip")
+    assert "no answer" in page.locator(".chip").first.inner_text()
+
+
+def test_hostile_texts_are_only_shown(window, tmp_path):
+    corpus = hostile_corpus()
+    workbench = opened(make_run(tmp_path / "run", small_model(corpus, 3), corpus))
+    with running(workbench) as address:
+        page = window(address)
+        for path in ("search?q=thanks", "search?thread=0&message=0", "search?q=%3Cscript%3E"):
+            page.goto(address.partition("?")[0] + path)
+            page.wait_for_selector("html[data-found]")
+            assert page.evaluate("window.hacked") is None
+    workbench.close()

@@ -1,0 +1,124 @@
+"""``palaver FILE``: from a file to a page in one command."""
+
+import json
+
+import polars as pl
+import pytest
+from support.verbs import call, fails
+
+import palaver as pv
+from palaver.cli.runs import corpus_of, settings_of
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("one")
+
+
+@pytest.fixture
+def inside(place, monkeypatch):
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def threads(place):
+    return pv.sample(60).write(place / "threads.jsonl")
+
+
+def test_a_file_becomes_a_run_a_page_and_five_sentences(threads, inside):
+    shown = " ".join(call(threads, "--minutes", 0.2).split())
+    assert "threads.jsonl:" in shown
+    assert "60 conversations (jsonl)" in shown
+    assert "The most common acts are" in shown
+    assert "palaver unanswered threads-run" in shown
+    page = (inside / "threads-run" / "report.html").read_text()
+    assert "<h1" in page
+    assert settings_of(inside / "threads-run")["model"] == "acts"
+    assert "messages" in call("shares", "threads-run")
+
+
+def test_nothing_is_overwritten(threads, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "threads-run").mkdir()
+    found = json.loads(call("run", threads, "--minutes", 0.1, "--json"))
+    assert found["run"] == "threads-run-2"
+    assert len(found["sentences"]) == 5
+    assert "already holds a run" in fails("run", threads, "--out", "threads-run-2")
+
+
+def test_a_verb_wins_over_a_file_and_slips_are_named(threads, inside):
+    (inside / "check").write_text(threads.read_text())
+    assert "Missing argument" in fails("check")
+    assert "Did you mean `palaver demo`" in " ".join(fails("demmo").split())
+    assert "There is no file 'no/such.csv'" in fails("no/such.csv")
+    assert "No such verb or file: 'xyzzy'" in fails("xyzzy")
+    assert "No such verb or file" in fails("x" * 5000)
+
+
+def test_bots_are_left_out_and_that_is_remembered(inside):
+    table = pv.sample(40).table.with_columns(
+        bot=pl.int_range(pl.len()) % 5 == 4,
+        speaker=pl.when(pl.int_range(pl.len()) % 5 == 4).then(pl.lit("robot")).otherwise("speaker"),
+    )
+    table.select("conversation", "id", "reply_to", "speaker", "text", "bot").write_ndjson(
+        "bots.jsonl"
+    )
+    shown = " ".join(call("bots.jsonl", "--minutes", 0.1, "--out", "nobots").split())
+    assert f"Left out {table['bot'].sum()} messages by 1 bot" in shown
+    assert not corpus_of(inside / "nobots", None).table["bot"].any()
+    kept = json.loads(
+        call("run", "bots.jsonl", "--minutes", 0.1, "--keep-bots", "--json", "--out", "all")
+    )
+    assert len(kept["reading"]) == 1
+
+
+def test_talk_without_replies_is_chained_or_rebuilt(inside):
+    talk = pv.sample(40).table.drop("reply_to")
+    pair = pl.Series("speaker", ["a", "b"] * talk.height).head(talk.height)
+    talk.with_columns(pair).drop("acts", "sentences", "sentence_acts").write_ndjson("two.jsonl")
+    assert "each message counts as answering" in " ".join(
+        call("two.jsonl", "--minutes", 0.1, "--out", "chained").split()
+    )
+    assert (corpus_of(inside / "chained", None).parents >= 0).any()
+    talk.drop("acts", "sentences", "sentence_acts").write_ndjson("many.jsonl")
+    assert "inferred them for" in " ".join(
+        call("many.jsonl", "--minutes", 0.1, "--out", "rebuilt").split()
+    )
+    first = corpus_of(inside / "rebuilt", None)
+    assert (first.parents >= 0).any()
+    (inside / "rebuilt").rename(inside / "moved")
+    assert (corpus_of(inside / "moved", None).parents == first.parents).all()
+
+
+def test_documents_get_topics(inside):
+    texts = [" ".join(pv.sample(12, random_state=i).table["text"].head(12)) for i in range(12)]
+    pl.DataFrame({"text": texts}).write_csv("documents.csv")
+    shown = " ".join(call("documents.csv", "--minutes", 0.1).split())
+    assert "The most common topics are" in shown
+    assert "of the documents" in shown
+    page = (inside / "documents-run" / "report.html").read_text()
+    assert settings_of(inside / "documents-run")["model"] == "lda"
+    assert "Read the documents" in page
+    assert "What follows what" not in page
+
+
+def test_what_the_run_was_told_holds_for_other_verbs(threads, inside):
+    options = ("--where", "topic!=router", "--by", "topic", "--title", "Our forum", "--anonymize")
+    call(threads, "--minutes", 0.1, "--out", "told", *options)
+    corpus = corpus_of(inside / "told", None)
+    assert "router" not in corpus.table["topic"]
+    assert corpus.table["speaker"].str.contains(r"^p\d+$").all()
+    page = (inside / "told" / "report.html").read_text()
+    assert "Our forum" in page
+    assert page.index("<h3>By topic") < page.index("<h3>By speaker")
+    speakers = set(pv.read(threads).table["speaker"])
+    assert not any(name in page for name in speakers if len(name) > 5)
+    assert "Our forum" in (call("report", "told") and (inside / "told" / "report.html").read_text())
+    assert "comparison" in call("compare-groups", "told")
+
+
+def test_an_empty_file_is_refused(inside):
+    (inside / "empty.jsonl").write_text("")
+    assert fails("empty.jsonl")
+    assert not (inside / "empty-run").exists()
