@@ -12,7 +12,7 @@ import palaver as pv
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    train, test = pv.sample(60).split(test=0.3, random_state=0)
+    train, test = pv.sample(30).split(test=0.5, random_state=0)  # few: learning takes its time
     return train.write(folder / "train.jsonl"), test.write(folder / "test.jsonl")
 
 
@@ -45,7 +45,8 @@ def test_columns_of_the_file_are_not_those_of_another_kind_of_file(files, tmp_pa
     flat.write_text("thread,from,body\n1,ann,who has a drill?\n1,bob,I have a drill\n")
     columns = [f"--column={pair}" for pair in ("conversation=thread", "speaker=from", "text=body")]
     out = tmp_path / "x.jsonl"
-    call("reconstruct", flat, *columns, "--train", files[0], "--out", out)
+    few = pv.read(files[0]).take([0, 1, 2]).write(tmp_path / "few.jsonl")
+    call("reconstruct", flat, *columns, "--train", few, "--out", out)
     assert pv.read(out).parents.tolist() == [-1, 0]
 
 

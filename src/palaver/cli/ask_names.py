@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import typer
 
 if TYPE_CHECKING:
     from palaver.endpoint import Answers, Endpoint
@@ -14,6 +11,7 @@ if TYPE_CHECKING:
     from palaver.questions.naming import Suggestions
     from palaver.questions.talk import Talk
 
+_TWICE = "If names in it cannot be used, the answer is sent back once, with what was wrong."
 _ROUNDS = 2  # questions: the second one says what was wrong with the first answer
 
 
@@ -77,6 +75,7 @@ def _ask(
     folder: Path, endpoint: Endpoint, talk: Talk, wanted: list[int], *, yes: bool
 ) -> Suggestions:
     """Return the names of the first answer that is right, or of the last one."""
+    from palaver.cli.consent import consent
     from palaver.endpoint import Answers
     from palaver.errors import EndpointError
     from palaver.questions.naming import Suggestions, again, question, suggestions
@@ -89,7 +88,9 @@ def _ask(
     for _ in range(_ROUNDS):
         answer = answers.get(endpoint, asked)
         if answer is None:
-            agreed = agreed or _consent(endpoint, asked)
+            if not agreed:
+                consent(endpoint, asked, _TWICE)
+            agreed = True
             try:
                 answer = _answer(endpoint, answers, asked)
             except EndpointError:
@@ -111,26 +112,6 @@ def _answer(endpoint: Endpoint, answers: Answers, asked: list[dict[str, str]]) -
         answer = endpoint.complete(asked)
     answers.keep(endpoint, asked, answer)
     return answer
-
-
-def _consent(endpoint: Endpoint, asked: list[dict[str, str]]) -> bool:
-    """Show what would be sent, and ask."""
-    from palaver.cli.output import errors
-    from palaver.cli.terminal import visible
-    from palaver.errors import ParameterError
-
-    errors.print(f"To {endpoint.host}, model {endpoint.model}, this would be sent:", markup=False)
-    for message in asked:
-        errors.print(visible(message["content"]), style="dim", markup=False, highlight=False)
-    key = "with your key" if endpoint.key else "without a key"
-    size = sum(len(message["content"]) for message in asked)
-    errors.print(f"{size:,} characters, {key}. If names in it cannot be used, the answer is sent "
-                 "back once, with what was wrong.", markup=False)  # fmt: skip
-    if not sys.stdin.isatty():
-        raise ParameterError("nothing was sent: without a terminal, --yes is needed")
-    if not typer.confirm("Send it?", err=True):
-        raise ParameterError("nothing was sent")
-    return True
 
 
 def _keep(folder: Path, names: dict[int, str], asked: Model, endpoint: Endpoint) -> int:

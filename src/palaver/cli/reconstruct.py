@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from palaver.threads import ThreadRebuilder
 
 NAME = "reconstruct"
+_ASKING = "Asking a language model"
 
 
 def run(
@@ -71,6 +72,41 @@ def run(
             help="Use what was learned even if FILE looks like another kind of talk.",
         ),
     ] = False,
+    ask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Let a language model choose where a link is uncertain: the address of an "
+            "OpenAI-compatible endpoint. A key is read from PALAVER_API_KEY.",
+            show_default=False,
+            rich_help_panel=_ASKING,
+        ),
+    ] = None,
+    ask_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the endpoint calls the model.",
+            show_default=False,
+            rich_help_panel=_ASKING,
+        ),
+    ] = None,
+    below: Annotated[
+        float,
+        typer.Option(
+            min=0.01, max=1, help="Ask if a link is less probable.", rich_help_panel=_ASKING
+        ),
+    ] = 0.5,
+    calls: Annotated[
+        int, typer.Option(min=1, help="Most questions to send.", rich_help_panel=_ASKING)
+    ] = 100,
+    seconds: Annotated[
+        float,
+        typer.Option(min=1, help="How long one answer may take.", rich_help_panel=_ASKING),
+    ] = 120,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Send without asking first.", rich_help_panel=_ASKING)
+    ] = False,
     where: Where = None,
     anonymize: Anonymize = False,
     format: Format = None,
@@ -85,6 +121,10 @@ def run(
     --train or --use, what was learned counts less the less FILE looks like it, and not at all for
     another kind of talk, such as chats after mail; a warning says so.
 
+    With --ask, it shows the first question (a message and its likeliest parents, without names of
+    people), asks you once, and sends one question per uncertain link, the least certain first.
+    Answers are kept beside the output, so that a repeated command goes on where it stopped.
+
     Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
 
     Example: `palaver reconstruct flat.csv --train linked.jsonl --save learned/ --out rebuilt.jsonl`
@@ -92,16 +132,21 @@ def run(
     Example: `palaver reconstruct irc.log --channel --out conversations.jsonl`
 
     Example: `palaver reconstruct slack.zip --channel --keep --out conversations.jsonl`
+
+    Example: `palaver reconstruct a.txt --out b.csv --ask http://localhost:11434/v1 --ask-model x`
     """
+    from palaver.cli.ask_links import Asking, asked_facts, asker_of, bar_of, show_asked
     from palaver.cli.options import check_out, read_corpus
     from palaver.cli.output import print_json, sharing
 
     if bare and model is None:
         raise typer.BadParameter("--bare needs --model RUN, a run of m4 or block-hmm")
-    if bare and (train or use or channel or keep):
+    if bare and (train or use or channel or keep or ask):
         raise typer.BadParameter(
-            "--bare works with --model alone; omit --train, --use, --channel and --keep"
+            "--bare works with --model alone; omit --train, --use, --channel, --keep and --ask"
         )
+    if ask is None and ask_model is not None:
+        raise typer.BadParameter("--ask-model needs --ask URL")
     if use is not None and (train is not None or model is not None):
         raise typer.BadParameter("--use cannot be combined with --train or --model")
     if model is not None and train is None and not bare:
@@ -111,6 +156,9 @@ def run(
     check_out(out, file)
     if save is not None and save.is_file():
         raise typer.BadParameter(f"--save {save}: is a file; give a folder")
+    asker = None
+    if ask is not None:
+        asker = asker_of(Asking(ask, ask_model or "", below, calls, seconds, yes), out)
     corpus = read_corpus(file, format, column, where=where, anonymize=anonymize)
     distance = None
     if bare and model is not None:
@@ -123,7 +171,9 @@ def run(
         if save is not None:
             rebuilder.save(save)
         with sharing("inferring replies") as progress:
-            rebuilt = rebuilder.rebuild(corpus, keep=keep, progress=progress)
+            found = rebuilder.links(corpus, asker=asker, progress=progress)
+        with bar_of(asker):
+            rebuilt = rebuilder.finish(corpus, found, keep=keep, asker=asker)
         distance = rebuilder.distance_
     path = rebuilt.write(out)
     facts = _facts(corpus, rebuilt)
@@ -132,10 +182,14 @@ def run(
     if keep:
         facts.pop("as_in_file", None)
         facts["kept"] = int((corpus.parents >= 0).sum())
+    if asker is not None:
+        facts |= asked_facts(asker)
     if json:
         print_json({"out": str(path), **facts})
-    else:
-        _show(path, rebuilt, facts, save)
+        return
+    _show(path, rebuilt, facts, save)
+    if asker is not None:
+        show_asked(asker)
 
 
 def _rebuilder(

@@ -24,10 +24,12 @@ class Answers:
     ----------
     folder : path
         The run's.
+    name : str
+        Of the file.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self._path = Path(folder) / FILE
+    def __init__(self, folder: str | Path, name: str = FILE) -> None:
+        self._path = Path(folder) / name
 
     def get(self, endpoint: Endpoint, messages: Messages) -> str | None:
         """Return what was answered before to the same question; None if nothing was."""

@@ -29,6 +29,8 @@ class Found:
     parents, runners_up : array of int64, shape (n_messages,)
         Places; -1 is a start, and -2 in runners_up means that there was no other candidate.
     probabilities, runner_up_probabilities : array of float64, shape (n_messages,)
+    asked : array of bool, shape (n_messages,)
+        Whether a language model chose the parent.
     """
 
     rows: NDArray[np.int64]
@@ -36,12 +38,14 @@ class Found:
     runners_up: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     runner_up_probabilities: NDArray[np.float64]
+    asked: NDArray[np.bool_]
 
     @classmethod
     def nothing(cls, rows: NDArray[np.int64]) -> Self:
         """Return a result in which every message is a start, to be filled in."""
         n = len(rows)
-        return cls(rows, np.full(n, -1), np.full(n, -2), np.ones(n), np.zeros(n))
+        return cls(rows, np.full(n, -1), np.full(n, -2), np.ones(n), np.zeros(n),
+                   np.zeros(n, bool))  # fmt: skip
 
     def choose(self, pairs: CandidatePairs, chances: NDArray[np.float64]) -> None:
         """Give each message its most likely candidate."""
@@ -104,6 +108,8 @@ class Found:
             reply_probability=sure["probability"],
             **{name: sure[name] for name in ("runner_up", "runner_up_probability")},
         )
+        if self.asked.any():
+            described = described.with_columns(asked=pl.Series(self.asked[np.argsort(self.rows)]))
         return relinked(described, self.rows, self.parents, split=split)
 
     def _parent_rows(self) -> NDArray[np.int64]:

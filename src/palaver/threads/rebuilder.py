@@ -18,6 +18,7 @@ from palaver.models.base.params import HasParams
 from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
+from palaver.threads.asking import Asker
 from palaver.threads.evidence import Gathered, gather_evidence
 from palaver.threads.found import Found
 from palaver.threads.kernels.features import FEATURES
@@ -309,7 +310,12 @@ class ThreadRebuilder(HasParams):
         return self.links(corpus, progress=progress).table(corpus)
 
     def rebuild(
-        self, corpus: Corpus, *, keep: bool = False, progress: Progress | None = None
+        self,
+        corpus: Corpus,
+        *,
+        keep: bool = False,
+        asker: Asker | None = None,
+        progress: Progress | None = None,
     ) -> Corpus:
         """Return the corpus with rebuilt replies, in order, ready to be fitted or written.
 
@@ -318,22 +324,38 @@ class ThreadRebuilder(HasParams):
         corpus : Corpus
         keep : bool
             Keep the replies that the corpus has, and find only the missing ones.
+        asker : Asker, optional
+            Asks a language model about uncertain links; needs an order.
         progress : callable, optional
             Called with the share of the work just done.
 
         Returns
         -------
         Corpus
-            With columns ``reply_probability``, ``runner_up`` and ``runner_up_probability``; in
-            a channel, every tree is a conversation.
+            With columns ``reply_probability``, ``runner_up`` and ``runner_up_probability``, and
+            ``asked`` if a language model chose some of the parents; in a channel, every tree is a
+            conversation.
         """
-        found = self.links(corpus, progress=progress)
+        found = self.links(corpus, asker=asker, progress=progress)
+        return self.finish(corpus, found, keep=keep, asker=asker)
+
+    def finish(
+        self, corpus: Corpus, found: Found, *, keep: bool = False, asker: Asker | None = None
+    ) -> Corpus:
+        """Return the corpus with the replies that :meth:`links` found; see :meth:`rebuild`."""
         if keep:
             found.keep_given(corpus)
+        if asker is not None:
+            asker.settle(found, corpus)
         return found.rebuilt(corpus, split=self.channel)
 
-    def links(self, corpus: Corpus, *, progress: Progress | None = None) -> Found:
-        """Return parents, runners-up and probabilities as arrays, with messages in order."""
+    def links(
+        self, corpus: Corpus, *, asker: Asker | None = None, progress: Progress | None = None
+    ) -> Found:
+        """Return parents, runners-up and probabilities as arrays, with messages in order.
+
+        An ``asker`` remembers uncertain ones, to :meth:`Asker.settle` them later.
+        """
         self.check_params()
         if self.defaults_ is None and not hasattr(self, "ranker_"):
             raise NotFittedError(
@@ -343,7 +365,7 @@ class ThreadRebuilder(HasParams):
         gathered = self._gather(corpus)
         share = self._trust(gathered)
         if share == 0:
-            return self._default().links(corpus, progress=progress)
+            return self._default().links(corpus, asker=asker, progress=progress)
         default = self._default()._judge(gathered) if share < 1 else None
         if self.leanings_ is not None:
             gathered = gathered.leaning(self.leanings_.scores(gathered))
@@ -358,6 +380,8 @@ class ThreadRebuilder(HasParams):
                 whole.append((pairs, chances))
             else:
                 found.choose(pairs, chances)
+                if asker is not None:
+                    asker.collect(pairs, chances)
         if whole:
             found.choose_without_order(whole)
         return found

@@ -224,10 +224,12 @@ def fit_looks(
     wide = replace(pairs, features=np.hstack((pairs.features[:, : len(FEATURES)], structure)))
     scale = Scale.of(wide.features)
     held = _folds(gathered, pairs, _FOLDS) == 0
-    owned = np.repeat(~held, np.diff(pairs.offsets))
-    trial = fit("second, trial", wide.only(~held), right[owned], scale)
-    judged = wide.only(held)
-    cooling = fit_temperature(trial.scores(judged), judged.offsets, right[~owned])
+    cooling = 1.0
+    if held.any() and not held.all():
+        owned = np.repeat(~held, np.diff(pairs.offsets))
+        trial = fit("second, trial", wide.only(~held), right[owned], scale)
+        judged = wide.only(held)
+        cooling = fit_temperature(trial.scores(judged), judged.offsets, right[~owned])
     second = averaged([fit(f"second {k}", wide, right, scale) for k in range(_RANKERS)])
     progress(left)
     return Looks(first, temperature, divided(second, cooling))
