@@ -86,3 +86,35 @@ def test_acts_of_a_model_help_to_choose():
     assert {"question", "answer", "thanks"} <= set(told["part"])
     with pytest.raises(ParameterError, match="a model of acts"):
         pv.outline(sample, pv.LDA(n_classes=2, n_sweeps=2).fit(sample, show_progress=False))
+
+
+def test_code_signatures_and_quotations_are_no_sentences():
+    rows = [
+        ("a1", None, "Ann", "Is there a way to plot the table with lines? Ann Bell Biostatistics "
+         "Institute Uppsala. ## my.data has the columns. -I/usr/include -fPIC -c plot.c -o plot.o"),
+        ("b1", "a1", "Bob", "Ann> Is there a way to plot the table with lines? You can plot the "
+         "table with the function lines."),
+        ("a2", "b1", "Ann", "It works with points, but not with lines."),
+    ]  # fmt: skip
+    told = pv.outline(corpus(rows))
+    assert told["part"].to_list() == ["question", "answer"]
+    assert told["text"][1].startswith("You can plot")
+
+
+def test_an_opening_comes_first_whatever_the_clocks_say():
+    rows = pl.DataFrame(
+        [
+            {"conversation": "t", "id": i, "reply_to": r, "speaker": s, "text": t, "time": time}
+            for (i, r, s, t), time in zip(THREAD, (500, 100, 200, 300, 400, 410, 420), strict=True)
+        ],
+        schema_overrides={"reply_to": pl.String},
+    )
+    told = pv.outline(pv.Corpus.from_polars(rows))
+    assert told["part"][0] == "problem"
+    assert told["part"].to_list() == pv.outline(corpus(THREAD))["part"].to_list()
+
+
+def test_the_story_ends_with_the_thanks():
+    more = [*THREAD, ("c2", "a3", "Cem", "You can also try another printer, or use the printer of "
+                      "a friend.")]  # fmt: skip
+    assert pv.outline(corpus(more))["part"].to_list()[-1] == "thanks"

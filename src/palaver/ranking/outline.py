@@ -40,7 +40,7 @@ _EARLY = (
 )
 _WORKED = (
     r"(?i)\b(?:(?:it|that|this|which|now)(?:['’]s| has| is| did)? (?:now |all |just |"
-    r"really |indeed )?(?:works?\b|worked|working|fixed|solved|sorted|the trick)|did the trick|"
+    r"really |indeed )?(?:works\b|worked|working|fixed|solved|sorted|the trick)|did the trick|"
     r"problem (?:is |was )?(?:now )?(?:solved|fixed|gone)|solved (?:it|my|the|this)|fixed (?:it|my|"
     r"the)|that (?:was|is) (?:it|exactly)|works (?:fine|great|perfectly|now|like a charm))"
 )
@@ -48,7 +48,7 @@ _FAILED = (
     r"(?i)\b(?:not|n['’]t|never|no longer) (?:\w+ )?(?:work|help|solve|fix)|no luck|to no avail"
 )
 _BACK = (
-    r"(?i)\b(?:(?:is|was|came|comes) back|but (?:then|only|now|it)|again|like on|"
+    r"(?i)\b(?:(?:is|was|came|comes) back|but (?:then|only|now|not|it)|again|like on|"
     r"for (?:a|an|\w+) (?:hours?|minutes?|days?))\b"
 )
 _TRIED = (
@@ -57,7 +57,8 @@ _TRIED = (
     r"|" + _FAILED[4:]
 )
 _QUESTION = (
-    r"(?i)\?[\s\"'”’)\]]*$|^(?:so |and |but |ok |hi,? |hello,? )*(?:how (?:do|can|to|would|should)|"
+    r"(?i)(?:[^.]|\.\.)\?[\s\"'”’)\]]*$|^(?:so |and |but |ok |hi,? |hello,? )*"
+    r"(?:how (?:do|can|to|would|should)|"
     r"is there (?:a|an|any)|does any(?:one|body)|can any(?:one|body)|"
     r"could (?:some|any)(?:one|body)|any ideas?\b|"
     r"i (?:wonder|was wondering|would like to know|want to know|need to know))"
@@ -69,12 +70,21 @@ _ADVICE = (
 )
 _NOTHING = (
     r"(?i)^(?:hi|hello|hey|dear|good (?:morning|day|afternoon|evening)|regards|best(?: regards| "
-    r"wishes)?|cheers|sincerely|yours|greetings)\b[^.?!]{0,30}[.,!]?$|^>"
+    r"wishes)?|cheers|sincerely|yours|greetings)\b[^.?!]{0,30}[.,!]?$|^(?:>|#+\s)"
 )
 _QUOTED = (
     r"(?i)\b(?:wrote|writes|said):\s*(?:[\"'“].*)?$|^on .{5,60} wrote|^(?:error in|warning|> )|"
+    r"(?:^|\s)\p{L}{2,12}> \S|"
     r"\b(?:intended recipient|confidential|this e-?mail)\b|\bhope (?:this|that|it)\b"
 )
+#: Words that sentences have, and code, output of programs and signatures have not.
+_PLAIN = (
+    r"(?i)\b(?:the|an?|is|are|was|were|to|of|in|it|this|that|you|i|we|my|your|and|or|for|with|not|"
+    r"can|have|has|be|do|does|if|on|as|at|but|when|how|what|which|there|from|by|will|would|should)"
+    r"\b"
+)
+_PLAIN_SHARE = 0.12
+_WHOLE = r"[.!?…][\s\"'”’)\]]*$"
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}'’-]*"
 _LIMITS = {"answers": whole(1), "words": whole(5)}
 
@@ -146,9 +156,7 @@ def _sentences(corpus: Corpus) -> pl.DataFrame:
         (speakers == speakers.gather(first)).fill_null(False).to_numpy()
         | (first == range(len(first)))
     )
-    order = np.lexsort(
-        (np.arange(len(first)), corpus.table["time"].cast(pl.Int64).fill_null(0), numbers)
-    )
+    order = np.lexsort((np.arange(len(first)), _times(corpus, first), numbers))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     table = pl.DataFrame(
@@ -188,6 +196,22 @@ def _sentences(corpus: Corpus) -> pl.DataFrame:
     )
 
 
+def _times(corpus: Corpus, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return times that tell a story: the opening comes first, and nothing before its parent.
+
+    Clocks of people differ, so a reply can seem to be earlier than what it replies to.
+    """
+    times = corpus.table["time"].cast(pl.Int64).fill_null(0).to_numpy().copy()
+    opens = first == np.arange(len(first))
+    earliest = np.minimum.reduceat(times, corpus.conversation_offsets[:-1]) if len(times) else times
+    times[opens] = earliest
+    parents = np.asarray(corpus.parents, np.int64)
+    above = np.where(parents < 0, np.arange(len(parents)), parents)
+    while not np.array_equal(times, later := np.maximum(times, times[above])):
+        times = later
+    return np.asarray(times)
+
+
 def _is(pattern: str) -> pl.Expr:
     return pl.col("text").str.contains(pattern)
 
@@ -224,9 +248,14 @@ def _with_scores(table: pl.DataFrame) -> pl.DataFrame:
     near = _nearness(vectors, numbers, asked.astype(float))
     usable = (pl.col("n_words") >= 4) & ~pl.col("nothing") & (pl.col("act none") < 0.9)
     length = (pl.col("n_words").clip(4, 12) / 12).log() * 0.3 - (pl.col("n_words") > 60) * 0.5
+    bare = pl.col("text").str.count_matches(_PLAIN) < _PLAIN_SHARE * pl.col("n_words")
+    part = ~_is(_WHOLE) | _is(r"^[(\[][^\d]")
     return table.with_columns(
         usable.alias("usable"),
-        (pl.Series(central) + 0.5 * pl.Series(near) + length).alias("worth"),
+        bare.alias("bare"),
+        (pl.Series(central) + 0.5 * pl.Series(near) + length - 0.6 * bare - 0.25 * part).alias(
+            "worth"
+        ),
     )
 
 
@@ -256,6 +285,8 @@ def _chosen(table: pl.DataFrame, corpus: Corpus, n_answers: int) -> pl.DataFrame
     )
     rest = usable.join(question, on=["message", "position"], how="anti")
     rest = rest.filter(~pl.col("question") & ~pl.col("thanks"))
+    asked = question["number"].implode()
+    rest = rest.filter(~pl.col("bare") | ~pl.col("number").is_in(asked))
     problem = _best(rest, pl.col("worth") + 0.3 * pl.col("act problem") - 0.3 * pl.col("tried")
                     - 0.1 * (1 + pl.col("position")).log(), "problem")  # fmt: skip
     mine = table.filter(pl.col("asks") & pl.col("usable") & pl.col("tried") & ~pl.col("question"))
@@ -272,6 +303,11 @@ def _chosen(table: pl.DataFrame, corpus: Corpus, n_answers: int) -> pl.DataFrame
         part=pl.when((pl.col("message") == pl.col("accepted")) & ~pl.col("question"))
         .then(pl.lit("solution")).otherwise(pl.lit("answer"))
     )  # fmt: skip
+    solved = replies.filter(pl.col("part") == "solution")["number"].implode()
+    thanks = thanks.filter(pl.col("worked") | pl.col("number").is_in(solved))
+    ended = thanks.filter(pl.col("number").is_in(solved)).select("number", end="order")
+    replies = replies.join(ended, on="number", how="left", maintain_order="left")
+    replies = replies.filter((pl.col("order") < pl.col("end")).fill_null(True))
     replies = replies.sort(pl.col("part") == "solution", "value", descending=True,
                            maintain_order=True)  # fmt: skip
     replies = replies.group_by("number", maintain_order=True).head(n_answers)
