@@ -16,19 +16,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 
 #: Numbers that a flipped bit, a wrong format or an enemy may leave in an array.
 WHOLE = (-1, -2, 1, 7, 10**6, 2**31 - 1, -(2**31), 2**62, -(2**63))
-SECONDS = 90  # that a case may take, compilation included
+#: Seconds of processor time that a case may take, compilation included, and of waiting for it.
+SECONDS, PATIENCE = 90, 1800
 REAL = (float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1e308, -1e-300)
 
 
@@ -314,10 +316,10 @@ def run(cases: list[tuple[str, int]]) -> list[tuple[str, int, str, str]]:
         assert process.stdout is not None
         process.stdin.write(json.dumps([group, seed]) + "\n")
         process.stdin.flush()
-        watch = Timer(SECONDS, process.kill)
-        watch.start()
+        done = Event()
+        Thread(target=watch, args=(process, done), daemon=True).start()
         line = process.stdout.readline()
-        watch.cancel()
+        done.set()
         if line:
             found.append((group, seed, *json.loads(line)))
         else:
@@ -326,6 +328,25 @@ def run(cases: list[tuple[str, int]]) -> list[tuple[str, int, str, str]]:
     if process is not None:
         process.communicate()
     return found
+
+
+def watch(process: subprocess.Popen[str], done: Event) -> None:
+    """Kill a child whose case does not end; a busy machine is no reason to."""
+    begin, used = time.monotonic(), _processor_seconds(process.pid)
+    while not done.wait(1):
+        late = time.monotonic() - begin > PATIENCE
+        if late or _processor_seconds(process.pid) - used > SECONDS:
+            process.kill()
+            return
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process, 0 where there is no way to know."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _start() -> subprocess.Popen[str]:

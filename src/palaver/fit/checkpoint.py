@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.errors import PalaverWarning, StoreError
+from palaver.errors import DamagedStoreError, PalaverError, PalaverWarning, StoreError
 from palaver.fit.schedule import Schedule
 from palaver.parallel.executor import Arrays, Globals
+from palaver.parallel.restored import check_numbers
 
 
 @dataclass
@@ -140,6 +142,27 @@ class Checkpoints:
         store.save(self.folder, "checkpoint", content, arrays, keep_previous=True)
         self._last = time.monotonic()
 
+    @contextmanager
+    def distrusted(self) -> Iterator[None]:
+        """Turn what a model's code runs into where a checkpoint was altered into a clear error.
+
+        Checksums tell what a disk has damaged; whoever alters arrays on purpose changes those, too.
+
+        Raises
+        ------
+        DamagedStoreError
+        """
+        try:
+            yield
+        except (MemoryError, PalaverError):
+            raise
+        except Exception as error:
+            first = str(error).partition("\n")[0]
+            raise DamagedStoreError(
+                f"{self.folder}: does not contain a state of this run ({type(error).__name__}: "
+                f"{first}); remove this folder to begin the run again"
+            ) from error
+
     def load(self) -> Snapshot | None:
         """Return the stored state, or None if there is none.
 
@@ -166,27 +189,57 @@ class Checkpoints:
                     f"{self.folder}: the run was made with {name} = {found!r}, not {value!r}; "
                     "choose another folder to start a new run"
                 )
-        n_chains = len(content["phases"])
-        groups = _grouped(stored.arrays)
-        states = {
-            (int(chain), int(shard)): record
-            for (kind, chain, *rest), record in groups.items()
-            if kind == "state"
-            for shard in rest
-        }
-        return Snapshot(
-            content["sweep"],
-            states,
-            [
-                Globals(content["phases"][c], groups.get(("shared", str(c)), {}))
-                for c in range(n_chains)
-            ],
-            [_trace_rows(groups.get(("trace", str(c)), {})) for c in range(n_chains)],
-            [groups.get(("total", str(c)), {}) for c in range(n_chains)],
-            [groups.get(("draws", str(c)), {}) for c in range(n_chains)],
-            content["n_samples"],
-            [float.fromhex(score) for score in content["scores"]],
-        )
+        with self.distrusted():
+            return _snapshot_of(content, stored.arrays)
+
+
+def _snapshot_of(content: dict[str, Any], arrays: Arrays) -> Snapshot:
+    """Return what a folder holds as the state of a run.
+
+    Raises
+    ------
+    ValueError, KeyError, ...
+        Parts of it are missing or altered.
+    """
+    n_chains, groups = len(content["phases"]), _grouped(arrays)
+    for (kind, *_), record in groups.items():
+        if kind == "trace":  # not all models have all of it in all sweeps
+            record = {name: np.nan_to_num(array) for name, array in record.items()}
+        check_numbers(record)
+    for chain, n_samples in enumerate(content["n_samples"]):
+        _check_samples(n_samples, *(groups.get((kind, str(chain)), {}) for kind in _SAMPLED))
+    states = {
+        (int(chain), int(shard)): record
+        for (kind, chain, *rest), record in groups.items()
+        if kind == "state"
+        for shard in rest
+    }
+    return Snapshot(
+        content["sweep"],
+        states,
+        [
+            Globals(content["phases"][c], groups.get(("shared", str(c)), {}))
+            for c in range(n_chains)
+        ],
+        [_trace_rows(groups.get(("trace", str(c)), {})) for c in range(n_chains)],
+        [groups.get(("total", str(c)), {}) for c in range(n_chains)],
+        [groups.get(("draws", str(c)), {}) for c in range(n_chains)],
+        content["n_samples"],
+        [float.fromhex(score) for score in content["scores"]],
+    )
+
+
+_SAMPLED = ("total", "draws")
+
+
+def _check_samples(n_samples: int, totals: Arrays, draws: Arrays) -> None:
+    """Raise ValueError unless the kept samples are as many as they should be."""
+    for name, array in draws.items():
+        if array.shape != (n_samples, *totals[name].shape):
+            raise ValueError(f"{name}: {array.shape} are not {n_samples} samples")
+        most = 1e-9 * max(np.abs(array).max(initial=0), 1)  # they were added up in another order
+        if not np.allclose(array.sum(axis=0), totals[name], rtol=1e-6, atol=most):
+            raise ValueError(f"{name}: the samples do not add up to their total")
 
 
 def _grouped(arrays: Arrays) -> dict[tuple[str, ...], Arrays]:

@@ -95,12 +95,13 @@ def fold_in(
     """
     keys = [rng.key(seed, purpose, restart, sweep) for sweep in range(n_sweeps + 1)]
     report = _LISTENER.get()
+    resample = getattr(engine, "resample", engine.sweep)  # statistics are of no use here
     total = max(n_sweeps * sum(shard.n_tokens for shard in shards), 1)
 
     def work(shard: Shard) -> None:
         state = engine.open(frozen, shard, keys[0])
         for sweep in range(1, n_sweeps + 1):
-            engine.sweep(frozen, shard, state, keys[sweep])
+            resample(frozen, shard, state, keys[sweep])
             if sweep > burn_in:
                 visit(shard, state)
             if report is not None:

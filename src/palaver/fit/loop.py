@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from palaver.errors import PalaverError
 from palaver.fit.checkpoint import Checkpoints, Snapshot
 from palaver.fit.schedule import Schedule
 from palaver.parallel.executor import Arrays, Engine, Executor, Globals, Shards, States
+from palaver.parallel.restored import check_restored, check_trace
 
 
 class Interrupted(PalaverError, KeyboardInterrupt):
@@ -140,13 +141,16 @@ def run(
     executor.begin(engine, shards)
     try:
         with stop_request() as stop:
-            return _run(engine, executor, schedule, seed, n_chains, checkpoints, callbacks, stop)
+            return _run(
+                engine, shards, executor, schedule, seed, n_chains, checkpoints, callbacks, stop
+            )
     finally:
         executor.end()
 
 
 def _run(
     engine: Engine,
+    shards: Shards,
     executor: Executor,
     schedule: Schedule,
     seed: int,
@@ -161,12 +165,19 @@ def _run(
     if snapshot is None:
         chains, sweep = _start(engine, executor, seed, n_chains), 0
     else:
-        chains, sweep = _chains_of(snapshot), snapshot.sweep
-        executor.restore(snapshot.states)
+        assert checkpoints is not None
+        with checkpoints.distrusted():
+            check_restored(engine, shards, snapshot.shared, snapshot.states)
+            chains, sweep = _chains_of(snapshot), snapshot.sweep
+            executor.restore(snapshot.states)
     finished, late = True, False
     while sweep < schedule.n_sweeps and not _settled(schedule, chains):
         sweep += 1
-        _sweep_chains(engine, executor, schedule, seed, sweep, chains)
+        is_first = snapshot is not None and sweep == snapshot.sweep + 1
+        with checkpoints.distrusted() if is_first and checkpoints else nullcontext():
+            _sweep_chains(engine, executor, schedule, seed, sweep, chains)
+            if is_first:
+                check_trace([chain.trace[-1] for chain in chains])
         asked = [callback(sweep, chains) for callback in callbacks]
         late = time.monotonic() > deadline
         if stop.is_set() or late or any(asked):

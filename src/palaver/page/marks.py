@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -115,7 +116,9 @@ def _messages(texts: pl.Series, words: pl.Series) -> Iterator[tuple[str, list[st
 
 def _classes(found: Sequence[str], own: Sequence[int], known: Collection[str] | None) -> list[int]:
     """Give each word its class; texts that were split in another way are left unmarked."""
-    is_known = [known is None or word in known or word_type(word) in known for word in found]
+    if known is None:
+        return list(own) if len(own) == len(found) else [UNKNOWN] * len(found)
+    is_known = [word in known or word_type(word) in known for word in found]
     if sum(is_known) != len(own):
         return [UNKNOWN] * len(found)
     following = iter(own)
@@ -142,14 +145,18 @@ def _as_shown(
 def _spans(text: str, found: Sequence[str]) -> list[tuple[int, int]]:
     """Return where each word begins and ends; an empty span where it is not found."""
     lower = text.lower()
-    at = _places(text) if len(lower) != len(text) else None
-    cursor, spans = 0, []
+    cursor, spans, find = 0, [], lower.find
     for word in found:
-        here = lower.find(word, cursor)
-        end = here + len(word) if here >= 0 else cursor
-        here = here if here >= 0 else cursor
-        spans.append((at[here], at[end]) if at else (here, end))
+        here = find(word, cursor)
+        if here < 0:
+            here = end = cursor
+        else:
+            end = here + len(word)
+        spans.append((here, end))
         cursor = end
+    if len(lower) != len(text):
+        at = _places(text)
+        return [(at[here], at[end]) for here, end in spans]
     return spans
 
 
@@ -157,9 +164,17 @@ def _line_starts(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
     """Say of each word whether it begins a line, wrapped lines taken for one; the first does."""
     if "\n" not in text:
         return [i == 0 for i in range(len(spans))]
-    ends = [0, *(end for _, end in spans[:-1])]
-    gaps = zip(ends, spans, strict=True)
-    return [i == 0 or _is_break(text, end, start) for i, (end, (start, _)) in enumerate(gaps)]
+    starts, found = [start for start, _ in spans], [False] * len(spans)
+    at = text.find("\n")
+    while at >= 0:  # there are far fewer lines than words
+        i = bisect_right(starts, at)
+        if i == len(starts):
+            break
+        if i and not found[i]:
+            found[i] = _is_break(text, spans[i - 1][1], starts[i])
+        at = text.find("\n", max(at + 1, starts[i]))
+    found[:1] = [True] * bool(found)
+    return found
 
 
 def _is_break(text: str, end: int, start: int) -> bool:
@@ -186,12 +201,14 @@ def _stretches(
             end = last
             continue
         if open_class >= 0:
-            yield from (_units(text, shown, start, wide), _units(text, start, end, wide))
+            yield _units(text, shown, start) if wide else start - shown
+            yield _units(text, start, end) if wide else end - start
             yield open_class
             shown = end
         open_class, start, end = rank, first, last
     if open_class >= 0:
-        yield from (_units(text, shown, start, wide), _units(text, start, end, wide))
+        yield _units(text, shown, start) if wide else start - shown
+        yield _units(text, start, end) if wide else end - start
         yield open_class
 
 
@@ -201,10 +218,9 @@ def _places(text: str) -> list[int]:
     return [*places, len(text)]
 
 
-def _units(text: str, start: int, end: int, wide: bool) -> int:
+def _units(text: str, start: int, end: int) -> int:
     """Return the length of a piece in UTF-16 units."""
-    length = end - start
-    return length + sum(c > "\uffff" for c in text[start:end]) if wide else length
+    return len(text[start:end].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def pack(numbers: Iterator[int] | Sequence[int]) -> str:

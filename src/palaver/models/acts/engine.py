@@ -29,6 +29,7 @@ from palaver.models.acts.vectors import UnitVectors, counted
 from palaver.models.acts.views import Features
 from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import Expected, check_arrays, check_rows, indices
 
 #: Units per shard at least, and shards at most.
 SMALLEST_UNITS, MOST = 4_000, 32
@@ -148,6 +149,16 @@ class ActEngine:
             shard.conversations, shard.first_conversation, shard.fixed, self.n_acts, key, states
         )
         return {"states": states}
+
+    def check(self, shared: Globals, shard: ActShard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        check_arrays(state, {"states": indices(shard.n_units, self.n_acts)})
+        if shared.phase == "sweep":
+            check_rows(shared.arrays["rows"], (self.n_rows, self.n_acts))
+            wanted = {"log_features": Expected(self.feature_prior.shape, most=0)}
+            if self.vectors is not None:
+                wanted |= self.vectors.forms(self.n_acts)
+            check_arrays(shared.arrays, wanted)
 
     def sweep(
         self, shared: Globals, shard: ActShard, state: Arrays, key: NDArray[np.uint64]

@@ -25,6 +25,14 @@ from palaver.models.views.reconstruct import Order
 from palaver.models.words.engine import ThreadEngine, ThreadSettings
 from palaver.models.words.guided import known_classes
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import (
+    POSITIVE,
+    Expected,
+    check_arrays,
+    check_counts,
+    check_rows,
+    indices,
+)
 
 #: Gamma prior of each entry of the transition prior: K + 1 rows say little about it, and without
 #: one it can run away.
@@ -67,6 +75,26 @@ class BlockHMMEngine(ThreadEngine):
             counts = state["word_class_counts"]
             state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
         return state
+
+    def check(self, shared: Globals, shard: Shard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        n, own = self.n_classes, shared.arrays
+        check_arrays(own, {"transition_prior": Expected((n,), least=POSITIVE, most=1e100)})
+        if not self.collapsed and shared.phase != "count":
+            check_rows(own["rows"], (n + 1, n))
+            check_arrays(own, {"emission_logs": Expected((self.n_words, n))})
+        check_arrays(
+            state,
+            {
+                "message_classes": indices(shard.n_messages, n),
+                "background": indices(shard.n_tokens, 2, np.uint8),
+            },
+        )
+        if self.collapsed:
+            counted = self._count(shard, state)
+            totals = counted["word_class_counts"].sum(axis=0, dtype=np.int64)
+            check_counts(state, counted | {"class_totals": totals})
 
     def _count(self, shard: Shard, state: Arrays) -> Arrays:
         counts = self.empty_counts()

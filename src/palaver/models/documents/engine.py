@@ -32,6 +32,7 @@ from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_OFF
 from palaver.kernels.word_weights import draw_word_weights
 from palaver.parallel.executor import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays, indices
 
 #: First word prior where topics are random.
 FIRST_BETA = 0.05
@@ -170,6 +171,25 @@ class DocumentEngine(ABC):
             offsets, each, shard.first_document, self.n_topics, SWITCH_OFF, np.ones(2), key, classes
         )
         return {"classes": classes}
+
+    def check(self, shared: Globals, shard: DocumentShard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        shape = (self.n_words, self.n_topics)
+        wanted = {
+            "topics": Expected(shape, least=POSITIVE, most=1e100),
+            "beta": Expected((), least=POSITIVE, most=1e100),
+            "steps": Expected((), np.int64, 0),
+            "topic_totals": Expected((self.n_topics,), least=POSITIVE, most=1e100),
+            "topic_sums": Expected((2, self.n_topics)),
+        }
+        if "word_weights" in shared.arrays:
+            wanted["word_weights"] = Expected((self.n_words, self.n_topics + 1), least=0)
+        check_arrays(shared.arrays, wanted)
+        if not np.allclose(shared.arrays["topic_totals"], shared.arrays["topics"].sum(axis=0)):
+            raise ValueError("topic_totals are not those of the topics")
+        if shared.phase == "tokens":
+            n_tokens = len(_tokens_of(shard)[0])
+            check_arrays(state, {"classes": indices(n_tokens, self.n_topics)})
 
     def sweep_tokens(
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]

@@ -19,6 +19,7 @@ from palaver.models.documents.engine import DocumentEngine, learn_prior
 from palaver.models.documents.kernels.shares import sweep_shares
 from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays
 from palaver.params import Limit, either, one_of, real, unless_learned
 
 #: Most iterations of a document, and the mean change of a concentration that ends them.
@@ -142,6 +143,19 @@ class OnlineLDAEngine(DocumentEngine):
             "gammas": np.ones((shard.n_documents, self.n_topics)),
             "bounds": np.zeros(shard.n_documents),
         }
+
+    def check(self, shared: Globals, shard: DocumentShard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        check_arrays(shared.arrays, {"alpha": Expected((), least=POSITIVE, most=1e100)})
+        n = shard.n_documents
+        check_arrays(
+            state,
+            {
+                "gammas": Expected((n, self.n_topics), least=POSITIVE, most=1e100),
+                "bounds": Expected((n,)),
+            },
+        )
 
     def sweep(
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]

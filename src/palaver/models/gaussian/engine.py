@@ -28,6 +28,7 @@ from palaver.models.states.emissions.gaussian import (
     nearest,
 )
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import check_arrays, check_rows, indices
 
 
 @dataclass
@@ -72,6 +73,13 @@ class VectorEngine:
         else:
             chains.start_states(shard.offsets, shard.first_sequence, self.n_states, key, states)
         return {"states": states}
+
+    def check(self, shared: Globals, shard: VectorShard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        check_arrays(state, {"states": indices(shard.n_messages, self.n_states)})
+        if not self.collapsed and shared.phase == "sweep":
+            check_rows(shared.arrays["rows"], (self.n_states + 1, self.n_states))
+            check_arrays(shared.arrays, self.emissions.forms(self.n_states))
 
     def sweep(
         self, shared: Globals, shard: VectorShard, state: Arrays, key: NDArray[np.uint64]

@@ -19,6 +19,7 @@ from palaver.kernels.states import add_message_counts, count_classes
 from palaver.models.lda.kernels.heldout import lda_log_likelihoods
 from palaver.models.words.engine import ThreadSettings, TokenEngine, merge_histograms
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays
 
 _HISTOGRAMS = ("class_histograms", "length_histogram")
 _NO_RECORD = np.empty((0, 0))  # the kernel can record its distributions for tests
@@ -44,6 +45,13 @@ class LDAEngine(TokenEngine):
         """Return the first prior of the shares."""
         first = 5.0 / self.n_classes if self.share_prior is None else self.share_prior
         return {"share_prior": np.full(self.n_classes, first)}
+
+    def check(self, shared: Globals, shard: Shard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        check_arrays(
+            shared.arrays, {"share_prior": Expected((self.n_classes,), least=POSITIVE, most=1e100)}
+        )
 
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]

@@ -37,12 +37,15 @@ from palaver.models.words.engine import (
     merge_histograms,
 )
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays, indices
 
 _HISTOGRAMS = ("topic_histograms", "topic_lengths")
 #: In place of what only one of the samplers is given.
 _NO_TOTALS, _NO_WORDS, _NO_KINDS = np.empty(0, np.int64), np.empty((0, 0)), np.zeros(3)
 #: Sum of a message's Dirichlet weights, and of a conversation's, where a chain starts.
 _FIRST_SUM = 5.0
+#: No chain gets this far from zero; beyond it exponentials of weights overflow.
+_LARGEST_WEIGHT = 500.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +161,21 @@ class M4Engine(TokenEngine):
             state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
         return state
 
+    def check(self, shared: Globals, shard: Any, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        shape = (self.n_classes + self.n_features, self.n_classes)
+        wanted = {
+            "weights": Expected(shape, least=-_LARGEST_WEIGHT, most=_LARGEST_WEIGHT),
+            "alpha": Expected((self.n_topics,), least=POSITIVE, most=1e100),
+            "sweep": Expected((), np.int64, 0),
+        }
+        if not self.collapsed and shared.phase == "sweep":
+            wanted["switch_probabilities"] = Expected((3,), least=0, most=1)
+        check_arrays(shared.arrays, wanted)
+        n_segments = len(shard.segment_offsets) - 1
+        check_arrays(state, {"segment_classes": indices(n_segments, self.n_classes)})
+
     def _units(self, state: Arrays) -> NDArray[np.int16]:
         """Return the classes of a message's units."""
         return state["segment_classes" if self.is_segmented else "classes"]
@@ -180,6 +198,10 @@ class M4Engine(TokenEngine):
             **self._switch_statistics(shard, state["classes"]),
             **self._topic_statistics(shard, state["classes"]),
         }
+
+    def resample(self, shared: Globals, shard: Any, state: Arrays, key: NDArray[np.uint64]) -> None:
+        """Resample all outcomes of a shard by given parameters, and count nothing."""
+        self._resample(shared, shard, state, self.empty_counts()[:0], key)
 
     def _resample(
         self,

@@ -27,6 +27,7 @@ from palaver.models.states.kernels import beam, beam_trees, sticks
 from palaver.models.states.sticks import Sticks, concentrations, extend_sticks
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import Expected, check_arrays, check_rows, indices
 
 #: Default number of states at the start, and the number beyond which a fit is refused.
 FIRST_STATES, MAX_STATES = 20, 1000
@@ -116,6 +117,26 @@ class StateEngine:
             states[:] = known
         self.tags.admit(shared.arrays, self._groups(shard), states)
         return {"states": states}
+
+    def check(self, shared: Globals, shard: Any, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        own = shared.arrays
+        n_states, n_old = len(own["state_weights"]) - 1, len(own["relabel"])
+        check_rows(own["state_weights"], (n_states + 1,))
+        check_arrays(own, {"relabel": Expected((n_old,), np.int16, -1, max(n_states, 1))})
+        offsets, _ = _sequences(self, shard)
+        if shared.phase == "place":
+            check_arrays(own, {"places": indices(shard.n_words, n_states, own["places"].dtype)})
+        else:
+            check_arrays(state, {"states": indices(int(offsets[-1]), n_old)})
+            if own["relabel"][state["states"]].min(initial=0) < 0:
+                raise ValueError("relabel removes a state that is used")
+        for name, axes in self._axes.items():
+            if name in own and not all(own[name].shape[axis] == n_states for axis in axes):
+                raise ValueError(f"{name} has the shape {own[name].shape}")
+        if shared.phase != "count":
+            check_rows(own["rows"], (n_states + 1, n_states + 1))
+            check_arrays(own, self.emissions.forms(own, n_states))
 
     def sweep(self, shared: Globals, shard: Any, state: Arrays, key: NDArray[np.uint64]) -> Arrays:
         """Resample the states of a shard; return what parameters are drawn from."""

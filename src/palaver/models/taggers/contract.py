@@ -30,6 +30,9 @@ _JUDGED = {
     },
 }  # fmt: skip
 
+#: Columns of a trace that count something.
+_COUNTED = {"round", "steps", "phase"}
+
 
 class LabelledData(Protocol):
     """What a tagger learns from, as :meth:`Tagger._labelled` returns it."""
@@ -286,6 +289,10 @@ class Tagger(Model):
         for name, schema in _JUDGED.items():
             if name in content:
                 setattr(self, f"{name}_", pl.DataFrame(content[name], schema=schema))
+        for name in _COUNTED & set(self.trace_.columns):
+            values = self.trace_[name].to_numpy()
+            if not (np.isfinite(values) & (values >= 0) & (values == np.floor(values))).all():
+                raise ValueError(f"trace.{name} does not count")
 
     def annotate(self, corpus: Corpus, n_sweeps: int = FOLD_SWEEPS) -> Corpus:
         """Return the corpus with columns tag and tag_probability."""

@@ -34,6 +34,13 @@ from palaver.kernels.switch import (
 )
 from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
 from palaver.parallel.executor import Arrays, Globals
+from palaver.parallel.restored import (
+    POSITIVE,
+    Expected,
+    check_arrays,
+    check_counts,
+    indices,
+)
 
 #: Where the word prior starts if it is learned.
 FIRST_WORD_PRIOR = 0.1
@@ -125,6 +132,15 @@ class ThreadEngine(ABC):
         counts = self.empty_counts() if self.seeds is None else self.seeds.copy()
         count_classes(shard.tokens, classes, counts)
         return counts
+
+    def check(self, shared: Globals, shard: Any, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        wanted = {"omega": Expected((), least=POSITIVE)}
+        if not self.collapsed and shared.phase != "count":
+            wanted["word_weights"] = Expected((self.n_words, self.n_columns), least=0)
+            if "class_probability" in shared.arrays:
+                wanted["class_probability"] = Expected((), least=0, most=1)
+        check_arrays(shared.arrays, wanted)
 
     def _counts(self, statistics: Arrays) -> NDArray[np.int32]:
         """Return the counts of words by class with the seeds, which a collapsed state has."""
@@ -362,6 +378,15 @@ class TokenEngine(ThreadEngine):
             state["word_class_counts"] = counts
             state["class_totals"] = counts.sum(axis=0, dtype=np.int64)
         return state
+
+    def check(self, shared: Globals, shard: Any, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        check_arrays(state, {"classes": indices(shard.n_tokens, self.n_columns)})
+        if self.collapsed:
+            counts = self.count(shard, state["classes"])
+            totals = counts.sum(axis=0, dtype=np.int64)
+            check_counts(state, {"word_class_counts": counts, "class_totals": totals})
 
     def switch_statistics(self, shard: Shard, classes: NDArray[np.int16]) -> Arrays:
         """Return the log probability of the switches, if each message has its own probability."""

@@ -34,6 +34,9 @@ COLLAPSED_TOKENS = 1_000_000
 #: one at 100.
 BACKGROUND_WORDS = 50
 FOLD_BURN_IN = 20
+#: Sweeps of the reading of a large corpus, and how many tokens make it one. What a page says of it
+#: is about so many messages that less exact shares of each do not show.
+READ_SWEEPS, MANY_TOKENS = 20, 500_000
 
 #: Parameters that every thread model has.
 COMMON_LIMITS: dict[str, Limit] = {
@@ -270,16 +273,20 @@ class ThreadModel(Model):
         return pl.DataFrame(columns)
 
     def read_tokens(self, encoded: Encoded) -> TokenReading:
-        """Return what :meth:`transform` and :meth:`token_classes` say, from one fold-in."""
+        """Return what :meth:`transform` and :meth:`token_classes` say, from one fold-in.
+
+        More than half a million tokens are swept 20 times instead of 50.
+        """
         n_classes = len(self.class_shares_)
+        n_sweeps = FOLD_SWEEPS if encoded.n_tokens <= MANY_TOKENS else READ_SWEEPS
         messages = ShareTally(encoded.n_messages, n_classes)
-        tokens = TokenTally(encoded.n_tokens, FOLD_SWEEPS - _burn_in(FOLD_SWEEPS))
+        tokens = TokenTally(encoded.n_tokens, n_sweeps - _burn_in(n_sweeps))
 
         def visit(engine: ThreadEngine, shard: Shard, state: Arrays) -> None:
             messages.visit(engine, shard, state)
             tokens.visit(engine, shard, state)
 
-        n_outcomes = self._fold(self._encode(encoded), FOLD_SWEEPS, visit).n_columns
+        n_outcomes = self._fold(self._encode(encoded), n_sweeps, visit).n_columns
         found = tokens.outcomes
         topics = np.where(found > n_classes, found - (n_classes + 1), -1).astype(np.int16)
         return TokenReading(

@@ -67,7 +67,9 @@ class TokenTally:
         done, counts = self._open.pop(first, (0, None))
         if counts is None:
             counts = np.zeros((shard.n_tokens, engine.n_columns), np.uint16)
-        counts[np.arange(shard.n_tokens), engine.token_outcomes(shard, state)] += 1
+        places = np.arange(0, counts.size, engine.n_columns)
+        places += engine.token_outcomes(shard, state)
+        counts.reshape(-1)[places] += 1  # by one number each, which is faster than by two
         if done + 1 < self._n_sweeps:
             self._open[first] = done + 1, counts
             return

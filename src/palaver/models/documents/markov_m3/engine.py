@@ -18,6 +18,7 @@ from palaver.models.documents.kernels.shares import sweep_shares
 from palaver.models.documents.markov_m3.kernels import walk as kernels
 from palaver.models.documents.markov_m3.kernels.sweep import BETTER, FRESH, KEEP, sweep_documents
 from palaver.parallel.executor import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays
 
 #: Smallest prior weight of a step from topic to topic: E[ln theta] stays above -300, so that
 #: the scaled forward-backward of the kernels never underflows.
@@ -101,6 +102,32 @@ class MarkovM3Engine(DocumentEngine):
             "position_counts": np.zeros((n, n_positions)),
             "bounds": np.zeros(n),
         }
+
+    def check(self, shared: Globals, shard: DocumentShard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        super().check(shared, shard, state)
+        k, least = self.n_topics, {"least": POSITIVE, "most": 1e100}
+        check_arrays(
+            shared.arrays,
+            {
+                "start": Expected((k,), **least),
+                "transitions": Expected((k, k), **least),
+                "alpha": Expected((), **least),
+                "gamma": Expected((), **least),
+            },
+        )
+        n, n_positions, n_visits = shard.n_documents, self.n_positions, self.n_visits
+        check_arrays(
+            state,
+            {
+                "visits": Expected((n, n_visits), np.int32, 0, k),
+                "lengths": Expected((n,), np.int32, 0, n_visits + 1),
+                "probabilities": Expected((n, n_positions, n_visits), least=0, most=1 + 1e-6),
+                "log_weights": Expected((n, n_positions)),
+                "position_counts": Expected((n, n_positions), least=0),
+                "bounds": Expected((n,)),
+            },
+        )
 
     def sweep(
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.parallel import Arrays
+from palaver.parallel.restored import Expected
 
 #: Which axes of each statistic run over states.
 Axes = dict[str, tuple[int, ...]]
@@ -38,6 +39,10 @@ class Emissions(Protocol):
 
     def start(self, n_states: int, generator: np.random.Generator) -> Arrays:
         """Return what globals hold before the first draw."""
+        ...
+
+    def forms(self, arrays: Arrays, n_states: int) -> dict[str, Expected]:
+        """Return what the drawn globals of states must be."""
         ...
 
     def first(self, arrays: Arrays, shard: Any) -> NDArray[Any] | None:

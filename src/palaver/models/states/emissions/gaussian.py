@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from palaver.kernels import gaussian
 from palaver.kernels.cholesky import factorize
 from palaver.parallel import Arrays
+from palaver.parallel.restored import Expected
 
 Floats = NDArray[np.float64]
 
@@ -192,6 +193,18 @@ class GaussianEmissions:
                 generator.standard_gamma(1 + having), generator.standard_gamma(1 + lacking)
             )
         return drawn
+
+    def forms(self, n_states: int) -> dict[str, Expected]:
+        """Return what :meth:`draw` returns for so many states."""
+        one = (self.size,) if self.covariance == "diag" else (self.size, self.size)
+        found = {
+            "means": Expected((n_states, self.size)),
+            "factors": Expected(one if self.covariance == "tied" else (n_states, *one)),
+            "log_scales": Expected((n_states,)),
+        }
+        if self.n_marks:
+            found["log_marks"] = Expected((2, n_states, self.n_marks), most=0)
+        return found
 
     def _draw_factor(self, factor: Floats, dof: float, generator: np.random.Generator) -> Floats:
         """Draw the upper factor of a Wishart precision, by Bartlett's decomposition reversed."""

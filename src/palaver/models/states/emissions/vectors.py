@@ -19,6 +19,7 @@ from palaver.models.states.emissions.gaussian import (
     nearest,
 )
 from palaver.parallel import Arrays
+from palaver.parallel.restored import POSITIVE, Expected
 
 
 @dataclass
@@ -54,6 +55,10 @@ class VectorEmissions:
         """Add up vectors and their squares by state."""
         found = gaussian.statistics(self.prior.kind, shard.vectors, states, shard.offsets, n_states)
         return {name: found[name] for name in self.axes}
+
+    def forms(self, arrays: Arrays, n_states: int) -> dict[str, Expected]:
+        """Return what the drawn globals of states must be."""
+        return self.prior.forms(n_states) | {"power": Expected((), least=POSITIVE, most=1e100)}
 
     def grown(self, arrays: Arrays, n_states: int) -> Arrays:
         """Return no arrays: the next draw depends on the statistics alone."""

@@ -13,6 +13,7 @@ from palaver.kernels.word_weights import word_slices
 from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.kernels import levels
 from palaver.parallel import Arrays
+from palaver.parallel.restored import POSITIVE, Expected
 
 _FIRST_PRIOR = 0.1
 
@@ -91,6 +92,21 @@ class WordEmissions:
             log_emissions += levels.log_words(values[part], occurrences[part], prior, self.n_words)
         info = {"log_emissions": log_emissions, "levels": float(len(np.unique(priors)))}
         return {"word_priors": priors, "power": np.array(power), **drawn}, info
+
+    def forms(self, arrays: Arrays, n_states: int) -> dict[str, Expected]:
+        """Return what the drawn globals of states must be."""
+        found = {
+            "word_priors": Expected((n_states,), least=POSITIVE, most=1e100),
+            "power": Expected((), least=POSITIVE, most=1e100),
+            "word_counts": Expected((self.n_words, n_states), np.int32, 0),
+        }
+        drawn = {
+            "emissions": Expected((self.n_words, n_states), np.float32, 0),
+            "scales": Expected((self.n_words,)),
+            "ceilings": Expected((self.n_words,), least=0),
+            "log_words": Expected((self.n_words, n_states)),
+        }
+        return found | {name: one for name, one in drawn.items() if name in arrays}
 
     def _draw_words(
         self, counts: NDArray[np.int32], priors: NDArray[np.float64], power: float,

@@ -234,8 +234,16 @@ class FeatureMap:
         arrays: Mapping[str, NDArray[Any]],
         content: Mapping[str, Any],
     ) -> FeatureMap:
-        """Make a map of what :meth:`arrays` and :meth:`content` returned."""
+        """Make a map of what :meth:`arrays` and :meth:`content` returned.
+
+        Raises
+        ------
+        ValueError
+            A code stands for no words, as in a folder that was altered.
+        """
         codes = {name: arrays[f"known_{name}"] for name in ("words", "pairs", *_EDGES)}
+        for name, own in codes.items():
+            _check_codes(name, own, len(vocabulary) + _BESIDES)
         pooling = None
         if "word_vectors" in arrays:
             pooling = WordPooling(
@@ -351,11 +359,24 @@ def _classes(what: str, limits: NDArray[Any]) -> list[str]:
     return [f"{what} < {limits[0]:g}", *(f"{what} >= {limit:g}" for limit in limits)]
 
 
+#: What a place may hold beside a word of the vocabulary: a rare word, the end, the start.
+_BESIDES = 3
+#: Words in a code.
+_LENGTHS = {"words": 1, "pairs": 2, "beginnings": 3, "ends": 2, "frames": 2}
+
+
+def _check_codes(name: str, codes: Numbers, base: int) -> None:
+    """Raise ValueError unless codes are whole, in ascending order and within a vocabulary."""
+    if codes.dtype.kind not in "iu" or codes.ndim != 1 or (codes[1:] <= codes[:-1]).any():
+        raise ValueError(f"known_{name}: the codes are not in order")
+    if len(codes) and not (codes[0] >= 0 and int(codes[-1]) < base ** _LENGTHS[name]):
+        raise ValueError(f"known_{name}: a code stands for no words")
+
+
 def _decoded(code: int, base: int, texts: list[str], name: str) -> str:
     """Return the words of a code."""
     numbers = [code]
-    n_words = {"words": 1, "pairs": 2, "beginnings": 3, "ends": 2, "frames": 2}[name]
-    for _ in range(n_words - 1):
+    for _ in range(_LENGTHS[name] - 1):
         numbers = [*divmod(numbers[0], base), *numbers[1:]]
     shown = [texts[number] for number in numbers]
     forms = {"beginnings": "{} ...", "ends": "... {}"}

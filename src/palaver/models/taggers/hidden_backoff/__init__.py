@@ -418,6 +418,8 @@ class HiddenBackoffTagger(Tagger):
 
     def _set_extras(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         super()._set_extras(content, arrays)
+        if not (self.trace_["phase"] < len(PHASES)).all():
+            raise ValueError("trace.phase has an unknown phase")
         found = content["factor_values"]
         names = [*(self.factors or ()), *graphs_of(self.emitted)]
         self.factor_values_ = {name: list(found[name]) for name in names}
