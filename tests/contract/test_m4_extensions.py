@@ -253,7 +253,7 @@ def test_the_page_shows_topics_apart(corpus, tmp_path):
 
 def test_features_have_readable_weights(corpus):
     model = pv.M4(**SMALL, features=["same_speaker", "noise", "topic"]).fit(corpus)
-    names = model.transitions_table()["source"].unique().to_list()
+    names = model.weights_table()["source"].unique().to_list()
     assert {"same_speaker", "noise"} < set(names)
     assert any(name.startswith("topic=") for name in names)
 

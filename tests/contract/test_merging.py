@@ -88,7 +88,7 @@ def test_what_follows_what_adds_up(name, params, fitted):
     np.testing.assert_allclose(merged.transitions_[-1], summed(old[-1]))
     table = merged.transitions_table()
     assert table.height == 12
-    assert table["value"].to_numpy() == pytest.approx(merged.transitions_.ravel())
+    assert table["probability"].to_numpy() == pytest.approx(merged.transitions_.ravel())
 
 
 @pytest.mark.parametrize(("name", "params"), CASES)

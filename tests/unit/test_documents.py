@@ -271,7 +271,7 @@ def test_transitions_have_intervals(model):
     table = model.transitions_table()
     assert table.height == 5 * 4
     assert set(table["source"]) == {"0", "1", "2", "3", "start"}
-    between = (table["low"] < table["value"]) & (table["value"] < table["high"])
+    between = (table["low"] < table["probability"]) & (table["probability"] < table["high"])
     assert between.mean() > 0.5  # the mean of a Beta may lie outside where it is close to 0 or 1
     assert (table["low"] <= table["high"]).all()
 

@@ -10,7 +10,9 @@ import pytest
 from support.pages import small_model
 
 import palaver as pv
-from palaver.errors import MissingExtraError, ParameterError
+from palaver.corpus.grouping import quiet_periods
+from palaver.draw.lines import band_chart
+from palaver.errors import ParameterError
 from palaver.fit import progress
 
 
@@ -70,20 +72,82 @@ def test_models_without_transitions_say_what_to_do(corpus):
         lda.plot_graph(least=0.5)
 
 
-def test_charts(model):
-    pytest.importorskip("altair", reason="needs altair (extra: notebook)")
-    trace = model.plot_trace().to_dict()
-    assert len(trace["data"]["values"]) == model.trace_.height
-    words = model.plot_words(3).to_dict()
-    assert len(words["data"]["values"]) == 12
+def test_charts_need_no_network(model, corpus):
+    pictures = {
+        "trace": model.plot_trace(),
+        "words": model.plot_words(3),
+        "shares": model.plot_shares(corpus, "topic", top=3),
+        "time": model.plot_time(corpus, "quarter"),
+    }
+    for name, picture in pictures.items():
+        root = ElementTree.fromstring(picture)
+        assert root.get("aria-label"), name
+        assert "var(" not in picture
+        assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+    count = {name: len(ElementTree.fromstring(p).findall(".//{*}polyline"))
+             for name, p in pictures.items()}  # fmt: skip
+    assert count["trace"] == model.trace_["chain"].n_unique()
+    bars = ElementTree.fromstring(pictures["words"]).findall(".//{*}rect")
+    assert len([bar for bar in bars if len(bar)]) == 12
+    named = [text.text for text in ElementTree.fromstring(pictures["shares"]).findall("{*}text")]
+    assert sum("(" in text for text in named) == 4  # three groups and the others
+    assert "2024-Q1" in pictures["time"]
+    with pytest.raises(ParameterError, match="plot_time: the messages have no dates"):
+        model.plot_time(pv.Corpus.from_texts(["thanks"]))
 
 
-def test_charts_without_altair_say_what_to_install(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"plot_trace needs altair: pip install"):
-        model.plot_trace()
-    with pytest.raises(MissingExtraError, match="pip install altair"):
-        model.plot_words()
+def test_quiet_periods_are_hollow():
+    months = ["2024-01", "2024-02", "2024-03"]
+    values = np.array([0.2, 0.3, 0.1])
+    loud = band_chart(values, None, None, months, 0, 0.3, label="x")
+    quiet = band_chart(values, None, None, months, 0, 0.3, label="x", quiet=[2])
+    assert loud.count('class="fill"') == 3
+    assert quiet.count('class="fill"') == 2
+    assert 'stroke-dasharray="3 3"' in quiet
+    assert quiet_periods([100, 90, 110, 21]) == [3]
+    assert quiet_periods([10, 9, 8]) == []
+
+
+def test_a_report_is_a_link(model, corpus, tmp_path):
+    page = pv.report(model, corpus, tmp_path / "a page.html")
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    assert f'href="{page.as_uri()}"' in page._repr_html_()
+
+
+def test_texts_are_documents(model):
+    texts = ["my printer is broken", "", "thanks a lot"]
+    shares = model.transform(texts)
+    assert shares.shape == (3, 4)
+    np.testing.assert_array_equal(shares, model.transform(pv.Corpus.from_texts(texts)))
+    kinds = (pv.LDA(2, n_sweeps=4), pv.Acts(n_sweeps=4, n_chains=2), pv.OnlineLDA(2, n_sweeps=2),
+             pv.GaussianHMM(2, whiten=2, n_sweeps=4), pv.InfiniteHMM(3, n_sweeps=4))  # fmt: skip
+    many = pv.sample(12).table["text"].to_list()
+    for one in kinds:
+        found = one.fit_transform(many)
+        assert len(found) == len(many), type(one)
+    with pytest.raises(ParameterError, match="takes a Corpus or a list of texts, got str"):
+        model.transform("one text")
+    with pytest.raises(ParameterError, match="from_texts: takes a list of strings"):
+        pv.Corpus.from_texts("one text")
+    talk = pv.Corpus.from_texts(["hi", "hello"], conversation=True)
+    assert talk.parents.tolist() == [-1, 0]
+
+
+def test_conversations_as_a_table(model):
+    corpus = pv.sample(30)
+    table = corpus.conversations
+    assert table["conversation"].to_list() == list(dict.fromkeys(corpus.table["conversation"]))
+    np.testing.assert_array_equal(table["messages"], np.diff(corpus.conversation_offsets))
+    longest = int(table["messages"].arg_max())
+    own = corpus.take([longest]).table
+    row = table.row(longest, named=True)
+    assert row["people"] == own["speaker"].n_unique()
+    assert row["duration"] == own["time"].max() - own["time"].min()
+    assert sum(one["messages"] for one in row["acts"]) == own.height
+    assert 1 < row["depth"] <= own.height
+    tagged = model.annotate(corpus).conversations
+    assert {one["act"] for acts in tagged["acts"] for one in acts} <= {"0", "1", "2", "3"}
+    assert "acts" not in pv.Corpus.from_texts(["hi"]).conversations.columns
 
 
 class Display:

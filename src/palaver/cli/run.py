@@ -32,6 +32,8 @@ NAME = "run"
 _MOST_REBUILT, _SEVERAL = 50_000, 3
 #: Words of a typical text, from which on texts that nobody wrote to anybody are documents.
 _DOCUMENT = 60
+#: Share of the documents in which words are common to all topics; it takes some documents to tell.
+_COMMON, _COMMON_IN = 0.1, 50
 #: Formats in which columns have names.
 _TABLES = ("csv", "jsonl", "parquet")
 _THREADS, _PAGE = "threads.parquet", "report.html"
@@ -125,6 +127,7 @@ class _Found(NamedTuple):
     is_documents: bool
     said: list[str]
     is_rebuilt: bool
+    words: dict[str, float]
 
 
 def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -> _Found:
@@ -155,9 +158,14 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
         )
     documents = is_documents(corpus)
     rebuilt = False
+    words: dict[str, float] = {}
     if documents:
         corpus, reading["documents"] = corpus.separated(), True
+        corpus.notes.advice.clear()  # about conversations, of which there are none
         said[0] = f"{file.name}: {counted(corpus.n_messages, 'document')} ({corpus.format})"
+        words["max_share"] = _most_shared(corpus.n_messages)
+        said.append(f"left out words that are in more than {words['max_share']:.0%} of the "
+                    "documents, such as “the”")  # fmt: skip
     elif not (corpus.parents >= 0).any() and corpus.n_messages > 1:
         corpus, how, rebuilt = _with_replies(corpus, reading)
         said.append(how)
@@ -166,7 +174,12 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
         for line in said[1:]:
             console.print(f"{line[0].upper()}{line[1:]}.")
         tell_repairs(corpus, file)
-    return _Found(corpus, documents, said, rebuilt)
+    return _Found(corpus, documents, said, rebuilt, words)
+
+
+def _most_shared(n_documents: int) -> float:
+    """Return the share of documents above which a word says nothing about their topics."""
+    return max(_COMMON, min(1.0, _COMMON_IN / max(n_documents, 1)))
 
 
 def is_documents(corpus: Corpus) -> bool:
@@ -242,6 +255,7 @@ def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[st
             sentences=model.needs_sentences,
             view=model.view,
             keep_unknown=model.keeps_unknown,
+            **found.words,
         )
     model.check_data(encoded)
     warn_of_few_messages(model, found.corpus)
@@ -250,7 +264,7 @@ def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[st
         source = str((folder / _THREADS).absolute())
         reading = {**reading, "where": None, "column": None, "format": "parquet",
                    "file": str(file.absolute())}  # fmt: skip
-    data = runs.begin(folder, model, encoded, source, reading, {}, None, found.corpus)
+    data = runs.begin(folder, model, encoded, source, reading, found.words, None, found.corpus)
     try:
         if found.is_rebuilt:
             found.corpus.write(folder / _THREADS)

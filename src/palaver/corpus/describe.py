@@ -62,13 +62,11 @@ def roles(corpus: Corpus) -> dict[str, Any] | None:
     dict or None
         ``column``, and the number of ``people`` in it.
     """
+    if not are_roles(corpus):
+        return None
     table = corpus.table.drop_nulls("speaker")
     n_speakers = table["speaker"].n_unique()
-    if not 2 <= n_speakers <= _MOST_ROLES or corpus.n_conversations < _ROLES_IN * n_speakers:
-        return None
     pairs = table.select("conversation", "speaker").n_unique()
-    if pairs < 0.9 * n_speakers * corpus.n_conversations:
-        return None
     for name in corpus.labels:
         if isinstance(table.schema[name], pl.List):
             continue
@@ -81,6 +79,19 @@ def roles(corpus: Corpus) -> dict[str, Any] | None:
         if people > n_speakers and one_each and known.height >= 0.9 * pairs:
             return {"column": name, "people": people}
     return None
+
+
+def are_roles(corpus: Corpus) -> bool:
+    """Whether speakers are roles, such as A and B or user and assistant, rather than people.
+
+    A few of them take part in nearly all of many conversations.
+    """
+    table = corpus.table.drop_nulls("speaker")
+    n_speakers = table["speaker"].n_unique()
+    if not 2 <= n_speakers <= _MOST_ROLES or corpus.n_conversations < _ROLES_IN * n_speakers:
+        return False
+    pairs = table.select("conversation", "speaker").n_unique()
+    return bool(pairs >= 0.9 * n_speakers * corpus.n_conversations)
 
 
 #: Most speakers that count as roles, and fewest conversations per role.

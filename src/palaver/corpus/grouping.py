@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
 import polars as pl
 
 from palaver.corpus.table import Corpus
@@ -21,6 +24,9 @@ PERIODS = {
 SUCCESSIVE = ("year", "quarter", "month", "week", "day")
 #: The group of messages that have no value, and what joins the values of two columns.
 NO_GROUP, CROSSED = "(none)", " × "
+#: The most periods of a chart, the messages that each has on average, and the part of the median
+#: below which one is quiet.
+_MOST_PERIODS, _MESSAGES_A_PERIOD, _QUIET = 36, 15, 0.25
 
 
 def group_column(corpus: Corpus, by: str, who: str = "shares") -> pl.Series:
@@ -69,6 +75,33 @@ def is_dated(corpus: Corpus) -> bool:
     """Whether times are dates, and not seconds of a recording or hours and minutes alone."""
     latest = corpus.table["time"].dt.year().max()
     return isinstance(latest, int) and latest > 1970
+
+
+def best_period(corpus: Corpus, counted: pl.Series | None = None) -> str | None:
+    """Return the finest period with neither too many nor too empty ones; None without dates.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    counted : polars.Series of bool, optional
+        Which messages count; all by default.
+    """
+    if not is_dated(corpus):
+        return None
+    times = corpus.table["time"]
+    times = (times if counted is None else times.filter(counted)).drop_nulls()
+    for one in ("day", "week", "month", "year"):
+        n_periods = times.dt.to_string(PERIODS[one]).n_unique() if len(times) else 0
+        if 3 <= n_periods <= _MOST_PERIODS and len(times) >= _MESSAGES_A_PERIOD * n_periods:
+            return one
+    return None
+
+
+def quiet_periods(messages: Iterable[int]) -> list[int]:
+    """Return the places of periods with far fewer messages than usual, such as a month begun."""
+    counts = np.fromiter(messages, float)
+    usual = float(np.median(counts)) if len(counts) else 0.0
+    return [int(i) for i in np.flatnonzero(counts < _QUIET * usual)]
 
 
 def _values(corpus: Corpus, by: str, who: str) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -112,6 +112,28 @@ class Corpus:
         return cls.from_polars(converted, columns, on_bad=on_bad, source="a pandas table")
 
     @classmethod
+    def from_texts(cls, texts: Sequence[str], *, conversation: bool = False) -> Corpus:
+        """Make a corpus from texts alone.
+
+        Models take lists of texts, too, and read each of them as a document.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        conversation : bool
+            Whether they are the messages of one conversation, in order; by default each is a
+            document by itself.
+        """
+        known = isinstance(texts, Sequence | pl.Series | np.ndarray) and not isinstance(texts, str)
+        if not known or not all(isinstance(text, str) for text in texts):
+            raise ParameterError("from_texts: takes a list of strings")
+        table = pl.DataFrame({"text": pl.Series(list(texts), dtype=pl.String)})
+        table = table.with_columns(pl.int_range(pl.len()).cast(pl.String).alias("id"))
+        own = pl.lit("0") if conversation else pl.col("id")
+        made = cls.from_polars(table.with_columns(own.alias("conversation")), source="texts")
+        return made.chained() if conversation else made
+
+    @classmethod
     def _tidy(
         cls,
         raw: pl.DataFrame,
@@ -152,6 +174,20 @@ class Corpus:
 
     def __len__(self) -> int:
         return self.n_messages
+
+    @cached_property
+    def conversations(self) -> pl.DataFrame:
+        """One row per conversation, in their order.
+
+        Columns conversation, messages, people (speakers other than bots), words, start, end,
+        duration (null where times are unknown), depth (of the longest chain of replies: 1 if
+        nobody replies), and, for messages that have acts (``model.annotate(corpus)``, or labels),
+        ``acts``: the acts of the conversation and how many messages have each, the most frequent
+        first.
+        """
+        from palaver.corpus.conversations import conversations_table
+
+        return conversations_table(self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -312,9 +348,22 @@ class Corpus:
 
     def __repr__(self) -> str:
         return (
-            f"Corpus({self.n_conversations:,} conversations, {self.n_messages:,} messages, "
-            f"{self.source})"
+            f"Corpus({_counted(self.n_conversations, 'conversation')}, "
+            f"{_counted(self.n_messages, 'message')}, {self.source})"
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def as_corpus(data: Any) -> Any:
+    """Return a list of texts as a corpus of documents, and anything else as it is."""
+    if isinstance(data, pl.Series) and data.dtype == pl.String:
+        return Corpus.from_texts(data.fill_null("").to_list())
+    if isinstance(data, list | tuple) and data and all(isinstance(text, str) for text in data):
+        return Corpus.from_texts(list(data))
+    return data
 
 
 def _plain_values(column: pd.Series) -> list[Any]:

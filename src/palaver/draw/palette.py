@@ -70,6 +70,7 @@ _SHAPES = """
 .edge .hit{stroke:transparent;stroke-opacity:0;stroke-dasharray:none}
 .network .person{fill:var(--ink);font-size:13px}
 .link path{fill:none;stroke:var(--more)}.link polygon{fill:var(--more)}
+.on{fill:var(--on);font-size:11px}.title{fill:var(--ink)}
 .axis{stroke:var(--line);stroke-width:1}.tick{fill:var(--soft);font-size:11px}
 .hidden{display:none}
 """

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import checks
 from palaver.encoding.shards import even_parts
 from palaver.encoding.tokens import Encoded, encode
@@ -175,7 +175,7 @@ def documents_of(
 
     Parameters
     ----------
-    data : Documents, scipy sparse matrix, array, Corpus or Encoded
+    data : Documents, scipy sparse matrix, array, Corpus, Encoded or list of texts
         A matrix has one row per document and one column per word.
     vocabulary : Vocabulary or sequence of str, optional
         Names of the columns; for a corpus, the words to keep.
@@ -185,6 +185,7 @@ def documents_of(
     if isinstance(data, Documents):
         data.check()
         return data
+    data = as_corpus(data)
     if isinstance(data, Corpus):
         known = vocabulary if isinstance(vocabulary, Vocabulary) else _named(vocabulary)
         return _of_encoded(encode(data, known), unit)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import checks
 from palaver.encoding.tokens import Coded, Encoded, encode
 from palaver.encoding.vocabulary import Vocabulary
@@ -27,13 +27,14 @@ def encode_sentences(
 
     Parameters
     ----------
-    sentences : Corpus, Encoded, sequence of sequences of str, or array of int
+    sentences : Corpus, Encoded, list of texts, sequence of sequences of str, or array of int
         The sentences of a corpus are its messages. Word numbers need ``lengths``.
     lengths : array of int, optional
         Lengths of sentences given as numbers; by default, one sentence.
     vocabulary : Vocabulary, optional
         An existing one; by default, all words are kept, however rare.
     """
+    sentences = as_corpus(sentences)
     if isinstance(sentences, Encoded):
         sentences.check(unknown=True)
         return sentences

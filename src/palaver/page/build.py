@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from urllib.parse import quote
 
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from palaver.corpus.describe import bots, roles
+from palaver.corpus.describe import are_roles, bots, roles
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
+from palaver.draw.svg import tag, words
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
@@ -49,6 +51,15 @@ _POLICY = (
 )
 
 
+class Page(type(Path())):  # type: ignore[misc]  # Windows has a class of its own
+    """The path of a page that was written; notebooks show it as a link."""
+
+    def _repr_html_(self) -> str:
+        address = self.as_posix() if not self.is_absolute() else self.as_uri()
+        return tag("a", words(f"Open {self.name}"), href=quote(address, safe=":/%"),
+                   target="_blank", rel="noopener")  # fmt: skip
+
+
 class Options(TypedDict, total=False):
     """What a page shows beyond the findings; see :func:`report`."""
 
@@ -76,7 +87,7 @@ def report(
     fit_command: str | None = None,
     rebuilder: ThreadRebuilder | None = None,
     by: str | None = None,
-) -> Path:
+) -> Page:
     """Write one HTML file about what people do in a corpus.
 
     Parameters
@@ -111,7 +122,8 @@ def report(
 
     Returns
     -------
-    path
+    Page
+        The path, which notebooks show as a link.
 
     Examples
     --------
@@ -124,7 +136,7 @@ def report(
         max_messages=max_messages, max_characters=max_characters, command=command,
         fit_command=fit_command, rebuilder=rebuilder, by=by,
     )  # fmt: skip
-    return Path(path)
+    return Page(path)
 
 
 def make_page(
@@ -326,6 +338,7 @@ def _corpus_facts(findings: Findings) -> dict[str, Any]:
         "messages": corpus.n_messages,
         "conversations": corpus.n_conversations,
         "speakers": speakers if played is None else played["people"],
+        "are_roles": played is None and are_roles(corpus),
         "bots": len(bots(corpus)),
         "first": str(times.min())[:10] if len(times) else None,
         "last": str(times.max())[:10] if len(times) else None,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from palaver.corpus.grouping import NO_GROUP, PERIODS, is_dated
+from palaver.corpus.grouping import NO_GROUP, best_period, quiet_periods
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
@@ -18,7 +18,6 @@ from palaver.page.text import name, speaker_name
 
 _TOP, _LEVEL = 15, 0.95
 _MOST_COLUMNS, _MOST_LABELS, _MOST_VALUES = 6, 40, 1000
-_MOST_PERIODS, _MESSAGES_A_PERIOD = 36, 15
 _NOTABLE = 1.3  # times the share in all messages, to be said
 
 
@@ -155,14 +154,7 @@ def _spelled(group: str, by: str) -> str:
 
 def period(findings: Findings) -> str | None:
     """Return the finest period with neither too many nor too empty ones."""
-    if not is_dated(findings.corpus):
-        return None
-    times = findings.corpus.table["time"].filter(pl.Series(findings.speaking)).drop_nulls()
-    for one in ("day", "week", "month", "year"):
-        n_periods = times.dt.to_string(PERIODS[one]).n_unique() if len(times) else 0
-        if 3 <= n_periods <= _MOST_PERIODS and len(times) >= _MESSAGES_A_PERIOD * n_periods:
-            return one
-    return None
+    return best_period(findings.corpus, pl.Series(findings.speaking))
 
 
 def _time(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
@@ -176,13 +168,16 @@ def _time(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
         table[column].fill_null(float("nan")).to_numpy().reshape(len(labels), -1)
         for column in ("low", "share", "high")
     )
-    low, high = np.where(np.isnan(low), centre, low), np.where(np.isnan(high), centre, high)
-    top = float(np.nanmax(high))
+    counts = table.group_by("group", maintain_order=True).agg(pl.col("messages").first())
+    quiet = quiet_periods(counts["messages"])
+    loud = [i for i in range(len(labels)) if i not in quiet]
+    top = float(np.nanmax(np.fmax(centre, high)[loud]))
     curves = [
         band_chart(
             centre[:, act.rank], low[:, act.rank], high[:, act.rank], labels, act.rank, top,
-            label=f"Share of {act.letter} from {labels[0]} to {labels[-1]}",
+            label=f"Share of {act.letter} from {labels[0]} to {labels[-1]}", quiet=quiet,
         )
         for act in acts
     ]  # fmt: skip
-    return {"by": by, "curves": curves, "first": labels[0], "last": labels[-1]}
+    return {"by": by, "curves": curves, "first": labels[0], "last": labels[-1],
+            "quiet": [name(labels[i]) for i in quiet]}  # fmt: skip

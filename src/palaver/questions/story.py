@@ -6,16 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from palaver.corpus.describe import are_roles
 from palaver.models.summary import least_replies, messages_before, relative, replies_to
 from palaver.questions.answers import network, starts
 from palaver.questions.people import evenness
 from palaver.questions.talk import Talk
+from palaver.questions.verbs import verb_of
 
 _MOST_SENTENCES = 3
 _NOTABLE = 1.5  # times as likely as usual, to be said
+_CLEAR = 1.2  # the same, for what follows what
 _TINY = 0.03  # share of what follows, below which nothing is said
 _FEW = 10  # conversations, below which shares of them are not said
+_SMALL_ROOM = 6  # people, up to which it is worth saying how evenly they talk
+_TOLD = 4  # words of a class without a name
 _SPANS = ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
@@ -55,40 +61,60 @@ def _change(row: dict[str, object]) -> str:
 
 def answered(talk: Talk, of: str | int | None = None) -> list[str]:
     """Say how much is answered, and how soon."""
-    if of is None:
-        rows = starts(talk)
-        what = "conversation"
-    else:
-        number = talk.find_class(of)
-        rows = np.flatnonzero((talk.main == number) & ~talk.is_bot)
-        what = "message"
-    found = talk.answers
-    if not len(rows):
+    first, wait = _openings(talk) if of is None else _messages_of(talk, of)
+    if not len(first):
         return []
-    never = int((found.first[rows] < 0).sum())
-    noun = what if len(rows) == 1 else f"{what}s"
-    who = "get" if of is not None else "got"
-    if never or len(rows) == 1:
-        share = _percent(never / len(rows))
-        said = [f"{never:,} of {len(rows):,} {noun} ({share}) {who} no answer from anybody else."]
+    never = int((first < 0).sum())
+    what = "conversation" if of is None else "message"
+    noun = what if len(first) == 1 else f"{what}s"
+    if never or len(first) == 1:
+        share = _percent(never / len(first))
+        said = [f"{never:,} of {len(first):,} {noun} ({share}) got no answer from anybody else."]
     else:
-        said = [f"Somebody else answered in all {len(rows):,} {noun}." if of is None else
-                f"Somebody else answered all {len(rows):,} {noun}."]  # fmt: skip
-    wait = found.wait[rows]
-    timed = ~np.isnan(wait)
-    judged = int(timed.sum()) + never
-    if timed.sum() >= _FEW:
-        hour, day = (float((wait[timed] <= limit).sum() / judged) for limit in (3600, 86_400))
-        typical = spelled_time(float(np.median(wait[timed])))
-        said.append(f"{_percent(hour)} were answered within an hour, {_percent(day)} within a day; "
-                    f"an answer typically takes {typical}.")  # fmt: skip
-    return said
+        said = [f"Somebody else answered in all {len(first):,} {noun}." if of is None else
+                f"Somebody else answered all {len(first):,} {noun}."]  # fmt: skip
+    return [*said, *_how_soon(wait, never, noun)]
+
+
+def _how_soon(wait: NDArray[np.float64], never: int, noun: str) -> list[str]:
+    """Say how long answers take; nothing if few waits are known."""
+    timed = wait[~np.isnan(wait)]
+    if len(timed) < _FEW:
+        return []
+    judged = len(timed) + never
+    hour, day = (float((timed <= limit).sum() / judged) for limit in (3600, 86_400))
+    soon = f"{_percent(hour)} of the {noun} were answered within an hour"
+    if _percent(hour) != _percent(day):
+        soon += f", {_percent(day)} within a day"
+    return [f"A first answer typically takes {spelled_time(float(np.median(timed)))}; {soon}."]
+
+
+def _openings(talk: Talk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the first answer to what opens each conversation, and how long it took.
+
+    A conversation that somebody opened more than once is answered if one of these is.
+    """
+    rows, found = starts(talk), talk.answers
+    own = pl.DataFrame(
+        {"conversation": talk.conversations[rows], "first": found.first[rows],
+         "wait": pl.Series(found.wait[rows]).fill_nan(None)}
+    )  # fmt: skip
+    each = own.group_by("conversation", maintain_order=True).agg(
+        pl.col("first").max(),
+        pl.col("wait").filter(pl.col("first") >= 0).first(),
+    )
+    return each["first"].to_numpy(), each["wait"].fill_null(float("nan")).to_numpy()
+
+
+def _messages_of(talk: Talk, of: str | int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rows = np.flatnonzero((talk.main == talk.find_class(of)) & ~talk.is_bot)
+    return talk.answers.first[rows], talk.answers.wait[rows]
 
 
 def evenly(talk: Talk) -> list[str]:
-    """Say how evenly people share the talk."""
+    """Say how evenly people share the talk; nothing about rooms full of people."""
     found = evenness(talk)
-    if found is None:
+    if found is None or found["even"] < 1 / _SMALL_ROOM:
         return []
     return [
         f"In a typical conversation, whoever says most says {_percent(found['loudest'])} of the "
@@ -97,27 +123,34 @@ def evenly(talk: Talk) -> list[str]:
 
 
 def helping(talk: Talk) -> list[str]:
-    """Say who answers most."""
+    """Say who answers most; nothing where speakers are roles, such as A and B."""
     people = network(talk)
-    if people.height < 3 or people["given"][0] < 3:
+    if people.height < 3 or people["given"][0] < 3 or are_roles(talk.corpus):
         return []
     first = people.row(0, named=True)
     total = int(people["given"].sum())
     few = int(np.searchsorted(np.cumsum(people["given"].to_numpy()), total / 2)) + 1
-    half = (f"; {few} people give half of all answers" if 1 < few <= people.height // 4
-            else "")  # fmt: skip
-    return [f"{first['speaker']} answers most: {first['given']:,} times, to "
-            f"{first['people_helped']:,} people{half}."]  # fmt: skip
+    n_people = int((people["given"] > 0).sum())
+    half = (f"; {few:,} of {n_people:,} people who answer give half of all answers"
+            if 1 < few <= n_people // 4 else "")  # fmt: skip
+    others = f"{first['people_helped']:,} {'person' if first['people_helped'] == 1 else 'people'}"
+    return [f"{first['speaker']} answers most: {first['given']:,} times, to {others}{half}."]
 
 
 def largest(talk: Talk, units: str = "messages", noun: str = "act") -> list[str]:
-    """Say which classes are largest."""
+    """Say which classes are largest, as verbs where the names allow it."""
     sizes = talk.shares[talk.known].mean(axis=0) if talk.known.any() else np.zeros(talk.n_classes)
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:3] if sizes[k] > 0]
     if not order:
         return []
-    parts = [_named(talk, k, _percent(sizes[k])) for k in order]
-    parts[0] = _named(talk, order[0], f"{_percent(sizes[order[0]])} of the {units}")
+    shares = [_percent(sizes[k]) for k in order]
+    shares[0] += f" of the {units}"
+    verbs = [verb_of(talk, k) for k in order]
+    if all(verbs):
+        parts = [f"{verb} ({talk.letters[k]}, {share})"
+                 for verb, k, share in zip(verbs, order, shares, strict=True)]  # fmt: skip
+        return [f"Mostly, people {_listed(parts)}."]
+    parts = [_named(talk, k, share) for k, share in zip(order, shares, strict=True)]
     plural = "is" if len(parts) == 1 else "are"
     kinds = noun if len(parts) == 1 else f"{noun}s"
     return [f"The most common {kinds} {plural} {_listed(parts)}."]
@@ -131,20 +164,23 @@ def follows(talk: Talk, steps: str = "replies") -> list[str]:
 def _opening(talk: Talk) -> Iterator[str]:
     first = starts(talk)
     first = first[talk.known[first]]
-    if len(first) < _FEW or talk.n_classes < 2:
+    later = talk.known.copy()
+    later[first] = False
+    if len(first) < _FEW or later.sum() < _FEW or talk.n_classes < 2:
         return
-    own, overall = talk.shares[first].mean(axis=0), talk.shares[talk.known].mean(axis=0)
-    times = own / np.maximum(overall, 1e-12)
-    times[own < _TINY] = 0
-    best = int(np.argmax(times))
+    own, other = talk.shares[first].mean(axis=0), talk.shares[later].mean(axis=0)
+    times = own / np.maximum(other, 1e-12)
+    weight = np.where(own >= _TINY, own * np.log2(np.maximum(times, 1e-9)), 0)
+    best = int(np.argmax(weight))
     if times[best] >= _NOTABLE:
-        yield (f"Conversations open with {_named(talk, best)} {times[best]:.1f} times as often as "
-               f"it occurs elsewhere ({_percent(own[best])} of what opens them).")  # fmt: skip
+        yield (f"Of the messages that open a conversation, {_percent(own[best])} "
+               f"{_doing(talk, best)}, of the later ones {_percent(other[best])}.")  # fmt: skip
 
 
 def _following(talk: Talk, steps: str) -> Iterator[str]:
     parents = talk.corpus.parents.astype(np.int64)
-    if steps == "messages" or not (parents >= 0).any():
+    is_next = steps == "messages" or not (parents >= 0).any()
+    if is_next:
         parents = messages_before(talk.corpus, talk.known)
     replied = replies_to(talk.shares, parents)
     rows = np.flatnonzero((parents >= 0) & talk.known)
@@ -158,22 +194,34 @@ def _following(talk: Talk, steps: str) -> Iterator[str]:
     weight = np.where(enough[:, None] & (after >= _TINY), replied[:, None] * after * np.log2(
         np.maximum(effects, 1e-9)), 0)  # fmt: skip
     np.fill_diagonal(weight, 0)
-    source, target = np.unravel_index(int(np.argmax(weight)), weight.shape)
-    if effects[source, target] >= 1.2 and weight[source, target] > 0:
-        yield (f"After {_named(talk, int(source))}, {_named(talk, int(target))} is "
-               f"{effects[source, target]:.1f} times as likely as usual.")  # fmt: skip
+    source, target = (int(k) for k in np.unravel_index(int(np.argmax(weight)), weight.shape))
+    times, share = float(effects[source, target]), float(after[source, target])
+    if times >= _CLEAR and weight[source, target] > 0:
+        what = "next messages" if is_next else "replies"
+        yield (f"After messages that {_doing(talk, source)}, {_percent(share)} of the {what} "
+               f"{_doing(talk, target)}, {times:.1f} times as many as usual.")  # fmt: skip
 
 
 def five(talk: Talk, units: str, steps: str, noun: str = "act") -> list[str]:
     """Return the five sentences that say most about a corpus, or as many as there are."""
+    if noun != "act":
+        return largest(talk, units, noun)
+    waits = len(starts(talk)) >= _FEW and not are_roles(talk.corpus)
     said = [
         *largest(talk, units, noun),
-        *(follows(talk, steps) if noun == "act" else []),
-        *(answered(talk) if len(starts(talk)) >= _FEW and noun == "act" else []),
-        *(helping(talk) if noun == "act" else []),
-        *(evenly(talk) if noun == "act" else []),
+        *_opening(talk),
+        *(answered(talk) if waits else []),
+        *helping(talk),
+        *_following(talk, steps),
+        *evenly(talk),
     ]
     return said[:5]
+
+
+def _doing(talk: Talk, number: int) -> str:
+    """Return what messages of a class do, in the plural, with its letter."""
+    verb = verb_of(talk, number)
+    return f"are {_named(talk, number)}" if verb is None else f"{verb} ({talk.letters[number]})"
 
 
 def _named(talk: Talk, number: int, more: str = "") -> str:
@@ -182,7 +230,7 @@ def _named(talk: Talk, number: int, more: str = "") -> str:
     letter = talk.letters[number]
     if name:
         return f"{name} ({letter}{', ' if more else ''}{more})"
-    words = talk.words.filter(pl.col("class") == number)["word"].head(3).to_list()
+    words = talk.words.filter(pl.col("class") == number)["word"].head(_TOLD).to_list()
     said = f"{letter} “{' '.join(words)}”" if words else letter
     return f"{said} ({more})" if more else said
 

@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
@@ -23,6 +25,9 @@ from palaver.trials.trial import Parts, Trial, hold_out, make_model, try_model
 
 #: Default parameters of a trial: shorter than a fit to be kept.
 DEFAULTS = {"n_sweeps": 300, "n_chains": 2}
+#: P-value from which on a difference may be chance; differences that are too small to count.
+_CHANCE = 0.05
+_LEAST = {"coherence": 0.01, "stability": 0.02}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,14 @@ class Choice:
     table : polars.DataFrame
         One row per number of classes: classes, perplexity (sequential, of held-out words), low,
         high, p_value (of the difference from the best row, by :func:`evaluate.paired_bootstrap`,
-        adjusted by Holm's method), coherence, stability, seconds.
+        adjusted by Holm's method), coherence, stability, weighed (see ``why``), seconds.
     picture : Svg
         The table as a picture.
     suggested : int
-        The smallest number of classes that is not significantly worse than the best.
+        The number of classes that is best on balance; the smallest of several.
     model : str
+    why : str
+        A sentence on what speaks for it.
     """
 
     table: pl.DataFrame
@@ -62,12 +69,29 @@ class Choice:
         )
         return chart.standalone()
 
+    @property
+    def why(self) -> str:
+        """What the suggestion weighs."""
+        table = self.table
+        best = table.sort("perplexity", "classes")["classes"][0]
+        said = [f"{best} predict{'s' if best == 1 else ''} unseen words best"]
+        if table["p_value"].is_not_null().any() and (table["p_value"] >= _CHANCE).any():
+            near = table.filter(pl.col("p_value") >= _CHANCE)["classes"].to_list()
+            said[0] += f" ({_listed(near)} within chance)"
+        for name, adjective in (("coherence", "most coherent"), ("stability", "most stable")):
+            if table[name].null_count() < table.height:
+                first = table.sort(name, "classes", descending=[True, False], nulls_last=True)
+                said.append(f"{first['classes'][0]} {'is' if first['classes'][0] == 1 else 'are'} "
+                            f"{adjective}")  # fmt: skip
+        return f"Of the numbers tried, {', '.join(said)}; {self.suggested} is best on balance."
+
     def _repr_html_(self) -> str:
-        words = f"{self.model}: {self.suggested} classes suggested"
+        words = f"{self.model}: {self.suggested} classes suggested. {self.why}"
         return f"<p>{words}</p>{self.picture}{self.table._repr_html_()}"
 
     def __repr__(self) -> str:
-        return f"Choice({self.model}: {self.suggested} classes suggested)\n{self.table}"
+        words = f"Choice({self.model}: {self.suggested} classes suggested)"
+        return f"{words}\n{self.why}\n{self.table}"
 
 
 def choose(
@@ -86,7 +110,9 @@ def choose(
     Perplexity measures how well unseen words are predicted; it usually falls with more classes
     up to some point. Coherence measures whether the characteristic words of a class occur
     together, stability whether two chains find the same classes; both tend to fall with more
-    classes.
+    classes. The suggestion weighs the three alike: each is put on a scale from 0 (the worst number
+    tried) to 1 (the best), where differences in perplexity that may be chance, and very small ones
+    of the others, do not count; ``weighed`` is the mean.
 
     Parameters
     ----------
@@ -131,8 +157,8 @@ def choose(
     trials = [shelf.trial(model, setting, partial(_try, model, setting, parts, show_progress))
               for setting in settings]  # fmt: skip
     table = _table(trials, seed)
-    good = table.filter(pl.col("p_value").is_null() | (pl.col("p_value") >= 0.05))
-    return Choice(table, int(good["classes"].min()), model)  # type: ignore[arg-type]
+    best = table.sort("weighed", "classes", descending=[True, False])
+    return Choice(table, int(best["classes"][0]), model)
 
 
 def _try(
@@ -153,4 +179,30 @@ def _table(trials: Sequence[Trial], seed: int) -> pl.DataFrame:
             "seconds": [trial.seconds for trial in trials],
         }
     ).with_columns(pl.col("coherence", "stability", "seconds").fill_nan(None))
-    return pl.concat([facts.select("classes"), scores, facts.drop("classes")], how="horizontal")
+    table = pl.concat([facts.select("classes"), scores, facts.drop("classes")], how="horizontal")
+    weighed = pl.Series("weighed", weigh(table).round(3))
+    return table.with_columns(weighed).select(pl.exclude("seconds"), "seconds")
+
+
+def weigh(table: pl.DataFrame) -> NDArray[np.float64]:
+    """Return how good each row is on balance, from 0 to 1; see :func:`choose`."""
+    loss = np.log(table["perplexity"].to_numpy())
+    p_values = table["p_value"].fill_null(1.0).to_numpy()
+    loss = np.where(p_values >= _CHANCE, loss.min(), loss)
+    scales = [_scaled(-loss, 0.0)]
+    for name, least in _LEAST.items():
+        values = table[name].fill_null(float("nan")).to_numpy()
+        if np.isfinite(values).all():
+            scales.append(_scaled(values, least))
+    return np.asarray(np.mean(scales, axis=0))
+
+
+def _scaled(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Put values on a scale from 0 to 1; all are 1 if they differ by no more than ``least``."""
+    low, high = float(values.min()), float(values.max())
+    return np.ones(len(values)) if high - low <= least else (values - low) / (high - low)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    spelled = [str(number) for number in numbers]
+    return " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)

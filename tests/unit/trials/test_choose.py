@@ -10,7 +10,7 @@ from support.planted import plant
 import palaver as pv
 from palaver import evaluate
 from palaver.errors import ParameterError
-from palaver.trials.choose import choose
+from palaver.trials.choose import choose, weigh
 from palaver.trials.noise import against_best
 from palaver.trials.trial import hold_out, stability
 
@@ -25,7 +25,7 @@ def test_the_planted_number_is_suggested(threads):
     choice = choose(threads, "lda", [1, 4, 9], n_sweeps=60, show_progress=False)
     table = choice.table
     assert table.columns == ["classes", "perplexity", "low", "high", "p_value", "coherence",
-                             "stability", "seconds"]  # fmt: skip
+                             "stability", "weighed", "seconds"]  # fmt: skip
     assert table["classes"].to_list() == [1, 4, 9]
     assert choice.suggested == 4
     assert table["perplexity"][0] > table["perplexity"][1]
@@ -34,6 +34,9 @@ def test_the_planted_number_is_suggested(threads):
     assert table["coherence"].is_between(-1, 1).all()
     assert table["stability"].is_between(0, 1).all()
     assert "4 classes suggested" in repr(choice)
+    assert table["weighed"].is_between(0, 1).all()
+    assert "4 is best on balance" in choice.why
+    assert choice.why in choice._repr_html_()
     assert choice.picture in choice._repr_html_()
     drawn = ElementTree.fromstring(choice.picture)
     assert len(drawn.findall(".//{*}polyline")) == 3
@@ -42,6 +45,20 @@ def test_the_planted_number_is_suggested(threads):
     parts = hold_out(threads, 0.25, 0)
     model = pv.LDA(n_classes=4, n_sweeps=60, n_chains=2).fit(parts.train)
     assert table["perplexity"][1] == pytest.approx(model.perplexity(parts.test, n_particles=200))
+
+
+def test_prediction_coherence_and_stability_are_weighed():
+    table = pl.DataFrame(
+        {"classes": [5, 10, 20], "perplexity": [500.0, 400.0, 398.0],
+         "p_value": [0.001, 0.4, None], "coherence": [0.2, 0.15, 0.05],
+         "stability": [0.8, 0.8, 0.4]}
+    )  # fmt: skip
+    five, ten, twenty = weigh(table).tolist()
+    assert ten == pytest.approx((1 + 2 / 3 + 1) / 3)
+    assert five == pytest.approx(2 / 3)
+    assert twenty == pytest.approx(1 / 3)
+    alike = table.with_columns(coherence=pl.lit(0.2), stability=pl.lit(None, pl.Float64))
+    assert weigh(alike).tolist() == pytest.approx([0.5, 1, 1])
 
 
 def test_parts_are_whole_conversations_with_one_vocabulary(threads):

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import Encoded
 from palaver.encoding.utterances import SentenceEncoder, VectorSource
 from palaver.fit.loop import Fit
@@ -204,7 +204,7 @@ class Acts(Model):
 
         Parameters
         ----------
-        corpus : Corpus or Encoded
+        corpus : Corpus, Encoded or list of texts
         labels : str, list of str or polars.Series, optional
             A column with the names of acts of some messages, or a list with one name per
             message. Where it is null, the model infers the act. All sentences of a labelled
@@ -217,6 +217,7 @@ class Acts(Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
+        corpus = as_corpus(corpus)
         guided.take_labels(self, labels)
         data = self._as_encoded(corpus)
         preparing.take_vectors(self, corpus, data, vectors)
@@ -344,6 +345,7 @@ class Acts(Model):
 
     def _unit_posteriors(self, corpus: Corpus | Encoded) -> tuple[NDArray[np.float64], Units]:
         """Return the units of a corpus and their posteriors."""
+        corpus = as_corpus(corpus)
         data = self._encode(corpus)
         units = units_of(data, self.unit_)
         engine, arrays = self._frozen()

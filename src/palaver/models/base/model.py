@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.curation import Curation, write_curation
 from palaver.encoding import Encoded, Vocabulary, encode
 from palaver.errors import CorpusError, NotFittedError, ParameterError
@@ -22,8 +22,7 @@ from palaver.fit.trace import convergence
 from palaver.models.base.fitting import FitOptions, fit_model, keep_samples
 from palaver.models.base.params import HasParams
 from palaver.models.base.stored import Extras, restore_model, save_model
-from palaver.models.views import effects, notebook, shares, words
-from palaver.models.views.transitions import transitions_table
+from palaver.models.views import effects, notebook, shares, transitions, words
 from palaver.parallel import Arrays, Engine
 from palaver.store.fingerprint import short_id
 
@@ -142,6 +141,13 @@ class Model(HasParams, ABC):
         Shape (n_messages, n_classes); rows sum to one.
         """
 
+    def fit_transform(self, *data: Any, **options: Any) -> NDArray[np.float64]:
+        """Fit the model and return the share of each class in each message, or row of ``data``.
+
+        Takes what :meth:`fit` takes, and returns what :meth:`transform` does.
+        """
+        return self.fit(*data, **options).transform(data[0])
+
     # what a model may add
 
     def _reads(self, data: Any) -> dict[str, Sequence[Any]]:
@@ -226,14 +232,16 @@ class Model(HasParams, ABC):
         self, corpus: Corpus | Encoded, vocabulary: Vocabulary | None = None
     ) -> Encoded:
         """Encode a corpus, unless it is encoded already."""
+        corpus = as_corpus(corpus)
         if isinstance(corpus, Encoded):
             # its arrays can be written to, and kernels check no bounds
             corpus.check(unknown=self.keeps_unknown)
             return corpus
         if not isinstance(corpus, Corpus):
             raise ParameterError(
-                f"{type(self).__name__}: takes a Corpus, got {type(corpus).__name__}; make one "
-                "with palaver.read(path), Corpus.from_polars(table) or Corpus.from_pandas(table)"
+                f"{type(self).__name__}: takes a Corpus or a list of texts, got "
+                f"{type(corpus).__name__}; make one with palaver.read(path), "
+                "Corpus.from_polars(table) or Corpus.from_pandas(table)"
             )
         return encode(
             corpus, vocabulary, sentences=self.needs_sentences, view=self.view,
@@ -385,25 +393,36 @@ class Model(HasParams, ABC):
         """
         return words.coherence(self, corpus, n_words, by)
 
-    def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
-        """Return which class follows which, with intervals from the samples of the chain.
+    def transitions_table(
+        self, level: float = 0.95, *, corpus: Corpus | None = None
+    ) -> pl.DataFrame:
+        """Return which class follows which: how probable it is, and how many times the usual.
 
         Parameters
         ----------
         level : float
             Share of the samples within the interval; ``n_samples`` says how many there are.
+        corpus : Corpus, optional
+            What the model learned from. With it, "usual" is the average over messages that
+            are answered, and ``times`` is 1 for classes with too few replies, as on the page;
+            without it, classes count by their shares.
 
         Returns
         -------
         polars.DataFrame
-            Columns source (a class, "start" or "bias"), target, value (mean over samples: a
-            probability, or M4's weight), low, high. Weights that are optimized rather than
-            sampled (all but ``M4(weight_step="metropolis")``) vary less than they are uncertain.
-            Models that keep no samples of them (Gaussian and infinite HMM, taggers) leave low
-            and high null.
+            Columns source (a class or "start"), target, probability (of the target after the
+            source), low, high (limits of it over the samples of the chain), times (how many
+            times as probable as usual; at the start, as overall), after, comes (letter and name
+            of source and target). Weights that are optimized rather than sampled (all but
+            ``M4(weight_step="metropolis")``) vary less than they are uncertain. Models that keep
+            no samples (Gaussian and infinite HMM, taggers) leave low and high null.
         """
         self._check_fitted()
-        return transitions_table(self, level)
+        return transitions.transitions_table(self, level, corpus)
+
+    def _transition_interval(self, level: float) -> transitions.Interval | None:
+        """Return limits of what follows what, (n_classes + 1, n_classes); None if not known."""
+        return transitions.sampled_interval(self, level)
 
     def shares(
         self,
@@ -561,17 +580,18 @@ class Model(HasParams, ABC):
         """
         return shares.count_replies(self, corpus)
 
-    def plot_trace(self) -> Any:
-        """Chart the log joint of each chain by sweep (extra ``notebook``: altair).
+    def plot_trace(self) -> Svg:
+        """Draw the log joint of each chain by sweep.
 
         Returns
         -------
-        altair.Chart
+        Svg
+            A string that notebooks show; ``.save("trace.svg")`` writes it.
         """
         return notebook.plot_trace(self.summary())
 
-    def plot_words(self, n: int = 8) -> Any:
-        """Chart the most characteristic words of each class (extra ``notebook``: altair).
+    def plot_words(self, n: int = 8) -> Svg:
+        """Draw the most characteristic words of each class.
 
         Parameters
         ----------
@@ -580,6 +600,40 @@ class Model(HasParams, ABC):
 
         Returns
         -------
-        altair.Chart
+        Svg
         """
         return notebook.plot_words(self.summary(), n)
+
+    def plot_shares(self, corpus: Corpus, by: str = "speaker", top: int = 15) -> Svg:
+        """Draw what groups of messages do: a bar per group, divided among the classes.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        by : str
+            A column or part of the time, as in :meth:`shares`, which has the numbers.
+        top : int
+            Groups to show, the largest.
+
+        Returns
+        -------
+        Svg
+        """
+        return notebook.plot_shares(self, corpus, by, top)
+
+    def plot_time(self, corpus: Corpus, by: str | None = None) -> Svg:
+        """Draw the share of each class over time, with 95% intervals as bands.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        by : str, optional
+            "year", "quarter", "month", "week", "day", "weekday" or "hour"; by default the
+            finest of day, week, month and year that gives 3 to 36 periods with enough messages.
+
+        Returns
+        -------
+        Svg
+            Periods with few messages are hollow.
+        """
+        return notebook.plot_time(self, corpus, by)

@@ -149,7 +149,7 @@ class BlockHMM(ThreadModel):
 
         Parameters
         ----------
-        corpus : Corpus or Encoded
+        corpus : Corpus, Encoded or list of texts
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode(corpus, min_count=..., ...)``.
         labels : str, list of str or polars.Series, optional

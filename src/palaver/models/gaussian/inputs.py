@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import Encoded, Utterances
 from palaver.encoding.corpus_vectors import fill_missing
 from palaver.encoding.marks import message_marks
@@ -69,6 +69,7 @@ def training_utterances(
 def new_utterances(model: VectorModel, X: Any, lengths: ArrayLike | None) -> Utterances:
     """Return new utterances as vectors, made as those that the model was fitted on."""
     model._check_fitted()
+    X = as_corpus(X)
     if not isinstance(X, Corpus | Encoded):
         return Utterances.of_arrays(X, lengths)
     source = model._source

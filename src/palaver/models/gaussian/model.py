@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palaver import rng
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import Encoded, Utterances, VectorShard, cut_vectors
 from palaver.encoding.marks import MARKS
 from palaver.encoding.utterances import VectorSource, WordPooling, with_text
@@ -177,7 +177,7 @@ class VectorModel(Model):
 
         Parameters
         ----------
-        X : array of shape (n, M), Corpus or Encoded
+        X : array of shape (n, M), Corpus, Encoded or list of texts
             Vectors, taken as they are; or conversations, whose utterances become vectors by
             the parameters ``vectors``, ``weighting``, ``pooling``, ``normalize`` and ``whiten``.
         lengths : array of int, optional
@@ -189,6 +189,7 @@ class VectorModel(Model):
             Folder, checkpoints, executor, callbacks, progress: see :class:`FitOptions`.
         """
         self.check_params()
+        X = as_corpus(X)
         self._choose_emissions(talk=isinstance(X, Corpus | Encoded))
         data, self._source = training_utterances(self, X, lengths, vectors)
         return self._fit(data, **options)
@@ -344,7 +345,7 @@ class VectorModel(Model):
 
         Parameters
         ----------
-        X : array of shape (n, M), Corpus or Encoded
+        X : array of shape (n, M), Corpus, Encoded or list of texts
         lengths : array of int, optional
             Of the conversations, if X are vectors.
 

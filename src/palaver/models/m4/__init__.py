@@ -33,6 +33,7 @@ from palaver.models.m4.weight_steps import NormalPrior
 from palaver.models.m4.weights import WeightLearner
 from palaver.models.views import reconstruct
 from palaver.models.views.simulate import Layout
+from palaver.models.views.transitions import weights_table
 from palaver.models.words import guided
 from palaver.models.words.engine import ThreadSettings
 from palaver.models.words.guided import GUIDED_LIMITS, Labels, is_words
@@ -219,7 +220,7 @@ class M4(ThreadModel):
 
         Parameters
         ----------
-        corpus : Corpus or Encoded
+        corpus : Corpus, Encoded or list of texts
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode(corpus, min_count=..., ...)``.
         labels : str, list of str or polars.Series, optional
@@ -368,6 +369,22 @@ class M4(ThreadModel):
         return np.asarray(
             overall + self.topic_probability_ * (self.topic_shares_ @ self.topic_words_)
         )
+
+    def weights_table(self, level: float = 0.95) -> pl.DataFrame:
+        """Return the weights that :meth:`transitions_table` turns into probabilities.
+
+        Parameters
+        ----------
+        level : float
+            Share of the samples of the chain within the interval.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns source (a class, "start", "bias" or a feature), target, weight, low, high.
+        """
+        self._check_fitted()
+        return weights_table(self, level)
 
     def topics_table(self, n: int = 10) -> pl.DataFrame:
         """Return the topics of conversations, the largest first.

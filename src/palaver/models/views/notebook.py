@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from palaver.errors import MissingExtraError, ParameterError
+from palaver.draw.palette import letters
+from palaver.errors import ParameterError
 from palaver.params import check, either, nothing, real, whole
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from palaver.models.summary import ModelSummary
 
 _SHOWN = 12  # classes in the table
+_AGREE = 1.1  # R-hat up to which chains count as agreeing
 
 
 def table(model: Model) -> str:
@@ -35,13 +38,26 @@ def table(model: Model) -> str:
         "seed": f"{summary.facts['seed']}",
     }
     if summary.found_by is None and len(summary.trace["chain"].unique()) > 1:
-        facts["R-hat"] = f"{summary.convergence['r_hat']:.2f}"
+        facts["R-hat"] = _agreement(summary.convergence["r_hat"])
     classes = summary.classes(8).head(_SHOWN)
     rows = [
-        (f"{k} {summary.class_names.get(k, '')}".strip(), f"{share:.1%}", told or "")
-        for k, share, told in classes.iter_rows()
-    ]
-    return notebook_table(repr(model), facts, ("class", "share", "characteristic words"), rows)
+        (f"{letters(rank)} {summary.class_names.get(k, '')}".strip(), f"{k}", f"{share:.1%}",
+         told or "")
+        for rank, (k, share, told) in enumerate(classes.iter_rows())
+    ]  # fmt: skip
+    return notebook_table(
+        repr(model), facts, ("class", "number", "share", "characteristic words"), rows
+    )
+
+
+def _agreement(r_hat: float) -> str:
+    """Return R-hat with what it means."""
+    if r_hat <= _AGREE:
+        return f"{r_hat:.2f} (chains agree: up to {_AGREE} they do)"
+    return (
+        f"{r_hat:.2f} (chains ended in different places: up to {_AGREE} they agree; take these "
+        "classes as one good way to divide the talk, or try more sweeps or fewer classes)"
+    )
 
 
 def plot_graph(
@@ -80,50 +96,77 @@ def plot_graph(
     return picture.standalone()
 
 
-def plot_trace(summary: ModelSummary) -> Any:
+def plot_trace(summary: ModelSummary) -> Svg:
     """Chart the log joint of each chain by sweep; see :meth:`Model.plot_trace`."""
-    altair = _altair("plot_trace")
-    trace = summary.trace.select("chain", "sweep", "log_joint")
-    rows = trace.with_columns(pl.col("chain").cast(pl.String)).to_dicts()
-    return (
-        altair.Chart(altair.Data(values=rows), title="Log joint by sweep")
-        .mark_line()
-        .encode(
-            x=altair.X("sweep:Q"),
-            y=altair.Y("log_joint:Q", title="log joint", scale=altair.Scale(zero=False)),
-            color=altair.Color("chain:N"),
-        )
-    )
+    from palaver.draw.plots import traces
+
+    lines = {
+        f"chain {chain}": own.select("sweep", "log_joint").to_numpy().astype(float)
+        for (chain,), own in summary.trace.group_by("chain", maintain_order=True)
+    }
+    return traces({"log joint": lines}, "sweep", "Log joint by sweep")
 
 
-def plot_words(summary: ModelSummary, n: int) -> Any:
+def plot_words(summary: ModelSummary, n: int) -> Svg:
     """Chart the characteristic words of each class; see :meth:`Model.plot_words`."""
+    from palaver.draw.charts import words_chart
+
     check("plot_words", {"n": whole(1, 20)}, {"n": n})
-    altair = _altair("plot_words")
-    order = [f"class {k} ({summary.class_shares[k]:.0%})" for k in _by_size(summary)]
-    titles = dict(zip(_by_size(summary), order, strict=True))
-    words = summary.words.filter(pl.col("rank") <= n).select("class", "word", "distinctiveness")
-    rows = [{**row, "class": titles[row["class"]]} for row in words.to_dicts()]
-    bars = (
-        altair.Chart(altair.Data(values=rows))
-        .mark_bar()
-        .encode(
-            x=altair.X("distinctiveness:Q", title="bits"),
-            y=altair.Y("word:N", sort="-x", title=None),
+    words = summary.words.filter(pl.col("rank") <= n)
+    classes = []
+    for rank, number in enumerate(summary.order.tolist()):
+        own = words.filter(pl.col("class") == number).select("word", "distinctiveness")
+        title = f"{_lettered(summary, rank)} ({summary.class_shares[number]:.0%})"
+        classes.append((title, [(word, float(bits)) for word, bits in own.iter_rows()]))
+    return words_chart(classes, label="Characteristic words of each class, in bits")
+
+
+def plot_shares(model: Model, corpus: Corpus, by: str, top: int) -> Svg:
+    """Chart what groups do; see :meth:`Model.plot_shares`."""
+    from palaver.draw.charts import shares_chart
+
+    check("plot_shares", {"top": whole(1, 100)}, {"top": top})
+    summary, table = model.summary(), model.shares(corpus, by, top=top)
+    values = _cube(summary, table)[1]
+    counts = table.group_by("group", maintain_order=True).agg(pl.col("messages").first())
+    named = [f"{group} ({number:,})" for group, number in counts.iter_rows()]
+    return shares_chart(named, values[:, :, 0], _names(summary), label=f"Shares of classes by {by}")
+
+
+def plot_time(model: Model, corpus: Corpus, by: str | None) -> Svg:
+    """Chart shares over time; see :meth:`Model.plot_time`."""
+    from palaver.corpus.grouping import NO_GROUP, best_period, quiet_periods
+    from palaver.draw.charts import time_chart
+
+    period = best_period(corpus) if by is None else by
+    if period is None:
+        raise ParameterError(
+            "plot_time: the messages have no dates, or too few for three periods; by= takes year, "
+            "quarter, month, week, day, weekday or hour"
         )
-        .properties(width=150)
-    )
-    facet = altair.Facet("class:N", sort=order, title=None)
-    return bars.facet(facet=facet, columns=4).resolve_scale(y="independent")
+    summary = model.summary()
+    table = model.shares(corpus, period, top=None).filter(pl.col("group") != NO_GROUP)
+    groups, values = _cube(summary, table)
+    counts = table.group_by("group", maintain_order=True).agg(pl.col("messages").first())
+    return time_chart(groups, values, _names(summary), quiet=quiet_periods(counts["messages"]),
+                      label=f"Shares of classes by {period}")  # fmt: skip
 
 
-def _by_size(summary: ModelSummary) -> list[int]:
-    return [int(k) for k in np.argsort(-summary.class_shares, kind="stable")]
+def _cube(summary: ModelSummary, table: pl.DataFrame) -> tuple[list[str], NDArray[np.float64]]:
+    """Return groups, and (n_groups, n_classes, 3) share, low and high in order of letters."""
+    groups = [str(group) for group in table["group"].unique(maintain_order=True)]
+    columns = [table[name].fill_null(float("nan")).to_numpy() for name in ("share", "low", "high")]
+    values = np.stack(columns, axis=1).reshape(len(groups), -1, 3)
+    return groups, values[:, summary.order]
 
 
-def _altair(who: str) -> Any:
-    try:
-        import altair
-    except ImportError as error:
-        raise MissingExtraError(f"{who} needs altair: pip install altair") from error
-    return altair
+def _names(summary: ModelSummary) -> list[str]:
+    """Return names of classes in order of their letters, or their first words."""
+    told = summary.classes(3)
+    return [summary.class_names.get(number) or words or ""
+            for number, words in zip(told["class"], told["words"], strict=True)]  # fmt: skip
+
+
+def _lettered(summary: ModelSummary, rank: int) -> str:
+    number = int(summary.order[rank])
+    return f"{letters(rank)} {summary.class_names.get(number, '')}".strip()

@@ -143,7 +143,7 @@ class ThreadModel(Model):
 
         Parameters
         ----------
-        corpus : Corpus or Encoded
+        corpus : Corpus, Encoded or list of texts
             A corpus is encoded with default settings; for others, pass
             ``palaver.encode(corpus, min_count=..., ...)``.
         **options : optional

@@ -30,6 +30,7 @@ from palaver.models.documents.markov_m3.engine import (
 from palaver.models.documents.markov_m3.graph import TopicGraph, topic_graph
 from palaver.models.documents.markov_m3.kernels.paths import best_paths
 from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel
+from palaver.models.views.transitions import Interval
 from palaver.parallel import Arrays, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, unless_learned, whole
 
@@ -208,28 +209,13 @@ class MarkovM3(DocumentModel):
     def _transition_totals(self) -> NDArray[np.float64]:
         return np.asarray(self.chains_[self.best_chain_]["transitions"].sum(axis=1))
 
-    def transitions_table(self, level: float = 0.95) -> pl.DataFrame:
-        """Return which topic follows which, with intervals of the variational posterior.
-
-        Columns source (a topic or "start"), target, value, low, high.
-        """
-        self._check_fitted()
-        check("transitions_table", {"level": real(0, 1)}, {"level": level})
+    def _transition_interval(self, level: float) -> Interval:
+        """Return limits of the steps by the variational posterior."""
         best = self.chains_[self.best_chain_]
         rows = np.vstack((best["transitions"], best["start"]))
         rest = np.maximum(rows.sum(axis=1, keepdims=True) - rows, np.finfo(float).tiny)
         low, high = (betaincinv(rows, rest, q) for q in ((1 - level) / 2, (1 + level) / 2))
-        n = rows.shape[1]
-        sources = [*map(str, range(n)), *self.transition_rows]
-        return pl.DataFrame(
-            {
-                "source": [source for source in sources for _ in range(n)],
-                "target": np.tile(np.arange(n), n + 1),
-                "value": self.transitions_.ravel(),
-                "low": low.ravel(),
-                "high": high.ravel(),
-            }
-        )
+        return low, high
 
     def path(self, X: Any) -> pl.DataFrame:
         """Return the most probable walk of each document (Viterbi).
