@@ -1,5 +1,7 @@
 """The field learns what only the chain, the neighbours, the roles or the columns tell."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import palaver as pv
 from palaver.encoding import encode
 from palaver.errors import DamagedStoreError, ParameterError, StoreError
-from palaver.models.taggers.features import FeatureSettings, learn_features
+from palaver.models.taggers.features import FeatureSettings, grams, learn_features, rows
 from palaver.models.taggers.features import words as feature_words
 from palaver.models.taggers.features.words import Numbered
 
@@ -111,9 +113,41 @@ def test_edges_and_characters():
     assert set(names[rows[0]]) == {"a b c ...", "... c d", "a ... d", "always"}
     assert set(names[rows[1]]) == {"a (end) (end) ...", "... (start) a", "a ... a", "always"}
     assert set(names[rows[2]]) == {"always"}
-    assert feature_words.grams_of("ab") == {
+    assert grams.grams_of("ab") == {
         "\x02a", "ab", "b\x03", "\x02ab", "ab\x03", "\x02ab\x03"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "aé\ud800𝄞漢字\x02"])
+def test_known_grams_are_found_in_words(alphabet):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list(alphabet), rng.integers(0, 7))) for _ in range(60)]
+    known = grams.learn_grams(words[:20], [1] * 20, 2)
+    assert known == sorted(known)
+    offsets, columns = grams.GramTree(known)(words)
+    for word, first, last in zip(words, offsets, offsets[1:], strict=False):
+        found = {known[column] for column in columns[first:last]}
+        assert found == grams.grams_of(word) & set(known)
+    assert grams.GramTree(["abc"])(["xabc", "ab"])[0].tolist() == [0, 1, 1]  # "ab" is not known
+    assert grams.GramTree([])(["a"])[0].tolist() == [0, 0]
+
+
+def test_rows_are_distinct_and_side_by_side():
+    rng = np.random.default_rng(1)
+    offsets = np.array([0, 40, 40, 43, 300])
+    items = rng.integers(-1, 200, 300)
+    lists = (np.arange(0, 402, 2), rng.permutation(np.repeat(np.arange(100), 4))[:400])
+    block = rows.distinct(offsets, items, lists, 100)
+    for row, (first, last) in enumerate(itertools.pairwise(offsets)):
+        exact = {int(c) for i in items[first:last] if i >= 0 for c in lists[1][2 * i : 2 * i + 2]}
+        found = block.columns[block.offsets[row] : block.offsets[row + 1]]
+        assert found.tolist() == sorted(exact)
+    table = rows.joined([block, block.taken(np.array([-1, 0, 0, 2]))], 4).toarray()
+    assert table.shape == (4, 200)
+    assert np.array_equal(table[1:3, 100:], table[[0, 0], :100])
+    assert not table[0, 100:].any()
+    (scaled,) = rows.scaled([block], 3.0)
+    assert np.sum(scaled.values[scaled.offsets[3] :] ** 2) == pytest.approx(9)
 
 
 def test_pairs_have_ends():
@@ -121,10 +155,10 @@ def test_pairs_have_ends():
     encoded = encode(corpus, min_count=1)
     numbered = Numbered.of(encoded, encoded.vocabulary)
     x, y, end, start = *(encoded.vocabulary.index[w] for w in "xy"), 3, 4
-    messages, codes = feature_words.pairs(numbered)
-    exact = [(0, start, x), (0, x, y), (0, y, x), (2, start, y), (0, x, end), (2, y, end)]
-    found = zip(messages.tolist(), (codes // 5).tolist(), (codes % 5).tolist(), strict=True)
-    assert sorted(found) == sorted(exact)
+    offsets, codes = feature_words.pairs(numbered)
+    assert offsets.tolist() == [0, 4, 4, 6]
+    exact = [(start, x), (x, y), (y, x), (x, end), (start, y), (y, end)]
+    assert list(zip((codes // 5).tolist(), (codes % 5).tolist(), strict=True)) == exact
 
 
 def test_unknown_words_and_blocks_of_a_new_corpus():

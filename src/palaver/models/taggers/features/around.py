@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from palaver.encoding import Encoded
 
@@ -25,16 +24,6 @@ def neighbours(offsets: Numbers, step: int) -> Numbers:
     after = np.repeat(offsets[1:], lengths)
     there = np.arange(len(first)) + step
     return np.where((there >= first) & (there < after), there, -1)
-
-
-def taken(table: sparse.csr_array, rows: Numbers) -> sparse.csr_array:
-    """Return some rows of a table, an empty one for -1."""
-    there = np.flatnonzero(rows >= 0)
-    chosen = table[rows[there]]
-    sizes = np.zeros(len(rows), np.int64)
-    sizes[there] = np.diff(chosen.indptr)
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    return sparse.csr_array((chosen.data, chosen.indices, offsets), (len(rows), table.shape[1]))
 
 
 def turns(encoded: Encoded) -> Numbers:

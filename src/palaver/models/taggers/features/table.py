@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from palaver.encoding import Encoded, Vocabulary
 from palaver.encoding.utterances import WordPooling
 from palaver.errors import ParameterError
 from palaver.models.taggers.features import around, words
+from palaver.models.taggers.features.grams import GramTree, learn_grams, shown
+from palaver.models.taggers.features.rows import dense, distinct, joined, one_hot, scaled
 from palaver.models.taggers.features.settings import FeatureSettings
 from palaver.models.taggers.features.words import Numbered, Numbers, Occurrences
 from palaver.models.taggers.sentences import with_vocabulary
@@ -68,7 +71,6 @@ class FeatureMap:
     pooling: WordPooling | None = None
     centre: NDArray[np.float64] | None = None
     classes: list[str] = field(default_factory=list)
-    _index: dict[str, int] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -100,43 +102,41 @@ class FeatureMap:
         """
         numbered = Numbered.of(encoded, self.vocabulary)
         found = occurrences(numbered)
-        n = encoded.n_messages
-        tables = {
-            name: words.present(found[name], codes, n)
-            for name, codes in self.codes.items()
-        }  # fmt: skip
-        parts = [_scaled([tables[name] for name in self._own()], n, _OWN)]
+        tables = {name: words.present(found[name], codes) for name, codes in self.codes.items()}
+        blocks = scaled([tables[name] for name in self._own()], _OWN)
         if self.grams:
-            index = self._index or dict(zip(self.grams, range(len(self.grams)), strict=True))
-            self._index.update(index)
-            parts.append(_scaled([words.characters(encoded, index)], n, _CHARACTERS))
+            lists = self._tree(encoded.vocabulary.words)
+            offsets, tokens = np.asarray(encoded.message_offsets), np.asarray(encoded.tokens)
+            blocks += scaled([distinct(offsets, tokens, lists, len(self.grams))], _CHARACTERS)
         offsets = np.asarray(encoded.conversation_offsets)
         steps = [*range(-1, -self.settings.previous - 1, -1),
                  *range(1, self.settings.following + 1)]  # fmt: skip
-        if steps:
-            lent = _scaled([tables["words"], tables["pairs"]], n, _AROUND)
-            parts += [around.taken(lent, around.neighbours(offsets, step)) for step in steps]
+        lent = scaled([tables["words"], tables["pairs"]], _AROUND) if steps else []
+        for step in steps:
+            rows = around.neighbours(offsets, step)
+            blocks += [block.taken(rows) for block in lent]
         flags = zip(self._flags(encoded, numbered), self._flag_names(), strict=True)
-        parts += [_one_hot(codes, len(names)) for codes, names in flags]
-        parts += [self._numbers(encoded, name) for name in self.scales]
+        blocks += [one_hot(codes, len(names)) for codes, names in flags]
+        blocks += [dense(self._numbers(encoded, name)) for name in self.scales]
         if self.pooling is not None:
             known = with_vocabulary(encoded, self.vocabulary)
-            parts.append(_scaled([sparse.csr_array(self.pooling(known))], n, _VECTORS))
+            blocks.append(dense(self.pooling(known), _VECTORS))
         if self.centre is not None and vectors is not None:
-            parts.append(_scaled([sparse.csr_array(vectors - self.centre)], n, _VECTORS))
+            blocks.append(dense(vectors - self.centre, _VECTORS))
         if shares is not None:
-            parts.append(_scaled([sparse.csr_array(shares)], n, _CLASSES))
-        table = sparse.csr_array(sparse.hstack(parts, "csr", dtype=np.float32))
-        table.sort_indices()
-        return table
+            blocks.append(dense(shares, _CLASSES))
+        return joined(blocks, encoded.n_messages)
 
-    def _numbers(self, encoded: Encoded, name: str) -> sparse.csr_array:
+    @cached_property
+    def _tree(self) -> GramTree:
+        return GramTree(self.grams)
+
+    def _numbers(self, encoded: Encoded, name: str) -> NDArray[np.float64]:
         """Return a column of numbers, of mean zero and variance one; zero where missing."""
         if name not in encoded.numbers:
             raise ParameterError(f"columns: the corpus has no column {name!r} of numbers")
         mean, deviation = self.scales[name]
-        values = np.nan_to_num((encoded.numbers[name] - mean) / deviation)
-        return sparse.csr_array(values[:, None].astype(np.float32))
+        return np.nan_to_num((encoded.numbers[name] - mean) / deviation)[:, None]
 
     def _flag_names(self) -> list[list[str]]:
         """Return the names of features of which a message has one, in groups."""
@@ -193,7 +193,7 @@ class FeatureMap:
         named = {name: [_decoded(int(code), base, texts, name) for code in codes]
                  for name, codes in self.codes.items()}  # fmt: skip
         found = [text for name in self._own() for text in named[name]]
-        found += [f"*{words.shown(gram)}*" for gram in self.grams]
+        found += [f"*{shown(gram)}*" for gram in self.grams]
         lent = [*named["words"], *named["pairs"]]
         for step in range(1, self.settings.previous + 1):
             found += [f"{step} before: {text}" for text in lent]
@@ -300,7 +300,9 @@ def learn_features(
     }
     grams = []
     if "characters" in settings.blocks:
-        grams = words.learn_grams(encoded, _RARER * settings.min_count)
+        tokens = np.asarray(encoded.tokens)
+        counts = np.bincount(tokens[tokens >= 0], minlength=len(encoded.vocabulary))
+        grams = learn_grams(encoded.vocabulary.words, counts.tolist(), _RARER * settings.min_count)
     names: dict[str, list[str]] = {}
     scales: dict[str, tuple[float, float]] = {}
     role = _role(encoded, labels) if "role" in settings.blocks else ""
@@ -333,25 +335,6 @@ def _role(encoded: Encoded, labels: str) -> str:
 def _before(codes: Numbers, before: Numbers) -> Numbers:
     """Return the number of the message before, -1 where there is none."""
     return np.where(before >= 0, codes[before], -1) if len(codes) else codes
-
-
-def _one_hot(codes: Numbers, n_values: int) -> sparse.csr_array:
-    """Return a table with a one in the column of each row's code, none for -1."""
-    there = codes >= 0
-    offsets = np.concatenate(([0], np.cumsum(there)))
-    ones = np.ones(int(there.sum()), np.float32)
-    return sparse.csr_array((ones, codes[there], offsets), (len(codes), n_values))
-
-
-def _scaled(tables: list[sparse.csr_array], n_rows: int, length: float) -> sparse.csr_array:
-    """Return tables side by side, with rows of a given Euclidean length."""
-    if not tables:
-        return sparse.csr_array((n_rows, 0), dtype=np.float32)
-    table = sparse.csr_array(sparse.hstack(tables, "csr", dtype=np.float32))
-    squares = np.asarray(table.multiply(table).sum(axis=1)).ravel()
-    factors = np.where(squares > 0, length / np.sqrt(np.where(squares > 0, squares, 1)), 0)
-    table.data *= np.repeat(factors, np.diff(table.indptr)).astype(np.float32)
-    return table
 
 
 def _classes(what: str, limits: NDArray[Any]) -> list[str]:

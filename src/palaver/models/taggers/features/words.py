@@ -1,4 +1,4 @@
-"""Words, pairs, beginnings, ends and character n-grams of messages, as numbers in flat arrays.
+"""Words, pairs, beginnings and ends of messages, as numbers in flat arrays.
 
 A word has its number in the tagger's vocabulary; ``V`` is any other word, ``V + 1`` the end and
 ``V + 2`` the start of a message. Several words in a row are one number to the base ``V + 3``.
@@ -10,16 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from palaver.encoding import Encoded, Vocabulary
+from palaver.models.taggers.features.rows import Block, distinct
 
 Numbers = NDArray[np.int64]
-Occurrences = tuple[Numbers, Numbers]  # messages, codes
-
-#: Lengths of character n-grams; the ends of a word count as characters.
-GRAMS = (2, 3, 4, 5)
-_WORD_START, _WORD_END = "\x02", "\x03"
+Occurrences = tuple[Numbers, Numbers]  # offsets of messages, codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +72,18 @@ class Numbered:
 
 def words(numbered: Numbered) -> Occurrences:
     """Return the words of messages."""
-    return np.repeat(np.arange(len(numbered.lengths)), numbered.lengths), numbered.tokens
+    return numbered.offsets, numbered.tokens
 
 
 def pairs(numbered: Numbered) -> Occurrences:
     """Return pairs of neighbouring words; the start and the end of a message count as words."""
-    messages, tokens = words(numbered)
+    offsets, base = numbered.offsets, numbered.base
     full = np.flatnonzero(numbered.lengths > 0)
-    before = np.full(len(tokens), numbered.start, np.int64)
-    before[1:] = tokens[:-1]
-    before[numbered.offsets[full]] = numbered.start
-    last = tokens[numbered.offsets[full + 1] - 1]
-    codes = np.concatenate((before * numbered.base + tokens, last * numbered.base + numbered.end))
-    return np.concatenate((messages, full)), codes
+    before = np.concatenate(([numbered.start], numbered.tokens[:-1]))[: len(numbered.tokens)]
+    before[offsets[full]] = numbered.start
+    last = numbered.tokens[offsets[full + 1] - 1] * base + numbered.end
+    codes = np.insert(before * base + numbered.tokens, offsets[full + 1], last)
+    return offsets + _counted(numbered.lengths > 0), codes
 
 
 def edges(numbered: Numbered) -> dict[str, Occurrences]:
@@ -98,89 +93,39 @@ def edges(numbered: Numbered) -> dict[str, Occurrences]:
     first, last = numbered.offsets[full], numbered.offsets[full + 1] - 1
     start = [numbered.at(first + i, n > i, numbered.end) for i in range(3)]
     end = [numbered.at(last - i, n > i, numbered.start) for i in range(2)]
+    offsets = _counted(numbered.lengths > 0)
     return {
-        "beginnings": (full, (start[0] * base + start[1]) * base + start[2]),
-        "ends": (full, end[1] * base + end[0]),
-        "frames": (full, start[0] * base + end[0]),
+        "beginnings": (offsets, (start[0] * base + start[1]) * base + start[2]),
+        "ends": (offsets, end[1] * base + end[0]),
+        "frames": (offsets, start[0] * base + end[0]),
     }
 
 
-def grams_of(word: str) -> set[str]:
-    """Return the character n-grams of a word."""
-    marked = f"{_WORD_START}{word}{_WORD_END}"
-    return {
-        marked[i : i + size] for size in GRAMS for i in range(len(marked) - size + 1)
-    }  # fmt: skip
+def _counted(there: NDArray[np.bool_]) -> Numbers:
+    return np.concatenate(([0], np.cumsum(there)))
 
 
-def shown(gram: str) -> str:
-    """Return an n-gram as people read it, with bars for the ends of a word."""
-    return gram.replace(_WORD_START, "|").replace(_WORD_END, "|")
-
-
-def characters(encoded: Encoded, known: dict[str, int]) -> sparse.csr_array:
-    """Return which known character n-grams each message has, (n_messages, n_grams).
-
-    Python loops over the different words alone.
-    """
-    rows, columns = [], []
-    for number, word in enumerate(encoded.vocabulary.words):
-        found = [known[gram] for gram in grams_of(word) if gram in known]
-        rows += [number] * len(found)
-        columns += found
-    shape = (len(encoded.vocabulary), len(known))
-    ones = np.ones(len(rows), np.float32)
-    of_words = sparse.csr_array((ones, (np.array(rows, np.int64), np.array(columns, np.int64))),
-                                shape)  # fmt: skip
-    return _present(sparse.csr_array(_word_table(encoded) @ of_words))
-
-
-def learn_grams(encoded: Encoded, min_count: int) -> list[str]:
-    """Return the character n-grams of at least ``min_count`` occurrences, in order."""
-    counts: dict[str, int] = {}
-    occurrences = np.bincount(
-        np.asarray(encoded.tokens)[np.asarray(encoded.tokens) >= 0],
-        minlength=len(encoded.vocabulary),
-    )
-    for word, count in zip(encoded.vocabulary.words, occurrences.tolist(), strict=True):
-        for gram in grams_of(word):
-            counts[gram] = counts.get(gram, 0) + count
-    return sorted(gram for gram, count in counts.items() if count >= min_count)
-
-
-def _word_table(encoded: Encoded) -> sparse.csr_array:
-    tokens = np.asarray(encoded.tokens)
-    kept = tokens >= 0
-    offsets = np.concatenate(([0], np.cumsum(kept)))[encoded.message_offsets]
-    ones = np.ones(int(kept.sum()), np.float32)
-    shape = (encoded.n_messages, len(encoded.vocabulary))
-    return sparse.csr_array((ones, tokens[kept], offsets), shape)
-
-
-def present(occurrences: Occurrences, known: Numbers, n_messages: int) -> sparse.csr_array:
-    """Return which known codes each message has, (n_messages, n_known), as zeros and ones.
+def present(occurrences: Occurrences, known: Numbers) -> Block:
+    """Return which known codes each message has, (n_messages, n_known), as ones.
 
     Parameters
     ----------
-    occurrences : (messages, codes)
+    occurrences : (offsets, codes)
     known : array of int64, shape (n_known,)
         In order.
-    n_messages : int
     """
-    messages, codes = occurrences
+    offsets, codes = occurrences
+    if not len(known):
+        return distinct(np.zeros_like(offsets), codes[:0], _alone(0), 0)
     columns = np.searchsorted(known, codes)
     columns[columns == len(known)] = 0
-    found = known[columns] == codes if len(known) else np.zeros(len(codes), bool)
-    ones = np.ones(int(found.sum()), np.float32)
-    shape = (n_messages, len(known))
-    table = sparse.csr_array((ones, (messages[found], columns[found])), shape)
-    return _present(table)
+    return distinct(offsets, np.where(known[columns] == codes, columns, -1),
+                    _alone(len(known)), len(known))  # fmt: skip
 
 
-def _present(table: sparse.csr_array) -> sparse.csr_array:
-    table.sum_duplicates()
-    table.data[:] = 1
-    return table
+def _alone(n: int) -> tuple[Numbers, Numbers]:
+    """Return lists of one column each."""
+    return np.arange(n + 1), np.arange(n)
 
 
 def frequent(occurrences: Occurrences, min_count: int) -> Numbers:

@@ -80,45 +80,65 @@ def _count_known(scores, kinds, moves, tags, first, last, residuals, counts):  #
 
 
 @njit(cache=True, nogil=True)
-def _pass(scores, kinds, moves, powers, tags, clamped, sign, first, last, room, residuals, counts):  # type: ignore[no-untyped-def]
+def _room(conversations, n_tags):  # type: ignore[no-untyped-def]
+    """Return arrays that :func:`_pass` writes to."""
+    n = longest_stretch(conversations)
+    vectors = (np.empty(n_tags), np.empty(n_tags), np.empty(n_tags))
+    return np.empty((n, n_tags)), np.empty((n, n_tags)), np.empty(n), vectors
+
+
+@njit(cache=True, nogil=True)
+def _turned(powers):  # type: ignore[no-untyped-def]
+    """Return the moves between tags with the tag before as the last axis."""
+    n_kinds, n_tags = powers.shape[0], powers.shape[2]
+    turned = np.empty((n_kinds, n_tags, n_tags))
+    for kind in range(n_kinds):
+        for h in range(n_tags):
+            for t in range(n_tags):
+                turned[kind, t, h] = powers[kind, h, t]
+    return turned
+
+
+@njit(cache=True, nogil=True)
+def _pass(scores, kinds, powers, turned, tags, clamped, sign, first, last, room, residuals, counts):  # type: ignore[no-untyped-def]
     """Add posteriors and expected moves of a conversation, times ``sign``; return its log Z.
 
-    ``powers`` are exp(moves). If ``clamped``, only the known tags are possible where there is one.
-    ``room`` is (2, n, n_tags) and is overwritten.
+    ``powers`` are exp(moves), ``turned`` the same with the tag before as the last axis. Moves are
+    added without their powers (see :func:`residuals_of`): every inner loop then runs over
+    neighbours in memory and adds nothing up, so that it becomes vector instructions. If
+    ``clamped``, only the known tags are possible where there is one. ``room`` is that of
+    :func:`_room` and is overwritten.
     """
     n_tags = scores.shape[1]
-    forward, local = room[0], room[1]
-    scales = np.empty(last - first)
-    later = np.empty(n_tags)
-    weights = np.empty(n_tags)
-    older = np.empty(n_tags)
+    forward, local, scales, (later, weights, older) = room
     total = 0.0
     for k in range(first, last):
         row, kind = k - first, kinds[k]
+        new, own = forward[row], local[row]
         top = -np.inf
         fixed = tags[k] if clamped else -1
         for t in range(n_tags):
             if fixed in (-1, t):
                 top = max(top, scores[k, t])
         for t in range(n_tags):
-            local[row, t] = np.exp(scores[k, t] - top) if fixed in (-1, t) else 0.0
+            own[t] = np.exp(scores[k, t] - top) if fixed in (-1, t) else 0.0
         if row == 0:
             for t in range(n_tags):
-                forward[row, t] = powers[kind, n_tags, t]
+                new[t] = powers[kind, n_tags, t]
         else:
             for t in range(n_tags):
-                forward[row, t] = 0.0
+                new[t] = 0.0
             for h in range(n_tags):
-                mass = forward[row - 1, h]
+                mass, move = forward[row - 1, h], powers[kind, h]
                 if mass > 0.0:
                     for t in range(n_tags):
-                        forward[row, t] += mass * powers[kind, h, t]
+                        new[t] += mass * move[t]
         scale = 0.0
         for t in range(n_tags):
-            forward[row, t] *= local[row, t]
-            scale += forward[row, t]
+            new[t] *= own[t]
+            scale += new[t]
         for t in range(n_tags):
-            forward[row, t] /= scale
+            new[t] /= scale
         scales[row] = scale
         total += np.log(scale) + top
     for t in range(n_tags):
@@ -130,18 +150,21 @@ def _pass(scores, kinds, moves, powers, tags, clamped, sign, first, last, room, 
             weights[t] = local[row, t] * later[t] / scales[row]
         if row == 0:
             for t in range(n_tags):
-                counts[kind, n_tags, t] += sign * powers[kind, n_tags, t] * weights[t]
-        else:
-            for h in range(n_tags):
-                mass = sign * forward[row - 1, h]
-                back = 0.0
-                for t in range(n_tags):
-                    step = powers[kind, h, t] * weights[t]
-                    back += step
-                    counts[kind, h, t] += mass * step
-                older[h] = back
-            for h in range(n_tags):
-                later[h] = older[h]
+                counts[kind, n_tags, t] += sign * weights[t]
+            break
+        for h in range(n_tags):
+            older[h] = 0.0
+        for t in range(n_tags):
+            weight, move = weights[t], turned[kind, t]
+            if weight > 0.0:
+                for h in range(n_tags):
+                    older[h] += weight * move[h]
+        for h in range(n_tags):
+            mass, count = sign * forward[row - 1, h], counts[kind, h]
+            for t in range(n_tags):
+                count[t] += mass * weights[t]
+        for h in range(n_tags):
+            later[h] = older[h]
     return total
 
 
@@ -164,22 +187,25 @@ def residuals_of(scores, kinds, conversations, moves, tags, residuals, counts): 
     Cost O(n_messages n_tags^2).
     """
     powers = np.exp(moves)
-    room = np.empty((2, longest_stretch(conversations), scores.shape[1]))
+    turned, room = _turned(powers), _room(conversations, scores.shape[1])
     residuals[:] = 0.0
     counts[:] = 0.0
+    known_moves = np.zeros(moves.shape)
     total = 0.0
     for c in range(conversations.shape[0] - 1):
         first, last = conversations[c], conversations[c + 1]
         known = _labels(tags, first, last)
         if known == 0:
             continue
-        total += _pass(scores, kinds, moves, powers, tags, False, 1.0, first, last, room,
+        total += _pass(scores, kinds, powers, turned, tags, False, 1.0, first, last, room,
                        residuals, counts)  # fmt: skip
         if known == last - first:
-            total -= _count_known(scores, kinds, moves, tags, first, last, residuals, counts)
+            total -= _count_known(scores, kinds, moves, tags, first, last, residuals, known_moves)
         else:
-            total -= _pass(scores, kinds, moves, powers, tags, True, -1.0, first, last, room,
+            total -= _pass(scores, kinds, powers, turned, tags, True, -1.0, first, last, room,
                            residuals, counts)  # fmt: skip
+    for place in np.ndindex(moves.shape):
+        counts[place] = counts[place] * powers[place] + known_moves[place]
     return total
 
 
@@ -190,7 +216,7 @@ def posteriors_of(scores, kinds, conversations, moves, posteriors):  # type: ign
     Parameters are those of :func:`residuals_of`; ``posteriors`` (n_messages, n_tags) is OUT.
     """
     powers = np.exp(moves)
-    room = np.empty((2, longest_stretch(conversations), scores.shape[1]))
+    turned, room = _turned(powers), _room(conversations, scores.shape[1])
     counts = np.zeros(moves.shape)
     tags = np.zeros(0, np.int32)
     posteriors[:] = 0.0
@@ -198,6 +224,6 @@ def posteriors_of(scores, kinds, conversations, moves, posteriors):  # type: ign
     for c in range(conversations.shape[0] - 1):
         first, last = conversations[c], conversations[c + 1]
         if first < last:
-            total += _pass(scores, kinds, moves, powers, tags, False, 1.0, first, last, room,
+            total += _pass(scores, kinds, powers, turned, tags, False, 1.0, first, last, room,
                            posteriors, counts)  # fmt: skip
     return total
