@@ -7,6 +7,7 @@ import pytest
 from support.backoff_reference import Reference
 
 from palaver.language import Events, Smoothing, estimate, parse_graph
+from palaver.language.cases import Cases
 from palaver.language.keys import Keys
 from palaver.language.tables import COMBINATIONS
 
@@ -91,6 +92,23 @@ def test_one_by_one_equals_the_whole_distribution(combine):
         np.testing.assert_allclose(
             tables.probability(np.arange(N_WORDS), columns), tables.row(context), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("text", GRAPHS)
+@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("hidden", [(B, C), (C,), (A, B, C)])
+def test_many_cases_equal_one_by_one(text, combine, hidden):
+    events = draw_events(60).unique(SIZES, N_WORDS)
+    smoothing = Smoothing("kneser-ney", combine=combine, weights=(1.0, 2.0, 3.0))
+    tables = estimate(events, parse_graph(text, NAMES), SIZES, N_WORDS, (True,) * 3, smoothing)
+    generator = np.random.default_rng(0)
+    words = generator.integers(0, N_WORDS, 200)
+    parents = [np.sort(generator.integers(-1, size, 200)) for size in SIZES]
+    cases = Cases(tables, words, {n: parents[n] for n in range(3) if n not in hidden})
+    for given in itertools.product(*(range(-1, SIZES[parent]) for parent in hidden)):
+        own = dict(zip(hidden, given, strict=True))
+        columns = [np.full(200, own[n]) if n in own else parents[n] for n in range(3)]
+        assert np.array_equal(cases(own), tables.probability(words, columns))
 
 
 def test_stored_and_restored_tables_are_the_same():

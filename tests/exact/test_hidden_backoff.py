@@ -131,6 +131,25 @@ def test_scores_of_all_tags_equal_enumeration(problem, use_max):
             np.testing.assert_allclose(scores[sentence, tag], expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("use_max", [True, False])
+def test_scores_of_long_sentences_do_not_vanish(problem, use_max):
+    layout, start, moves, _, _ = problem
+    emissions = np.random.default_rng(8).uniform(1e-9, 1e-8, (N_TYPES, layout.n_units))
+    types = np.arange(500, dtype=np.int32) % N_TYPES
+    scores = np.empty((1, 3))
+    offsets = np.array([0, 500])
+    kernels.score_sentences(types, offsets, emissions, layout.units, start, moves, use_max, scores)
+    combine = np.maximum.reduce if use_max else np.logaddexp.reduce
+    with np.errstate(divide="ignore"):
+        for tag in range(3):
+            own = slice(layout.units[tag], layout.units[tag + 1])
+            steps = np.log(moves[own, : layout.n_states[tag]])
+            best = np.log(start[own]) + np.log(emissions[types[0], own])
+            for token in types[1:]:
+                best = combine(best[:, None] + steps, axis=0) + np.log(emissions[token, own])
+            assert scores[0, tag] == pytest.approx(combine(best), rel=1e-12)
+
+
 @pytest.mark.parametrize("order", [2, 3])
 def test_tags_of_conversations_equal_enumeration(order):
     generator = np.random.default_rng(order)

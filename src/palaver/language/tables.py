@@ -117,10 +117,10 @@ class Tables:
         if len(missed):
             rest = [column[missed] for column in parents]
             below = self.lower(words[missed], rest, node)
-            result[missed] = below * self._weight(contexts[missed], rest, node)
+            result[missed] = below * self.weight(contexts[missed], rest, node)
         return result
 
-    def _weight(self, contexts: Numbers, parents: Parents, node: int) -> Floats:
+    def weight(self, contexts: Numbers, parents: Parents, node: int) -> Floats:
         """Return alpha for seen contexts and 1 / Z for unseen ones."""
         weight = np.ones(len(contexts))
         seen = contexts >= 0
@@ -136,9 +136,9 @@ class Tables:
         if not below:
             return np.full(len(words), 1 / self.n_words)
         parts = [self.probability(words, parents, other) for other in below]
-        return self._combined(parts, parents, node) if len(parts) > 1 else parts[0]
+        return self.combined(parts, parents, node) if len(parts) > 1 else parts[0]
 
-    def _combined(self, parts: list[Floats], parents: Parents, node: int) -> Floats:
+    def combined(self, parts: list[Floats], parents: Parents, node: int) -> Floats:
         """Combine several probabilities of each word."""
         if self.combine == "max":
             return np.asarray(np.maximum.reduce(parts))
@@ -205,7 +205,7 @@ class Tables:
             return np.full(self.n_words, 1 / self.n_words)
         rows = [self.row(context, other) for other in below]
         parents = [np.array([value]) for value in context]
-        return self._combined(rows, parents, node) if len(rows) > 1 else rows[0]
+        return self.combined(rows, parents, node) if len(rows) > 1 else rows[0]
 
     def normalizer(self, parents: Parents, node: int) -> Floats:
         """Return Z, the sum of g over all words, for each event; computed once per context."""

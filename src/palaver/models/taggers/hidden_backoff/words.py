@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from palaver.errors import ParameterError
 from palaver.language import Events, Graph, Smoothing, Tables, estimate, parse_graph
 from palaver.language.backoff import checked_path_weights, previous_words
+from palaver.language.cases import Cases
 from palaver.language.keys import Keys
 from palaver.language.words import word_parents
 from palaver.models.taggers.hidden_backoff.emitted import EmittedFactor
@@ -104,6 +105,11 @@ class WordModel:
         """Names of all parents of a word."""
         hidden = ["state", "tag"] if self.has_states else ["tag"]
         return [*word_parents(self.order), *hidden, *self.factor_sizes]
+
+    @property
+    def _hidden(self) -> range:
+        """Places of state and tag among all parents."""
+        return range(self.order - 1, self.order + self.has_states)
 
     @property
     def graph(self) -> Graph:
@@ -209,8 +215,8 @@ class WordModel:
         """Return the probability of each type in each unit, (n_types, n_units)."""
         found = np.empty((len(types.words), self.layout.n_units))
         known: dict[tuple[int, ...], int] = {}
-        rows = np.arange(len(types.words))
         layout = self.layout
+        cases = [Cases(own, types.words, self._observed(types)) for own, *_ in tables]
         for unit in range(layout.n_units):
             parts = [layout.word_tags[unit], layout.word_states[unit]]
             if self.emitted:
@@ -220,8 +226,28 @@ class WordModel:
                 found[:, unit] = found[:, known[same]]
                 continue
             known[same] = unit
-            found[:, unit] = self._mean(tables, types, rows, np.full(len(rows), unit))
+            found[:, unit] = self._mean_of_unit(tables, cases, types, unit)
         return found
+
+    def _observed(self, types: Types) -> dict[int, Numbers]:
+        """Return the observed parents of types, by their place among all parents."""
+        places = [n for n in range(len(self.parents)) if n not in self._hidden]
+        return dict(zip(places, types.observed, strict=True))
+
+    def _mean_of_unit(self, tables: Sequence[Alignment], cases: Sequence[Cases], types: Types,
+                      unit: int) -> Floats:  # fmt: skip
+        """Return the probabilities of all types in a unit, averaged over several alignments."""
+        own = {"tag": self.layout.word_tags[unit], "state": self.layout.word_states[unit]}
+        given = {place: int(own[self.parents[place]]) for place in self._hidden}
+        units = np.full(len(types.words), unit)
+        parts = []
+        for case, (_, *others) in zip(cases, tables, strict=True):
+            part = case(given)
+            factors = zip(self.emitted.values(), others, types.emitted, strict=True)
+            for factor, table, values in factors:
+                part *= factor.probability(table, values, types.words, units)
+            parts.append(part)
+        return np.asarray(sum(parts) / len(parts))
 
     def _mean(self, tables: Sequence[Alignment], types: Types, rows: Numbers,
               units: Numbers) -> Floats:  # fmt: skip

@@ -25,6 +25,9 @@ from palaver.kernels.chains import draw_state
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
+#: Products of probabilities below this are rescaled, long before they vanish.
+_SMALL = 1e-100
+
 
 @njit(cache=True)
 def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # type: ignore[no-untyped-def]
@@ -200,6 +203,8 @@ def sample_states(  # type: ignore[no-untyped-def]
 def score_sentences(types, offsets, emissions, units, start, moves, use_max, scores):  # type: ignore[no-untyped-def]
     """Set the log-probability of every sentence under every tag, (a) maximized or summed.
 
+    Logarithms are taken only when a product becomes small, and at the end.
+
     Parameters
     ----------
     types : array of int32, shape (n_tokens,). IN
@@ -210,35 +215,31 @@ def score_sentences(types, offsets, emissions, units, start, moves, use_max, sco
         Of the best path of states instead of the sum over all paths.
     scores : array of float64, shape (n_sentences, n_tags). OUT
     """
-    n_states = moves.shape[1]
-    old = np.empty(n_states)
-    new = np.empty(n_states)
+    n_tags = units.shape[0] - 1
+    old = np.empty(units[n_tags])
+    new = np.empty(moves.shape[1])
     for k in range(offsets.shape[0] - 1):
-        for t in range(units.shape[0] - 1):
-            low = units[t]
-            size = units[t + 1] - low
-            total = 0.0
-            for i in range(offsets[k], offsets[k + 1]):
+        first, last = offsets[k], offsets[k + 1]
+        for t in range(n_tags):
+            scores[k, t] = 0.0
+        for i in range(first, last):
+            row = emissions[types[i]]
+            for t in range(n_tags):
+                low, high = units[t], units[t + 1]
                 scale = 0.0
-                for s in range(size):
-                    if i == offsets[k]:
-                        weight = start[low + s]
-                    else:
+                for s in range(low, high):
+                    weight = start[s]
+                    if i > first:
                         weight = 0.0
-                        for r in range(size):
-                            step = old[r] * moves[low + r, s]
-                            if use_max:
-                                weight = max(weight, step)
-                            else:
-                                weight += step
-                    new[s] = weight * emissions[types[i], low + s]
-                    scale += new[s]
-                for s in range(size):
-                    old[s] = new[s] / scale
-                total += np.log(scale)
-            if use_max and offsets[k + 1] > offsets[k]:
-                top = 0.0
-                for s in range(size):
-                    top = max(top, old[s])
-                total += np.log(top)
-            scores[k, t] = total
+                        for r in range(low, high):
+                            step = old[r] * moves[r, s - low]
+                            weight = max(weight, step) if use_max else weight + step
+                    weight *= row[s]
+                    new[s - low] = weight
+                    scale = max(scale, weight) if use_max else scale + weight
+                if scale < _SMALL or i == last - 1:
+                    scores[k, t] += np.log(scale)
+                    for s in range(low, high):
+                        new[s - low] /= scale
+                for s in range(low, high):
+                    old[s] = new[s - low]
