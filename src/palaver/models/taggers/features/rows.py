@@ -48,7 +48,9 @@ class Block:
         return replace(self, rows=rows)
 
 
-def distinct(offsets: Numbers, items: Numbers, lists: tuple[Numbers, Numbers], width: int) -> Block:
+def distinct(
+    offsets: Numbers, items: NDArray[np.integer], lists: tuple[Numbers, Numbers], width: int
+) -> Block:
     """Return which columns the lists of each message's items have, as ones.
 
     Parameters
