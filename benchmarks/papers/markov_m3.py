@@ -21,15 +21,18 @@ from numpy.typing import NDArray
 import palaver as pv
 from benchmarks.papers import Options, Size
 from benchmarks.papers.cells import Cell, Cells
+from benchmarks.papers.markov_m3_online import PASSES, curves, perplexity
+from benchmarks.papers.markov_m3_online import SEED as STREAM_SEED
 from benchmarks.papers.markov_m3_page import write_page
 from palaver.encoding import encode
 from palaver.encoding.documents import Documents, documents_of
-from palaver.models.documents.engine import START_WEIGHT
 from palaver.models.documents.heldout import hold_out_words
 from palaver.models.documents.stream import begin_stream
 from palaver.parallel import Globals
 
-SEED, VERSION, BATCH_VERSION, ONLINE_VERSION = 0, 3, 6, 4
+SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 1
+#: Topics of the models that learn from a stream.
+STREAM_TOPICS = 50
 MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "ctm", "hdp", "m3-short", "m3")
 #: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
 ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
@@ -70,9 +73,9 @@ class Plan:
 PLANS: dict[Size, Plan] = {
     "quick": Plan(("ap",), (20,), 8, 60, 2, ("kos",), 20, 0),
     "full": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 20, 200, 6,
-                 ("kos", "20news"), 20, 50),
+                 ("kos", "20news", "nips"), 20, 50),
     "paper": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 60, 1000, 20,
-                  ("kos", "20news"), 100, 100),
+                  ("kos", "20news", "nips"), 100, 100),
 }  # fmt: skip
 TRUNCATIONS = (3, 5, 10, 15, 25)
 #: Of walks through many topics, by their number; one more topic may be visited.
@@ -102,16 +105,6 @@ def split_of(data: Path, name: str) -> Split:
     n_test = documents.n_documents // 10
     observed, heldout = hold_out_words(documents.take(order[:n_test]), 0.9, SEED)
     return Split(documents.take(order[n_test:]), observed, heldout)
-
-
-def perplexity(
-    shares: NDArray[np.float64], words: NDArray[np.float64], heldout: Documents
-) -> float:
-    """Return the perplexity of held-out words; shares (D, K), words (K, W)."""
-    owners = np.repeat(np.arange(heldout.n_documents), np.diff(heldout.offsets))
-    by_word = np.ascontiguousarray(words.T)
-    p = np.einsum("nk,nk->n", shares[owners], by_word[heldout.words])
-    return float(np.exp(-np.dot(heldout.counts, np.log(p)) / heldout.n_tokens))
 
 
 def _words_of(documents: Documents, d: int) -> list[str]:
@@ -336,33 +329,16 @@ def start_cell(options: Options, name: str, n_topics: int) -> Cell:
     return Cell(f"{name}/start/{n_topics}", settings, work, 8.0)
 
 
-def online_cell(options: Options, name: str, n_topics: int) -> Cell:
-    """Return the cell for both online models by documents seen, from the same topics."""
-    plan = PLANS[options.size]
+def stream_cell(options: Options, name: str, n_topics: int) -> Cell:
+    """Return the cell for streams by documents seen and seconds, against scikit-learn's."""
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
-        shape = (len(split.train.vocabulary), n_topics)
-        topics = START_WEIGHT * np.random.default_rng(SEED).gamma(100.0, 0.01, shape)
-        found: dict[str, Any] = {}
-        for kind in ("lda-vb", "m3"):
-            model, curve = _our(kind, n_topics, n_jobs=options.n_jobs), []
+        return {**curves(split.train, split.observed, split.heldout, n_topics)}
 
-            def look(step: int, info: dict[str, float], shared: Any, model: Any = model,
-                     curve: list[Any] = curve) -> None:  # fmt: skip
-                if step & (step - 1) == 0 or step % 16 == 0:
-                    model._keep_globals([shared])
-                    ours = model.log_predictive(split.observed, split.heldout)
-                    curve.append([info["documents"], ours[0] / ours[1]])
-
-            model.fit_stream(split.train, batch_size=500, passes=plan.n_passes, topics=topics,
-                             callbacks=[look])  # fmt: skip
-            found[kind] = curve
-        return found
-
-    settings = {"version": ONLINE_VERSION, "online": name, "n_topics": n_topics,
-                "passes": plan.n_passes, "seed": SEED}  # fmt: skip
-    return Cell(f"{name}/online/{n_topics}", settings, work, 3.0)
+    settings = {"version": STREAM_VERSION, "stream": name, "n_topics": n_topics,
+                "passes": PASSES, "seed": STREAM_SEED}  # fmt: skip
+    return Cell(f"{name}/stream/{n_topics}", settings, work, 3.0)
 
 
 @cache
@@ -420,7 +396,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     """Return all cells, small corpora first, so that every question gets an early answer."""
     plan = PLANS[options.size]
     small, large = plan.corpora[:2], plan.corpora[2:]
-    found = [online_cell(options, name, 50) for name in plan.online[:1]]
+    found = [stream_cell(options, name, STREAM_TOPICS) for name in plan.online[:1]]
     found += _batch(options, small, plan.topics[:2], ("lda-vb", "lda-gibbs", "m3"))
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
     found += [eta_cell(options, name, eta) for name in ETA_CORPORA for eta in ETAS]
@@ -439,7 +415,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     for corpora in (small, large):
         for n_topics in plan.topics:
             found += _batch(options, corpora, (n_topics,), MODELS)
-    found += [online_cell(options, name, 50) for name in plan.online]
+    found += [stream_cell(options, name, STREAM_TOPICS) for name in plan.online]
     return list({cell.name: cell for cell in found}.values())
 
 

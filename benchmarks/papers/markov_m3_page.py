@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.papers import Options
-from benchmarks.papers.pictures import keep, traces
-
-_PICTURE = "markov_m3-online.svg"
+from benchmarks.papers.markov_m3_online import write_online
 
 _NAMES = {
     "lda-vb": "LDA, variational",
@@ -84,7 +79,7 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
     findings = _findings(results)
     lines += _MEANING if findings else []
     lines += _SETUP
-    lines += _perplexities(results) + findings + _online(results)
+    lines += _perplexities(results) + findings + write_online(results)
     lines += _sensitivity(results) + _tags(results)
     return "\n".join(lines) + "\n"
 
@@ -242,36 +237,6 @@ def _number(value: float | None, best: float) -> str:
     if value is None:
         return ""
     return f"**{value:,.0f}**" if value == best else f"{value:,.0f}"
-
-
-def _online(results: Mapping[str, Any]) -> list[str]:
-    """Return the picture and the tables of log probability by documents seen."""
-    lines: list[str] = []
-    panels: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for name, result in results.items():
-        if "/online/" not in name:
-            continue
-        corpus, _, n_topics = name.split("/")
-        lines += ["", f"{corpus}, {n_topics} topics:", "", "| documents | online LDA | online M3 |",
-                  "|---|---|---|"]  # fmt: skip
-        for (seen, lda), (_, m3) in zip(result["lda-vb"], result["m3"], strict=True):
-            lines.append(f"| {seen:,.0f} | {lda:.3f} | {m3:.3f} |")
-        panels[f"{corpus}, {n_topics} topics"] = {
-            "online LDA": np.array(result["lda-vb"]),
-            "online M3": np.array(result["m3"]),
-        }
-    if not panels:
-        return []
-    label = "Mean log probability of a held-out word by documents seen"
-    keep(traces(panels, "documents seen", label), _PICTURE)
-    head = ["", "## Online", "",
-            "Mean log probability of a held-out word by the number of documents seen. Both models "
-            "start from the same random topics and learn their priors; batches have 500 documents, "
-            "the learning rate is (10 + t)^-0.75. M3's first fifteen steps are those of LDA. "
-            "Without given topics, streams now begin with those of a Gibbs sampler: see "
-            "[the model](../models/markov_m3.md#parameters-that-matter).", "",
-            f"![{label}]({_PICTURE})"]  # fmt: skip
-    return head + lines
 
 
 def _sensitivity(results: Mapping[str, Any]) -> list[str]:

@@ -71,3 +71,15 @@ def test_first_sweeps_sample_the_posterior_of_lda(model):
     distance = sum(abs(found.get(key, 0) / N_SWEEPS - p) for key, p in expected.items()) / 2
     assert set(found) <= set(expected)
     assert distance < 0.02, "total variation; so many dependent draws leave 0.01"
+
+
+def test_streams_begin_with_expected_word_distributions():
+    engine = pv.OnlineLDA(N_TOPICS, word_prior=BETA, start_sweeps=3)._make_engine(4)
+    counted = np.array([[2.0, 0.0], [1.0, 3.0]])
+    shared = engine.start(rng.generator(0, "start"))
+    found = engine.expect_words(shared, {"word_ids": np.array([0, 2]), "word_topics": counted})
+    expected = np.full((4, N_TOPICS), BETA)
+    expected[[0, 2]] += counted
+    np.testing.assert_allclose(found.arrays["topics"], expected)
+    np.testing.assert_allclose(found.arrays["word_weights"][:, :-1], expected / expected.sum(0))
+    assert found.phase == "tokens"

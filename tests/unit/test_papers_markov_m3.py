@@ -33,7 +33,7 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
     cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
               experiment.swap_cell(options, "ap", 3), experiment.start_cell(options, "ap", 3),
-              experiment.online_cell(options, "kos", 3)]  # fmt: skip
+              experiment.stream_cell(options, "kos", 3)]  # fmt: skip
     results = kept.run(cells)
     for name in ("ap/lda-vb/3", "ap/m3/3"):
         assert 3 < results[name]["perplexity"] < 20
@@ -49,9 +49,11 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     assert "| LDA, variational | ap | " in text
     assert "| Markov M3 |" in text
     assert "| 2 |" in text
-    assert "online M3" in text
+    assert "| scikit-learn's online LDA | 30: " in text
     assert "<polyline" in (tmp_path / "pictures" / "markov_m3-online.svg").read_text()
-    assert len(results["kos/online/3"]["m3"]) == len(results["kos/online/3"]["lda-vb"]) > 0
+    streams = results["kos/stream/3"]
+    assert {seen for curve in streams.values() for seen, *_ in curve} == {30, 60, 90}
+    assert all(3 < value < 30 for curve in streams.values() for *_, value in curve)
 
 
 def test_all_cells_of_all_sizes_have_names_of_their_own(tmp_path):

@@ -1,7 +1,8 @@
-"""Two plain loops in place of numpy functions that take numba seconds to compile.
+"""Plain loops in place of numpy functions that take numba seconds to compile.
 
-``np.diff`` pulls in the texts of its error messages, ``.max()`` the order of complex numbers
-and dates. All users wait for compilation on the first run.
+``np.diff`` and ``target[a:b] = row`` pull in the texts of their error messages, ``.max()`` the
+order of complex numbers and dates, ``np.argsort`` all of quicksort. All users wait for compilation
+on the first run.
 """
 
 from __future__ import annotations
@@ -26,3 +27,27 @@ def longest_stretch(offsets):  # type: ignore[no-untyped-def]
     for i in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     return longest
+
+
+@njit(cache=True, nogil=True)
+def copy_to(source, n_values, target, first):  # type: ignore[no-untyped-def]
+    """Set ``target[first:first + n_values]`` (OUT) to the first values of ``source`` (IN)."""
+    for i in range(n_values):
+        target[first + i] = source[i]
+
+
+@njit(cache=True, nogil=True)
+def largest_places(values, n_places, places):  # type: ignore[no-untyped-def]
+    """Set ``places`` (n_places,) OUT to the places of the largest ``values`` IN, largest first.
+
+    Of equal values the last comes first. O(len(values) n_places).
+    """
+    last, at = np.inf, np.int64(len(values))
+    for k in range(n_places):
+        best, found = -np.inf, np.int64(0)
+        for i in range(len(values)):
+            value = values[i]
+            if value >= best and (value < last or (value == last and i < at)):
+                best, found = value, np.int64(i)
+        places[k] = found
+        last, at = best, found

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
+from palaver.kernels.plain import copy_to, highest_of
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.vectors import digammas, exponentials
 
@@ -48,11 +49,11 @@ def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-de
     n_columns = len(totals)
     width = out.shape[1]
     of_totals = np.ones(width)
-    of_totals[:n_columns] = totals
+    copy_to(totals, n_columns, of_totals, 0)
     digammas(of_totals, 0.0, width // LANES, of_totals)
     for row in range(len(concentrations)):
         target = out[row]
-        target[:n_columns] = concentrations[row]
+        copy_to(concentrations[row], n_columns, target, 0)
         target[n_columns:] = 1.0
         digammas(target, 0.0, width // LANES, target)
         for k in range(width):
@@ -79,7 +80,7 @@ def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped
     mask = np.zeros(width)
     mask[:n_columns] = 1.0
     for row in range(len(logs)):
-        peaks[row] = logs[row, :n_columns].max()
+        peaks[row] = highest_of(logs[row, :n_columns])
         exponentials(logs[row], peaks[row], 1.0, mask, width // LANES, out[row])
 
 

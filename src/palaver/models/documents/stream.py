@@ -28,6 +28,8 @@ STREAM_SHARD = 16_000
 #: most sweeps that it makes, and what every word of a topic gets in addition, so that topics can
 #: still take up words that these documents lack (benchmarks/markov_m3_streams.py).
 START_DOCUMENTS, START_SWEEPS, START_SMOOTHING = 4000, 50, 0.1
+#: Parts of these documents, for threads: small ones cost more in merging than they gain.
+START_SHARDS = 4
 _LIMITS = {
     "batch_size": whole(1),
     "passes": whole(1),
@@ -106,7 +108,7 @@ def first_topics(
     if not any(part.n_tokens for part in kept):
         return None, again
     documents = joined(kept)
-    shards = cut_documents(documents, STREAM_SHARD)
+    shards = cut_documents(documents, max(STREAM_SHARD, len(documents.words) // START_SHARDS))
     engine = model._make_engine(len(documents.vocabulary))
     engine.start_sweeps = n_sweeps
     seed = rng.resolve_seed(model.get_params()["random_state"])
@@ -117,8 +119,7 @@ def first_topics(
         where.open({0: shared}, {0: rng.key(seed, "first topics")})
         for sweep in range(n_sweeps):
             counted = where.round({0: shared}, {0: rng.key(seed, "first topics", 1, sweep)})[0]
-            draws = rng.generator(seed, "first topics", 2, sweep)
-            shared, _ = engine.update(shared, counted, draws)
+            shared = engine.expect_words(shared, counted)
     finally:
         where.end()
     return shared.arrays["topics"] + START_SMOOTHING, again

@@ -241,9 +241,15 @@ def position_weights(position_counts: NDArray[np.float64], gamma: float) -> NDAr
     return np.asarray(broken * np.concatenate((np.ones((len(broken), 1)), left), axis=1))
 
 
+def _step_columns(arrays: Arrays) -> NDArray[np.float64]:
+    """Return the concentrations of the steps, (n_topics, n_topics + 1): from each topic, first."""
+    # rows in memory as those of the topics, so that kernels are compiled once
+    return np.ascontiguousarray(np.column_stack((arrays["transitions"].T, arrays["start"])))
+
+
 def log_steps(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return E[ln pi] and E[ln theta]."""
-    columns = np.column_stack((arrays["transitions"].T, arrays["start"]))
+    columns = _step_columns(arrays)
     logs = np.empty((len(columns), LANES * n_lane_blocks(columns.shape[1])))
     log_expectations(columns, columns.sum(axis=0), logs)
     n = len(columns)
@@ -252,5 +258,5 @@ def log_steps(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def _step_sums(arrays: Arrays) -> NDArray[np.float64]:
     """Return what the bound needs of the rows of theta, then of pi, (2, n_topics + 1)."""
-    columns = np.column_stack((arrays["transitions"].T, arrays["start"]))
+    columns = _step_columns(arrays)
     return np.asarray(dirichlet_sums(columns, columns.sum(axis=0), 0, len(columns)))

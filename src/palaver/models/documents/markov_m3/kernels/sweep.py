@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from palaver.kernels.plain import longest_stretch
+from palaver.kernels.plain import copy_to, largest_places, longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
 from palaver.kernels.simd.vectors import dot, weighted_rows
@@ -81,9 +81,7 @@ def _start_walk(walk, visits, shares, n_tokens, least_words):  # type: ignore[no
         Positions in use: topics with words enough, one at least.
     """
     n_visits, stride, n_positions = len(visits), len(walk.mask), len(walk.norms)
-    order = np.argsort(shares)
-    for k in range(n_visits):
-        visits[k] = order[len(order) - 1 - k]
+    largest_places(shares, n_visits, visits)
     n_used = 0
     for i in range(min(n_positions, n_visits)):
         weight = shares[visits[i]]
@@ -178,56 +176,62 @@ def sweep_documents(  # type: ignore[no-untyped-def]
     shares, moved, products = aligned(topic_width), aligned(topic_width), aligned(stride)
     kept_probabilities, kept_log_weights = np.empty(n_positions * stride), np.empty(n_positions)
     kept_visits, own_terms = np.empty(n_visits, np.int32), np.empty(N_SUMS)
+    # as variables: numba compiles `improve` again for each literal that it is called with
+    trims, once = n_documents > 0, np.int64(1)
     for d in range(n_documents):
         own = slice(offsets[d], offsets[d + 1])
         own_words, n_words = words[own], offsets[d + 1] - offsets[d]
         if n_words == 0:
             continue
-        walk.counts[:n_words] = counts[own]
+        copy_to(counts[own], n_words, walk.counts, 0)
         walk.counts[n_words:] = 0.0
-        bound, n_used = -math.inf, lengths[d]
-        fresh_bound, n_fresh = -math.inf, 0
+        bound, n_used = -math.inf, np.int64(lengths[d])
+        fresh_bound, n_fresh = -math.inf, np.int64(0)
         if mode != KEEP:
             for w in range(n_words):
                 row = weights_of_words[own_words[w]]
-                likelihoods[w * topic_width : (w + 1) * topic_width] = row
+                copy_to(row, topic_width, likelihoods, w * topic_width)
             _break_symmetry(walk.counts, n_words, likelihoods, n_topics, topic_blocks, n_steps,
                             walk.sums, shares, moved)  # fmt: skip
-            n_fresh = _start_walk(walk, kept_visits, shares[:n_topics], counts[own].sum(),
-                                  least_words)  # fmt: skip
+            n_tokens = 0.0
+            for w in range(n_words):
+                n_tokens += walk.counts[w]
+            n_fresh = _start_walk(walk, kept_visits, shares[:n_topics], n_tokens, least_words)
             take_words(walk, log_words, own_words, kept_visits, n_visits)
             _take_transitions(walk, start, transitions, kept_visits, n_visits)
-            fresh_bound, n_fresh = improve(walk, n_visits, n_words, n_fresh, True, gamma,
+            fresh_bound, n_fresh = improve(walk, n_visits, n_words, n_fresh, trims, gamma,
                                            n_iterations, tolerance, least_words,
                                            own_terms)  # fmt: skip
-            kept_probabilities[:] = walk.probabilities
-            kept_log_weights[:] = walk.log_weights
+            copy_to(walk.probabilities, n_positions * stride, kept_probabilities, 0)
+            copy_to(walk.log_weights, n_positions, kept_log_weights, 0)
         if mode != FRESH:
-            walk.log_weights[:] = log_weights[d]
+            copy_to(log_weights[d], n_positions, walk.log_weights, 0)
             for i in range(n_used):
-                walk.probabilities[i * stride : i * stride + n_visits] = probabilities[d, i]
+                copy_to(probabilities[d, i], n_visits, walk.probabilities, i * stride)
                 walk.probabilities[i * stride + n_visits : (i + 1) * stride] = 0.0
             take_words(walk, log_words, own_words, visits[d], n_visits)
             _take_transitions(walk, start, transitions, visits[d], n_visits)
-            bound, n_used = improve(walk, n_visits, n_words, n_used, False, gamma,
+            bound, n_used = improve(walk, n_visits, n_words, n_used, not trims, gamma,
                                     n_iterations, tolerance, least_words, own_terms)  # fmt: skip
         if fresh_bound > bound:
-            visits[d], n_used = kept_visits, n_fresh
+            copy_to(kept_visits, n_visits, visits[d], 0)
+            n_used = n_fresh
             if mode == BETTER:  # its other variables were overwritten: one more iteration
-                walk.log_weights[:] = kept_log_weights
-                walk.probabilities[:] = kept_probabilities
+                copy_to(kept_log_weights, n_positions, walk.log_weights, 0)
+                copy_to(kept_probabilities, n_positions * stride, walk.probabilities, 0)
                 take_words(walk, log_words, own_words, kept_visits, n_visits)
                 _take_transitions(walk, start, transitions, kept_visits, n_visits)
-                fresh_bound, _ = improve(walk, n_visits, n_words, n_used, False, gamma, 1, 0.0,
-                                         least_words, own_terms)  # fmt: skip
+                fresh_bound, _ = improve(walk, n_visits, n_words, n_used, not trims, gamma, once,
+                                         0.0, least_words, own_terms)  # fmt: skip
             bound = fresh_bound
         lengths[d] = n_used
-        log_weights[d] = walk.log_weights
-        position_counts[d] = walk.position_counts
+        copy_to(walk.log_weights, n_positions, log_weights[d], 0)
+        copy_to(walk.position_counts, n_positions, position_counts[d], 0)
         for i in range(n_used):
-            probabilities[d, i] = walk.probabilities[i * stride : i * stride + n_visits]
+            copy_to(walk.probabilities[i * stride :], n_visits, probabilities[d, i], 0)
         probabilities[d, n_used:] = 0.0
         bounds[d] = bound
-        terms += own_terms
+        for i in range(N_SUMS):
+            terms[i] += own_terms[i]
         add_statistics(walk, own_words, visits[d], n_visits, n_used, word_topics, starts, pairs,
                        products)  # fmt: skip

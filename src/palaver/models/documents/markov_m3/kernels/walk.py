@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from palaver.kernels.plain import copy_to
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
 from palaver.kernels.simd.vectors import dot, exponentials, largest, weighted_rows
@@ -229,7 +230,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
         peak = largest(scores, 1.0, blocks)
         exponentials(scores, peak, 1.0, walk.mask, blocks, emissions)
         if i == 0:
-            forward[:] = walk.start
+            copy_to(walk.start, stride, forward, 0)
         else:
             weighted_rows(
                 walk.forward[(i - 1) * stride : i * stride], walk.forth, n_visits, blocks, forward
@@ -238,7 +239,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
         for k in range(stride):
             forward[k] *= emissions[k] / total
         log_normalizer += peak + math.log(total)
-    walk.backward[(n_used - 1) * stride : n_used * stride] = walk.mask
+    copy_to(walk.mask, stride, walk.backward, (n_used - 1) * stride)
     for i in range(n_used - 1, -1, -1):
         forward = walk.forward[i * stride : (i + 1) * stride]
         backward = walk.backward[i * stride : (i + 1) * stride]
@@ -262,13 +263,13 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
 def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
     """Close up the positions that have words enough, one at least; return their number."""
     stride = len(walk.mask)
-    kept = 0
+    kept = np.int64(0)  # a literal would be compiled for itself
     for i in range(n_used):
         last_chance = kept == 0 and i == n_used - 1
         if walk.position_counts[i] >= least_words or last_chance:
             if kept < i:
                 source = walk.probabilities[i * stride : (i + 1) * stride]
-                walk.probabilities[kept * stride : (kept + 1) * stride] = source
+                copy_to(source, stride, walk.probabilities, kept * stride)
                 walk.position_counts[kept] = walk.position_counts[i]
             kept += 1
     if kept < n_used:
