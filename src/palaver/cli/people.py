@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from palaver.cli.options import Anonymize, Chain, Column, File, Format, Json, Where
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from palaver.corpus.table import Corpus
 
 NAME = "people"
 
@@ -33,22 +38,31 @@ def run(
     """Find central people from different parts of the reply network of FILE.
 
     *answered* counts the replies that a person received, *answers* the replies they wrote, and
-    *nearby* the people who are closer to this person than to anyone else in the list.
+    *nearby* the people who are closer to this person than to anyone else in the list. *role* is
+    the file's, or who asks (opens conversations), helps (answers others) or does both; *within*
+    is the median time until a person's first answers.
 
     Example: `palaver people threads.jsonl --top 20`
 
     Example: `palaver people meeting.vtt --chain --json`
     """
+    import polars as pl
+
     from palaver.cli.options import read_corpus
     from palaver.cli.output import console, print_json, print_table, working
+    from palaver.page.people import lasting
     from palaver.ranking.people import left_out, people
 
     corpus = read_corpus(file, format, column, chain=chain, where=where, anonymize=anonymize)
     with working("ranking people"):
-        table = people(corpus, top, weight, direction, everyone=everyone)
+        table = _with_roles(people(corpus, top, weight, direction, everyone=everyone), corpus)
     if json:
         print_json(table.to_dicts())
     else:
+        within = table["responds"].map_elements(lasting, return_dtype=pl.String)
+        table = table.drop("responds", "opened", "unanswered").with_columns(within=within)
+        if not within.is_not_null().any():
+            table = table.drop("within")
         short = {"conversations": "threads", "replies_received": "answered",
                  "replies_given": "answers"}  # fmt: skip
         print_table(table.drop("prominence").rename(short))
@@ -60,6 +74,14 @@ def run(
         silent, n_bots = (0, 0) if everyone else left_out(corpus)
         if silent or n_bots:
             console.print(f"Left out: {_said(silent, n_bots)}; --all includes them.", style="dim")
+
+
+def _with_roles(table: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Add what people do: role, opened, unanswered and responds, in seconds."""
+    from palaver.questions.circle import circle_of
+
+    own = circle_of(corpus).people.select("speaker", "role", "opened", "unanswered", "responds")
+    return table.join(own, on="speaker", how="left", maintain_order="left")
 
 
 def _said(silent: int, n_bots: int) -> str:

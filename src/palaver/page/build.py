@@ -25,6 +25,7 @@ from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
 from palaver.page.findings import Findings, gather, rows_of
 from palaver.page.groups import LABELS, choose_columns, make_groups
 from palaver.page.names import Names, read_names
+from palaver.page.people import make_people
 from palaver.page.progress import Work, part_of_work
 from palaver.page.quality import make_quality
 from palaver.page.settings import make_settings
@@ -253,6 +254,7 @@ def _values(
         "topic_share": findings.summary.facts.get("topic_share", 0.0),
         "tagging": make_tagging(findings, acts),
         "groups": make_groups(findings, acts, by),
+        "people": make_people(findings.corpus) if wording.text == "message" else None,
         "walks": make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
         "steps": findings.flow.steps,
         "words_apart": findings.words_apart,
