@@ -12,7 +12,7 @@ from palaver import store
 from palaver.errors import CorpusError, NotFittedError, PalaverWarning, ParameterError
 from palaver.evaluate import previous_parents, thread_accuracy
 from palaver.models.views.reconstruct import order_of
-from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked
+from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, relinked, steps
 from palaver.threads.evidence import gather_evidence
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.leanings import _FEWEST, _STRENGTH, learn_leanings
@@ -57,6 +57,12 @@ def star():
 @pytest.fixture(scope="module")
 def chain():
     return made("chain")
+
+
+@pytest.fixture
+def few_passes(monkeypatch):
+    """For tests to which it does not matter how well a ranker has learned."""
+    monkeypatch.setattr(steps, "_PASSES", (1, 2))
 
 
 def test_untrained_infers_from_the_words_whom_people_answer(star, chain):
@@ -151,6 +157,7 @@ def test_relinked_keeps_messages_and_links():
         assert made_of_nothing.n_conversations == 0
 
 
+@pytest.mark.usefixtures("few_passes")
 def test_saved_and_loaded(tmp_path, chain):
     trained = ThreadRebuilder(window=7).fit(chain)
     for number, rebuilder in enumerate((trained, ThreadRebuilder.default(window=9))):
@@ -160,6 +167,7 @@ def test_saved_and_loaded(tmp_path, chain):
         assert loaded.predict(chain).equals(rebuilder.predict(chain))
 
 
+@pytest.mark.usefixtures("few_passes")
 def test_learning_tells_how_far_it_is_and_repeats_itself(chain):
     told = []
     first = ThreadRebuilder(random_state=3).fit(chain, progress=told.append)
@@ -182,6 +190,7 @@ def test_what_was_kept_before_there_were_hidden_units_is_read(tmp_path, chain):
     assert loaded.predict(chain).equals(linear.predict(chain))
 
 
+@pytest.mark.usefixtures("few_passes")
 def test_transitions_of_a_model_are_evidence(tmp_path):
     sample = pv.sample(40)
     model = pv.BlockHMM(n_classes=4, n_sweeps=10).fit(sample, show_progress=False)
