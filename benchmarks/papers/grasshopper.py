@@ -25,6 +25,8 @@ import palaver as pv
 from benchmarks.papers import Options
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.duc import read_duc
+from benchmarks.papers.grasshopper_grid import grid_scores
+from benchmarks.papers.grasshopper_grid import settings as grid
 from palaver import rng
 from palaver.evaluate import mean_rouge
 from palaver.ranking.similarity import cosine_graph, tfidf
@@ -32,6 +34,8 @@ from palaver.ranking.summarize import shortened
 
 SEED, VERSION = 0, 1
 METHODS = ("grasshopper", "lexrank", "mmr", "pagerank", "random")
+#: GRASSHOPPER on cosines instead of links of weight one, as :func:`palaver.summarize` has it.
+WEIGHTED = "grasshopper, cosines"
 #: Words per summary: about the length of Opinosis' references (17 on average), and more.
 WORDS = (20, 100)
 RESAMPLES, RANDOM_RUNS = 10_000, 20
@@ -47,8 +51,9 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     work = [
         _opinosis_cell(options.data, method, n_words, n_topics, runs)
         for n_words in WORDS
-        for method in METHODS
+        for method in (*METHODS, WEIGHTED)
     ]
+    work.append(_grid_cell(options.data, n_topics))
     work += [_actors_cell(options.data, runs), _toy_cell()]
     if (options.data / "duc2004").is_dir():
         work.append(_duc_cell(options.data / "duc2004"))
@@ -84,7 +89,10 @@ def _topic_scores(topic: Mapping[str, Any], method: str, n_words: int, runs: int
     texts = [sentence["text"] for sentence in topic["sentences"]]
     cosines = cosine_graph(tfidf(texts, stemmed=True), THRESHOLD)
     graph = cosines.copy()
-    graph.data[:] = 1.0
+    if method == WEIGHTED:
+        method = "grasshopper"
+    else:
+        graph.data[:] = 1.0
     scores = []
     for run in range(runs):
         options: dict[str, Any] = {"weight": SENTENCE_WEIGHT, "top": n_words}
@@ -98,6 +106,17 @@ def _topic_scores(topic: Mapping[str, Any], method: str, n_words: int, runs: int
         scores.append([found["rouge1"].recall, found["rouge1"].f, found["rouge2"].recall,
                        found["rouge2"].f, len(sentences)])  # fmt: skip
     return [float(value) for value in np.mean(scores, axis=0)]
+
+
+def _grid_cell(data: Path, n_topics: int | None) -> Cell:
+    settings = {"version": VERSION, "opinosis": "grid", "words": list(WORDS), "n_topics": n_topics,
+                "grid": [list(setting) for setting in grid()]}  # fmt: skip
+
+    def work(folder: Path) -> dict[str, Any]:
+        topics = _rows(data / "opinosis/opinosis.jsonl.gz")[:n_topics]
+        return grid_scores(topics, WORDS, data / "glove-100d")
+
+    return Cell("opinosis/grid", settings, work, cost=20.0)
 
 
 def _duc_cell(folder: Path) -> Cell:

@@ -9,8 +9,15 @@ from support.shared import shared_data
 import palaver as pv
 from benchmarks.papers import grasshopper, grasshopper_page
 from benchmarks.papers.duc import read_duc
+from benchmarks.papers.grasshopper_grid import (
+    centroid_prior,
+    length_prior,
+    nested,
+    vector_graph,
+)
 from benchmarks.papers.pictures import curves, weighted_points
 from palaver.ranking.documents import document_text
+from palaver.ranking.similarity import tfidf
 
 DUC = Path(__file__).parents[1] / "fixtures" / "duc"
 
@@ -66,3 +73,26 @@ def test_costar_graph():
     assert (graph != graph.T).nnz == 0
     np.testing.assert_array_equal(graph.diagonal(), 1)
     assert grasshopper._coverage([[1, 2], [2], [3]], [1, 0, 2]) == [1, 2, 3]
+
+
+def test_settings_are_chosen_on_other_topics():
+    # two settings: the second is better on the first two topics, the first by far on the last one
+    f = np.array([[0.1, 0.1, 0.9], [0.2, 0.2, 0.1]])
+    result = {"settings": [["mmr", "binary", "edges", 0.5], ["grasshopper", "binary", "even", 0.5],
+                           ["grasshopper", "cosine", "even", 0.5]],
+              "scores": {"20": np.repeat(np.vstack(([9, 9, 9], f))[:, :, None], 4, axis=2).tolist()}
+              }  # fmt: skip
+    scores, chosen = nested(result, 20, "grasshopper")
+    np.testing.assert_allclose(scores[:, 1], [0.1, 0.1, 0.1])  # each misled by the others
+    assert chosen == {"binary, even, 0.5": 2, "cosine, even, 0.5": 1}
+
+
+def test_priors_and_graphs_of_the_grid():
+    texts = ["the cat sleeps", "the cat sleeps a lot", "dogs bark"]
+    centre = centroid_prior(tfidf(texts))
+    assert centre[2] < centre[0]
+    np.testing.assert_array_equal(length_prior([*texts, "w " * 99]), [3, 5, 2, 20])
+    vectors = pv.WordVectors(["cat", "dogs"], np.array([[1.0, 0.0], [0.0, 1.0]], np.float32))
+    graph = vector_graph(texts, vectors).toarray()
+    assert graph[0, 1] == pytest.approx(1.0)
+    assert graph[0, 2] == 0.0

@@ -46,8 +46,8 @@ def lexrank(
     waits = np.zeros(walk.n_items, bool)
     for item in central.order:
         if not waits[item]:
-            row = similar[[item]]
-            near = row.indices[row.data > threshold]
+            row = slice(similar.indptr[item], similar.indptr[item + 1])
+            near = similar.indices[row][similar.data[row] > threshold]
             waits[near[near != item]] = True
     waiting = waits[central.order]
     places = np.concatenate((np.flatnonzero(~waiting), np.flatnonzero(waiting)))
@@ -88,8 +88,9 @@ def mmr(
         scores.append(marginal[item])
         tied.append(level)
         is_open[item] = False
-        row = similar[[item]]
-        nearest[row.indices] = np.maximum(nearest[row.indices], scale * row.data)
+        row = slice(similar.indptr[item], similar.indptr[item + 1])
+        near = similar.indices[row]
+        nearest[near] = np.maximum(nearest[near], scale * similar.data[row])
     return Ranking(
         np.array(order), np.array(scores), np.array(tied), np.zeros(n_ranked), "mmr", walk
     )
