@@ -90,12 +90,7 @@ def test_people_convert_and_notebooks(place, tmp_path):
     check("notebook, model", f"{model._repr_html_()} {model!r} {model.plot_graph()._repr_svg_()}")
 
 
-_LABELS = pytest.mark.xfail(
-    strict=False, reason="explore.build._names takes names of labels without looking"
-)
-
-
-@pytest.mark.parametrize("number", [0, pytest.param(1, marks=_LABELS)])
+@pytest.mark.parametrize("number", range(2))
 def test_the_workbench(place, number):
     run = runs(place)[number]
     (file,) = place.glob("chat*")

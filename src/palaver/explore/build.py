@@ -27,6 +27,7 @@ import polars as pl
 from palaver import store
 from palaver.corpus.table import Corpus
 from palaver.curation import Curation
+from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
 from palaver.errors import StoreError
 from palaver.explore.texts import write_texts
@@ -213,7 +214,7 @@ def _write(
         "fields": list(fields),
         "run": fitted.run_id,
         "sizes": own.class_shares.tolist(),
-        "names": _names(own, overview),
+        "names": _names(own, overview, findings.hidden),
         "proposed": sorted(own.proposed),
         "tagger": own.tags is not None,
         "units": summary.units,
@@ -227,8 +228,13 @@ def _write(
     store.save(folder, KIND, content, arrays)
 
 
-def _names(summary: ModelSummary, overview: dict[str, Any]) -> list[str]:
-    """Return what the model calls its classes; a typical sentence or words where it does not."""
+def _names(
+    summary: ModelSummary, overview: dict[str, Any], hidden: frozenset[str]
+) -> list[str]:
+    """Return what the model calls its classes; a typical sentence or words where it does not.
+
+    A name or word that anonymized texts must not tell is left out.
+    """
     shown = {
         tuple(overview["ids"][act["number"]]): act["name"]
         for act in overview["data"]["acts"]
@@ -237,8 +243,9 @@ def _names(summary: ModelSummary, overview: dict[str, Any]) -> list[str]:
     names = []
     for number in range(len(summary.class_shares)):
         words = summary.words.filter(pl.col("class") == number)["word"].to_list()
-        given = summary.class_names.get(number) or shown.get((number,))
-        names.append(given or automatic_name(words, []))
+        own = summary.class_names.get(number, "")
+        given = shown.get((number,)) if not own or tells(own, hidden) else own
+        names.append(given or automatic_name([word for word in words if word not in hidden], []))
     return names
 
 
