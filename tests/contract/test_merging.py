@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import palaver as pv
+from palaver.curation import Step
 from palaver.encoding import encode
 from palaver.errors import ParameterError
 from palaver.models import model_class, registry
+from palaver.models.curated import apply_curation, curation_of
+from palaver.models.curated.splitting import divide
 from palaver.models.summary import next_shares
 
 MODELS = registry.MODELS | registry.EXAMPLES
@@ -181,3 +184,33 @@ def test_a_merged_model_does_not_pretend(fitted, corpus):
 def test_wrong_groups_are_refused(groups, said, fitted):
     with pytest.raises(ParameterError, match=said):
         fitted("lda", {}).merge(groups)
+
+
+@pytest.mark.parametrize("name", ["acts", "m4", "lda", "infinite-hmm", "gaussian-hmm"])
+def test_parts_add_up_to_their_class(name, fitted, corpus, tmp_path):
+    """Messages, words and what follows: merging the parts gives the class back."""
+    model = fitted(name, {})
+    id = int(model.message_shares(corpus).sum(axis=0).argmax())
+    found = divide(model, corpus, id, 2)
+    found.division.save(tmp_path / "splits/ab")
+    split = {"do": "split", "class": id, "parts": 2, "folder": "splits/ab"}
+    state = curation_of(model).after(Step((split,)))
+    parts = apply_curation(model, state, tmp_path)
+    numbers = [state.number_of(one) for one in state.splits[0].parts]
+    whole = model.message_shares(corpus)
+    np.testing.assert_allclose(
+        parts.message_shares(corpus)[:, numbers].sum(axis=1), whole[:, id], atol=1e-9
+    )
+    assert (parts.message_classes(corpus)[:, None] == numbers).any(axis=0).all()
+    joined = state.after(Step(({"do": "merge", "classes": list(state.splits[0].parts)},)))
+    again = apply_curation(parts, joined)
+    order = [joined.numbers_of(k)[0] for k in range(len(model.class_shares_))]
+    np.testing.assert_allclose(again.class_shares_[order], model.class_shares_, atol=1e-12)
+    np.testing.assert_allclose(again.class_words_[order], model.class_words_, atol=1e-12)
+    old = model.summary().next_shares()
+    if old is not None:
+        new = again.summary().next_shares()
+        np.testing.assert_allclose(new[[*order, -1]][:, order], old, atol=1e-12)
+    parts.save(tmp_path / "run")
+    restored = pv.load(tmp_path / "run")
+    np.testing.assert_array_equal(restored.message_shares(corpus), parts.message_shares(corpus))

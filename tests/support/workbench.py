@@ -40,7 +40,7 @@ class Client:
         self, method: str, path: str, body: Any = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """Return status, headers and body of an answer; a header of "" is not sent."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         sent = {**self.headers, **{key.replace("_", "-"): own for key, own in headers.items()}}
         sent = {key: value for key, value in sent.items() if value}
         content = None if body is None else json.dumps(body)

@@ -10,6 +10,8 @@ import typer
 from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from palaver.corpus.table import Corpus
     from palaver.explore.build import Origin
     from palaver.explore.workbench import Workbench
@@ -94,10 +96,12 @@ def _opened(
     from palaver import store
     from palaver.cli import runs
     from palaver.cli.output import errors
+    from palaver.curation.versions import finish
     from palaver.errors import DamagedStoreError, StoreError
     from palaver.explore.build import is_current, origin_of, place_of
     from palaver.explore.workbench import Workbench
 
+    finish(folder)
     if not store.is_stored(folder):
         raise StoreError(
             f"{folder}: holds no fitted model; `palaver fit FILE --out {folder}` makes one"
@@ -106,18 +110,20 @@ def _opened(
     origin = origin_of(folder, source)
     place = place_of(folder, anonymize=anonymize)
 
+    def read() -> Corpus:
+        return runs.corpus_of(folder, file, format, column, chain)
+
     def rebuild() -> None:
-        own = runs.corpus_of(folder, file, format, column, chain)
-        _build(folder, own, origin, anonymize, quiet=True)
+        _build(folder, read(), origin_of(folder, source), anonymize, quiet=True)
 
     def page() -> bytes:
-        own = runs.corpus_of(folder, file, format, column, chain)
-        return _page(folder, own, anonymize)
+        return _page(folder, read(), anonymize)
 
     def start() -> Workbench:
         who = runs.who()
         return Workbench(
-            folder, place, read_only=read_only, who=who, rebuild=rebuild, page=page
+            folder, place, read_only=read_only, who=who, corpus=read, rebuild=rebuild, page=page,
+            refit=_refit_of(folder, file, format, column, chain),
         )  # fmt: skip
 
     if is_current(folder, origin, anonymize=anonymize):
@@ -125,11 +131,26 @@ def _opened(
             return start()
         except DamagedStoreError as error:
             errors.print(f"The index is damaged and made again: {error}", style="yellow")
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    corpus = read()
     if file is None:
         _check_unchanged(folder, corpus, source)
     _build(folder, corpus, origin, anonymize)
     return start()
+
+
+def _refit_of(
+    folder: Path, file: Path | None, format: str | None, column: list[str] | None, chain: bool
+) -> Callable[[int | None], None] | None:
+    """Return what fits a run again in another process; None if it cannot be fitted again."""
+    from functools import partial
+
+    from palaver.cli import fit_stream, runs
+    from palaver.cli.refit import in_background
+
+    settings = runs.settings_of(folder)
+    if not settings or "label" in settings or fit_stream.plan_of(folder) is not None:
+        return None
+    return partial(in_background, folder, file, format, column, chain)
 
 
 def _check_unchanged(folder: Path, corpus: Corpus, source: str) -> None:

@@ -200,7 +200,7 @@ def run(
                 "--resume takes everything from the run; omit MODEL, FILE, --out, --labels and "
                 "--seeds"
             )
-        folder = resume
+        folder, before = resume, _curated(resume)
         start = _resumed(resume, changes, classes, topics, asked)
     else:
         model, file = _asked(what or [])
@@ -226,7 +226,39 @@ def run(
         raise typer.Exit(130) from error
     except StoreError as error:
         folder = rescue(start.model, folder, error)
+    if resume is not None and before is not None and start.data is not None:
+        _carry(folder, before, start.model, start.data)
     report(start.model, folder, json)
+
+
+def _curated(folder: Path) -> Model | None:
+    """Return the model of a run that somebody curated; None if nobody did."""
+    from palaver import curation, store
+    from palaver.models import load
+
+    if not store.is_stored(folder) or not (folder / curation.FILE).is_file():
+        return None
+    model = load(folder)
+    return None if model.curation_ is None else model
+
+
+def _carry(folder: Path, before: Model, model: Model, data: Encoded) -> None:
+    """Let what was decided hold for the continued fit, as far as its classes are the same."""
+    from palaver.cli.output import errors
+    from palaver.curation import replace_curation
+    from palaver.models.curated import curation_of
+    from palaver.models.curated.refitting import carried, matched
+
+    old, new = before.message_classes(data), model.message_classes(data)
+    n_old, n_new = len(before.class_shares_), len(model.class_shares_)
+    state = curation_of(before)
+    found, lost = carried(state, model.run_id, n_new, matched(old, new, n_old, n_new))
+    replace_curation(folder, found)
+    if lost:
+        names = before.summary().class_names
+        errors.print(f"No class is the same as {', '.join(names.get(k, str(k)) for k in lost)}; "
+                     "what was decided about them is in curation-*.json.", style="yellow",
+                     markup=False)  # fmt: skip
 
 
 def _asked(what: list[str]) -> tuple[str, Path | None]:

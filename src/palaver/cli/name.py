@@ -1,4 +1,4 @@
-"""``palaver name``: name, describe, merge and hide the classes of a run."""
+"""``palaver name``: name, describe, merge, divide and hide the classes of a run."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def run(
         str | None,
         typer.Option(metavar="CLASSES", help="Merge classes, as in A,C.", show_default=False),
     ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="Divide a class into --parts.", show_default=False),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(min=2, help="How many parts (default: 2).", show_default=False),
+    ] = None,
     hide: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Do not list a class.", show_default=False)
     ] = None,
@@ -65,7 +73,6 @@ def run(
         typer.Option(
             help="Take examples from this file (default: the run's).",
             show_default=False,
-            rich_help_panel=_ASKING,
         ),
     ] = None,
     seconds: Annotated[
@@ -73,11 +80,11 @@ def run(
         typer.Option(min=1, help="How long one answer may take.", rich_help_panel=_ASKING),
     ] = 120,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Send without asking first.", rich_help_panel=_ASKING)
+        bool, typer.Option("--yes", help="Do not ask before sending, or keeping parts.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Name, describe, merge or hide classes of a run; without anything else, list them.
+    """Name, describe, merge, divide or hide classes of a run; without anything else, list them.
 
     What you decide is kept in RUN/curation.json and applied by every verb and by the page.
     Letters go by size, so they change when classes are merged; the list that is printed has the
@@ -86,6 +93,10 @@ def run(
     Example: `palaver name run/ A "asks for help"`
 
     Example: `palaver name run/ --merge A,C`
+
+    --split fits a model inside a class, shows the parts, and asks you whether to keep them.
+
+    Example: `palaver name run/ --split A --parts 3`
 
     With --ask, it shows what would be sent (words, and examples without names of people), asks you
     once, and keeps the names as suggestions. They never replace a name that a person gave.
@@ -101,7 +112,7 @@ def run(
     from palaver.models.curated import apply_curation, curation_of
 
     if ask is not None:
-        if any((which, name, describe, merge, hide, show, undo, redo)):
+        if any((which, name, describe, merge, split, hide, show, undo, redo)):
             raise ParameterError("--ask goes alone")
         from palaver.cli.ask_names import suggest
 
@@ -109,6 +120,8 @@ def run(
         return
     if model is not None:
         raise ParameterError("--model needs --ask URL")
+    if parts is not None and split is None:
+        raise ParameterError("--parts needs --split CLASS")
     fitted = load(folder)
     state, summary = curation_of(fitted), fitted.summary()
 
@@ -127,19 +140,27 @@ def run(
     if merge is not None:
         ids = [id_of(one.strip()) for one in merge.split(",")]
         actions.append({"do": "merge", "classes": ids})
+    if split is not None:
+        if actions:
+            raise ParameterError("--split goes alone")
+        from palaver.cli.dividing import tried
+
+        actions += tried(folder, fitted, id_of(split), parts or 2, file, yes=yes)
     switches = (("hide", hide), ("show", show))
     actions += [{"do": what, "class": id_of(one)} for what, one in switches if one is not None]
     if bool(actions) + undo + redo > 1:
         raise ParameterError("--undo and --redo go alone")
     if actions:
         after = state.after(curation.Step(tuple(actions)))
-        apply_curation(fitted, after)  # refuse what the model cannot do before it is written
+        apply_curation(
+            fitted, after, folder
+        )  # refuse what the model cannot do before it is written
         state = curation.change(folder, state, *actions, by=who())
     elif undo:
         state = curation.undo(folder, state)
     elif redo:
         state = curation.redo(folder, state)
-    summary = apply_curation(fitted, state).summary()
+    summary = apply_curation(fitted, state, folder).summary()
     show_names(folder, summary, json=json)
 
 

@@ -9,10 +9,19 @@
 Everything is kept in ``run/curation.json``; ``palaver.load("run/")`` applies it.
 """
 
-from palaver.curation.file import FILE, as_json, change, read_curation, redo, undo, write_curation
+from palaver.curation.file import (
+    FILE,
+    as_json,
+    change,
+    read_curation,
+    redo,
+    replace_curation,
+    undo,
+    write_curation,
+)
 from palaver.curation.state import CuratedClass, Curation, Mark, Said, Split, Step
 
 __all__ = [
     "FILE", "CuratedClass", "Curation", "Mark", "Said", "Split", "Step", "as_json", "change",
-    "read_curation", "redo", "undo", "write_curation",
+    "read_curation", "redo", "replace_curation", "undo", "write_curation",
 ]  # fmt: skip

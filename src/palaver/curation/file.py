@@ -23,7 +23,6 @@ from palaver.errors import (
     InputError,
     LockedStoreError,
     NewerStoreError,
-    ParameterError,
     StaleCurationError,
 )
 from palaver.store.atomic import replace_file
@@ -104,8 +103,6 @@ def change(
     step = Step(tuple(dict(action) for action in actions), clean_text(by, _MAX_WHO), _now())
     with _writing(folder, state, revision) as seen:
         after = seen.after(step)
-        if after.splits:  # nothing could read it
-            raise ParameterError("classes cannot be split yet; nothing was written")
         _write(Path(folder) / FILE, after)
     return after
 
@@ -151,6 +148,20 @@ def write_curation(folder: str | Path, state: Curation) -> None:
                 raise StaleCurationError(
                     f"{path}: has other decisions about this model; save it to another folder"
                 )
+        if state.steps:
+            _write(path, state)
+
+
+def replace_curation(folder: str | Path, state: Curation) -> None:
+    """Write what is decided about a new fit; what was decided about another is kept beside it.
+
+    As ``curation-<run>.json``, by the id of that fit.
+    """
+    with _locked(folder):
+        path = Path(folder) / FILE
+        if path.is_file() and (before := _load(path)["run"]) != state.run:
+            name = "".join(letter for letter in before if letter.isalnum())[:16]
+            path.replace(path.with_name(f"curation-{name}.json"))
         if state.steps:
             _write(path, state)
 
@@ -230,11 +241,6 @@ def _state(path: Path, content: Mapping[str, Any], n_classes: int) -> Curation:
             f"{path}: its log does not make sense ({error}); restore it from a backup, or delete "
             "it to begin again"
         ) from error
-    if state.splits:
-        raise NewerStoreError(
-            f"{path}: splits class {state.splits[0].id}, which this Palaver cannot do; install a "
-            "newer Palaver, or move the file away to begin again"
-        )
     return replace(state, undone=undone, revision=content["revision"])
 
 
@@ -268,6 +274,7 @@ def as_json(state: Curation) -> dict[str, Any]:
                 "name": _said(own.name),
                 "description": _said(own.description),
                 "hidden": own.hidden,
+                "seeds": list(own.seeds),
             }
             for number, own in enumerate(state.classes)
         ],

@@ -15,8 +15,8 @@ from typing import Any
 
 from palaver.errors import ParameterError
 
-#: Longest name and description, in characters; most parts of a class.
-MAX_NAME, MAX_TEXT, MAX_PARTS = 80, 2000, 100
+#: Longest name and description, in characters; most parts of a class, and words to look for.
+MAX_NAME, MAX_TEXT, MAX_PARTS, MAX_WORDS = 80, 2000, 100, 50
 #: Key of a message, as :func:`palaver.store.fingerprint.message_keys` makes it, in hexadecimal.
 _KEY = re.compile(r"[0-9a-f]{16}")
 _FOLDER = re.compile(r"splits/[0-9a-f]{1,32}")
@@ -72,12 +72,15 @@ class CuratedClass:
     name, description : Said or None
         None: the class has the name that the model gives it.
     hidden : bool
+    seeds : tuple of str
+        Words that a new fit should look for.
     """
 
     ids: tuple[int, ...]
     name: Said | None = None
     description: Said | None = None
     hidden: bool = False
+    seeds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,17 @@ class Curation:
             raise ParameterError(f"there is no class with the id {id}")
         return found
 
+    def numbers_of(self, id: int) -> list[int]:
+        """Return the numbers in tables of what an id is now: of all its parts, if it was divided.
+
+        Empty for an id that there is not.
+        """
+        ids = [id]
+        for split in self.splits:
+            ids = [k for one in ids for k in (split.parts if one == split.id else (one,))]
+        groups = self.groups
+        return sorted({groups[one] for one in ids if 0 <= one < len(groups)})
+
     def after(self, step: Step) -> Curation:
         """Return the state after a further step; what was undone before is forgotten.
 
@@ -244,6 +258,13 @@ def _wholes(value: Any) -> list[int]:
     return found
 
 
+def _words(value: Any) -> list[str]:
+    if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
+        raise ParameterError(f"words must be a list of at most {MAX_WORDS}")
+    found = [clean_text(word, MAX_NAME).lower() for word in value]
+    return [word for word in dict.fromkeys(found) if word]
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ParameterError(f"must be true or false, got {value!r}")
@@ -292,6 +313,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "classes": _wholes,
     "name": lambda value: clean_text(value, MAX_NAME),
     "text": lambda value: clean_text(value, MAX_TEXT),
+    "words": _words,
     "proposed": _flag,
     "right": _flag,
     "id": _id,
@@ -324,6 +346,10 @@ def _describe(state: Curation, action: Action, step: Step) -> Curation:
     return _with_class(state, action["class"], description=said)
 
 
+def _seeds(state: Curation, action: Action, step: Step) -> Curation:
+    return _with_class(state, action["class"], seeds=tuple(action["words"]))
+
+
 def _hide(state: Curation, action: Action, step: Step) -> Curation:
     return _with_class(state, action["class"], hidden=True)
 
@@ -347,6 +373,7 @@ def _merge(state: Curation, action: Action, step: Step) -> Curation:
         names[0] if names else None,
         texts[0] if texts else None,
         all(own.hidden for own in members),
+        tuple(dict.fromkeys(word for own in members for word in own.seeds)),
     )
     others = [own for number, own in enumerate(state.classes) if number not in numbers]
     return replace(state, classes=_by_id([*others, joined]))
@@ -379,7 +406,10 @@ def _split(state: Curation, action: Action, step: Step) -> Curation:
     new = [CuratedClass((part,), description=own.description, hidden=own.hidden) for part in parts]
     others = [*state.classes[:number], *state.classes[number + 1 :]]
     split = Split(id, parts, action["folder"])
-    return replace(state, classes=_by_id([*others, *new]), splits=(*state.splits, split))
+    order = tuple(k for one in state.order for k in (parts if one == id else (one,)))
+    return replace(
+        state, classes=_by_id([*others, *new]), splits=(*state.splits, split), order=order
+    )
 
 
 def _mark(state: Curation, action: Action, step: Step) -> Curation:
@@ -413,6 +443,7 @@ _ACTIONS: dict[str, tuple[tuple[str, ...], Callable[[Curation, Action, Step], Cu
     "describe": (("class", "text"), _describe),
     "merge": (("classes",), _merge),
     "separate": (("class",), _separate),
+    "seeds": (("class", "words"), _seeds),
     "hide": (("class",), _hide),
     "show": (("class",), _show),
     "order": (("classes",), _order),

@@ -76,3 +76,38 @@ def _sentences(offsets: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray
     sentence = np.searchsorted(offsets, tokens, side="right")
     starts = np.flatnonzero(np.diff(sentence, prepend=-1))
     return np.concatenate((starts, [len(tokens)]) if len(tokens) else ([0],)).astype(np.int64)
+
+
+def take_words(encoded: Encoded, wanted: NDArray[np.bool_]) -> tuple[Encoded, NDArray[np.int64]]:
+    """Return the messages that have some of the wanted tokens, each alone and with these only.
+
+    Replies, columns and sentences are left out.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    wanted : array of bool, shape (n_tokens,)
+
+    Returns
+    -------
+    encoded : Encoded
+    rows : array of int64, shape (n_chosen,)
+        Where the messages were.
+    """
+    before = np.concatenate(([0], np.cumsum(wanted)))
+    lengths = np.diff(before[encoded.message_offsets])
+    rows = np.flatnonzero(lengths)
+    part = replace(
+        encoded,
+        tokens=encoded.tokens[wanted],
+        message_offsets=np.concatenate(([0], np.cumsum(lengths[rows], dtype=np.int64))),
+        parents=np.full(len(rows), -1, np.int32),
+        conversation_offsets=np.arange(len(rows) + 1),
+        speakers=_take(encoded.speakers, rows),
+        labels={},
+        n_dropped=0,
+        numbers={},
+        other_parents=np.empty((0, 2), np.int32),
+        sentence_offsets=np.empty(0, np.int64),
+    )
+    return part, rows

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from palaver.curation import CuratedClass, Curation, Mark
 from palaver.draw.palette import colour_class, letters
 from palaver.explore.index import Index
+from palaver.explore.parts import Wide
+from palaver.models.views.marks import correct, places_of
 from palaver.store.fingerprint import message_keys
 
 
@@ -31,6 +33,8 @@ class ActShown:
     proposed : bool
         Whether the name is the model's proposal.
     description : str
+    seeds : tuple of str
+        Words that a new fit should look for.
     hidden : bool
     letter, colour : str
     """
@@ -41,6 +45,7 @@ class ActShown:
     named: bool = False
     proposed: bool = False
     description: str = ""
+    seeds: tuple[str, ...] = ()
     hidden: bool = False
     letter: str = ""
     colour: str = ""
@@ -54,6 +59,8 @@ class Classified:
     acts : list of ActShown
     marked : dict of int to Mark
         What people said about messages, by row.
+    wide : Wide
+        Shares of all classes and of the parts of those that were divided.
     shares : array of float32, shape (n_messages, n_acts)
     main : array of int16, shape (n_messages,)
         Place in ``acts`` of each message's main act, -1 for none.
@@ -66,29 +73,29 @@ class Classified:
         index: Index,
         acts: Sequence[ActShown],
         marked: Mapping[int, Mark] | None = None,
+        wide: Wide | None = None,
     ) -> None:
         self.acts = list(acts)
         self.marked = dict(marked or {})
-        self.shares = _merged(index.shares, [act.members for act in acts])
+        self.wide = wide or Wide(index.shares, list(index.content["sizes"]))
+        self.shares = _merged(self.wide.shares, [act.members for act in acts])
         self._apply_marks()
         self.main = self.shares.argmax(axis=1).astype(np.int16)
         self.strength = self.shares.max(axis=1)
         self.main[(self.strength <= 0) | ~index.speaking] = -1
 
     def _apply_marks(self) -> None:
-        """Let people's word count, as :func:`palaver.models.views.marks.with_marks` does."""
-        places = self.places()
+        """Let people's word count, as the models do."""
         for row, mark in self.marked.items():
-            own = self.shares[row]
-            if mark.right is not None:
-                own[:] = 0.0
-                own[places[mark.right]] = 1.0
-                continue
-            wrong = [int(places[id]) for id in mark.wrong]
-            rest = float(np.delete(own, wrong).sum())
-            if rest > 0:
-                own[wrong] = 0.0
-                own /= rest
+            correct(self.shares[row], *places_of(mark, self._places_of))
+
+    def _places_of(self, id: int) -> list[int]:
+        """Return the places of a class; of all its parts, if it was divided."""
+        parts = self.wide.which.get(id)
+        ids = [id] if parts is None else np.unique(parts).tolist()
+        found = [self.place_of(one) if one not in self.wide.which else -2 for one in ids]
+        deeper = [place for one in ids if one in self.wide.which for place in self._places_of(one)]
+        return sorted({place for place in [*found, *deeper] if place >= 0})
 
     def place_of(self, number: int) -> int:
         """Return the place of the act that a class belongs to; -1 for a class that is not there."""
@@ -96,9 +103,8 @@ class Classified:
         return next(places, -1)
 
     def places(self) -> NDArray[np.int16]:
-        """Return the place of the act of each class, (n_classes,)."""
-        n_classes = 1 + max((k for act in self.acts for k in act.members), default=-1)
-        found = np.full(n_classes, -1, np.int16)
+        """Return the place of the act of each class or part, -1 for divided ones, (n_ids,)."""
+        found = np.full(len(self.wide.sizes), -1, np.int16)
         for place, act in enumerate(self.acts):
             found[list(act.members)] = place
         return found
@@ -113,30 +119,47 @@ class Classified:
         ]
 
 
-def acts_of(index: Index, state: Curation) -> list[ActShown]:
+def acts_of(index: Index, state: Curation, wide: Wide) -> list[ActShown]:
     """Return the acts as people curated them, in the order in which they are shown."""
-    sizes, first = index.content["sizes"], {id: i for i, id in enumerate(state.order)}
+    sizes, first = wide.sizes, {id: i for i, id in enumerate(state.order)}
+    names = names_of(index, state)
 
     def place(own: CuratedClass) -> tuple[bool, int, float]:
         leading = min((first[id] for id in own.ids if id in first), default=len(first))
         return own.hidden, leading, -sum(sizes[id] for id in own.ids)
 
-    return [_shown(index, own, rank) for rank, own in enumerate(sorted(state.classes, key=place))]
+    ordered = sorted(state.classes, key=place)
+    return [_shown(index, own, rank, sizes, names) for rank, own in enumerate(ordered)]
 
 
-def _shown(index: Index, own: CuratedClass, rank: int) -> ActShown:
+def names_of(index: Index, state: Curation) -> list[str]:
+    """Return what classes and parts are called until a person names them, by id."""
+    names = [*index.content["names"], *[""] * (state.n_ids - state.n_classes)]
+    for split in state.splits:
+        for number, id in enumerate(split.parts):
+            names[id] = f"{names[split.id]} {number + 1}"
+    return names
+
+
+def _shown(
+    index: Index, own: CuratedClass, rank: int, sizes: Sequence[float], names: Sequence[str]
+) -> ActShown:
     """Return an act with its letter; like the model's, its name is that of its largest class."""
-    sizes = index.content["sizes"]
     leading = max(own.ids, key=lambda id: (sizes[id], -id))
-    name = own.name.text if own.name else index.content["names"][leading]
-    proposed = own.name.proposed if own.name else leading in index.content["proposed"]
+    said = own.name
+    if said is not None and said.proposed and index.content["anonymized"]:
+        said = None  # proposals are made of words, which may be names of people
+    name = said.text if said else names[leading]
+    is_part = leading >= index.n_classes
+    proposed = said.proposed if said else is_part or leading in index.content["proposed"]
     return ActShown(
         number=own.ids[0],
         members=own.ids,
         name=name,
-        named=own.name is not None and not proposed,
+        named=said is not None and not proposed,
         proposed=proposed,
         description=own.description.text if own.description else "",
+        seeds=() if index.content["anonymized"] else own.seeds,
         hidden=own.hidden,
         letter=letters(rank),
         colour=colour_class(rank),

@@ -30,9 +30,10 @@ from palaver.curation import Curation
 from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
 from palaver.errors import StoreError
+from palaver.explore.parts import write_parts
 from palaver.explore.texts import write_texts
 from palaver.fit.fold import progress_listener
-from palaver.models.curated import apply_curation, curation_of
+from palaver.models.curated import CuratedModel, apply_curation, curation_of
 from palaver.models.views.reading import Reading, read
 from palaver.page.build import render_sections
 from palaver.page.embed import titles_of
@@ -127,13 +128,14 @@ def build(
     """
     state = curation_of(model)
     fitted = apply_curation(model, Curation.empty(state.run, state.n_classes))
-    parts = 1 if _same_shares(state) else 2
-    with progress_listener(lambda share: advance(share * _READING / parts)):
+    n_readings = 1 if _same_shares(state) else 2
+    with progress_listener(lambda share: advance(share * _READING / n_readings)):
         reading = read(fitted, corpus)
-        seen = reading if parts == 1 else read(model, corpus)
+        seen = reading if n_readings == 1 else read(model, corpus)
     with progress_listener(lambda share: advance(share * _PAGE)):
         findings = gather(model, corpus, predict_heldout=False, anonymize=anonymize, reading=seen)
         html, data = render_sections(findings, {}, fit_command=fit_command, n_new=n_new)
+    parts = model.find(corpus).parts if isinstance(model, CuratedModel) and state.splits else {}
     ids = [list(own.ids) for own in state.classes]
     overview = {"html": html, "data": data, "ids": ids, "shape": shape_of(state)}
     folder = place_of(run, anonymize=anonymize)
@@ -141,6 +143,7 @@ def build(
         folder.mkdir(parents=True, exist_ok=True)
     with store.locked(folder):
         _discard_unnamed(folder)
+        write_parts(folder, parts)
         _write(folder, findings, fitted, reading, corpus, origin, overview,
                lambda share: advance(share * _WRITING))  # fmt: skip
         _discard_unnamed(folder)
@@ -155,6 +158,7 @@ def shape_of(state: Curation) -> str:
     """Return a short name for everything that was decided but names and descriptions."""
     shape = [
         [(own.ids, own.hidden) for own in state.classes], state.order,
+        [split.folder for split in state.splits],
         sorted((place, own.right, sorted(own.wrong)) for place, own in state.marks.items()),
     ]  # fmt: skip
     return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
@@ -228,9 +232,7 @@ def _write(
     store.save(folder, KIND, content, arrays)
 
 
-def _names(
-    summary: ModelSummary, overview: dict[str, Any], hidden: frozenset[str]
-) -> list[str]:
+def _names(summary: ModelSummary, overview: dict[str, Any], hidden: frozenset[str]) -> list[str]:
     """Return what the model calls its classes; a typical sentence or words where it does not.
 
     A name or word that anonymized texts must not tell is left out.

@@ -46,7 +46,7 @@ def read_coding(workbench: Workbench) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["palaver"] != "coding" or found["version"] != VERSION:
             raise ValueError("it is no coding of Palaver")
-        n_items, n_classes = len(found["sample"]), workbench.index.n_classes
+        n_items, n_classes = len(found["sample"]), workbench.state.n_ids
         for said in found["coders"].values():
             for place, number in said.items():
                 if not 0 <= int(place) < n_items or not NONE <= int(number) < n_classes:

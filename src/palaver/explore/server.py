@@ -33,7 +33,8 @@ from palaver.page.text import to_json
 
 _SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
             "explore/base.js", "explore/overview.js", "explore/search.js", "explore/facets.js",
-            "explore/judge.js", "explore/curate.js", "explore/compare.js",
+            "explore/judge.js", "explore/curate.js", "explore/split.js",
+            "explore/refit.js", "explore/compare.js",
             "explore/pictures.js", "explore/coders.js", "explore/main.js")  # fmt: skip
 _STYLES = ("page.css", "rebuilt.css", "explore/explore.css")
 
@@ -66,6 +67,9 @@ def make_app(workbench: Workbench, token: str, port: int) -> Guard:
         Route("/api/names", _json(workbench, _names)),
         Route("/api/curation", _json(workbench, _curation)),
         Route("/api/curate", _json(workbench, _curate, sent=True), methods=["POST"]),
+        Route("/api/split", _json(workbench, _split, sent=True), methods=["POST"]),
+        Route("/api/refit", _json(workbench, _refit_status)),
+        Route("/api/refit", _json(workbench, _refit, sent=True), methods=["POST"]),
         Route("/api/agreement", _json(workbench, _agreement)),
         Route("/api/task", _json(workbench, _task)),
         Route("/api/code", _json(workbench, _code, sent=True), methods=["POST"]),
@@ -110,6 +114,7 @@ def _page(
             anonymized=workbench.index.content["anonymized"],
             read_only=workbench.read_only,
             can_page=workbench.can_page,
+            can_refit=workbench.can_refit,
             data=Markup(to_json(workbench.data() | values.pop("data", {}))),
             **values,
         )  # fmt: skip
@@ -265,6 +270,38 @@ def _curate(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:
     else:
         raise InputError("a change has actions")
     return workbench.curated()
+
+
+def _split(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:
+    """Divide an act to look at its parts."""
+    number, parts = sent.get("class"), sent.get("parts")
+    if any(not isinstance(own, int) or isinstance(own, bool) for own in (number, parts)):
+        raise InputError("an act and the number of its parts are whole numbers")
+    return workbench.try_split(int(number or 0), int(parts or 0))
+
+
+def _refit_status(workbench: Workbench, request: Request) -> dict[str, Any]:
+    if workbench.index.content["anonymized"]:
+        return {"state": "none", "possible": False}
+    return workbench.refits.status()
+
+
+def _refit(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:
+    """Start, stop, take or leave a new fit."""
+    do, size = sent.get("do"), sent.get("classes")
+    if workbench.index.content["anonymized"]:
+        raise InputError("runs are fitted again where messages are not anonymized")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
+        raise InputError("the number of classes is a whole number")
+    if do == "start":
+        workbench.refits.start(size)
+    elif do in ("stop", "leave"):
+        (workbench.refits.stop if do == "stop" else workbench.refits.leave)()
+    elif do == "take":
+        workbench.take_refit()
+    else:
+        raise InputError("a new fit is started, stopped, taken or left")
+    return workbench.refits.status()
 
 
 def _rebuild(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:

@@ -87,11 +87,15 @@ def _runs(
     """Return the tinted stretches of texts, by the place of each act."""
     start, end = index.token_offsets[[first, last]].tolist()
     classes = index.token_classes[start:end].astype(np.int64)
-    places = classified.places()
-    known = (classes >= 0) & (classes < len(places))
-    ranks = np.where(known, places[np.where(known, classes, 0)], -1)
-    beyond = classes >= len(places)  # topics come after the acts
-    ranks[beyond] = classes[beyond] - len(places) + len(classified.acts)
+    beyond = classes >= index.n_classes  # topics come after the acts
+    topics = classes - index.n_classes + len(classified.acts)
+    rows = np.repeat(np.arange(first, last), np.diff(index.token_offsets[first : last + 1]))
+    for id, which in classified.wide.which.items():
+        mine = classes == id
+        classes[mine & ~beyond] = which[rows[mine & ~beyond]]
+    ranks = np.where(
+        beyond, topics, np.append(classified.places(), -1)[np.where(beyond, -1, classes)]
+    )
     marks = mark(
         read,
         split_words(read),

@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palaver import curation
+from palaver import curation, store
+from palaver.corpus.table import Corpus
 from palaver.curation import Curation, read_curation
 from palaver.errors import InputError, ParameterError, StaleCurationError
 from palaver.explore.acts import Classified, acts_of, key_of, marks_of
 from palaver.explore.build import shape_of
 from palaver.explore.index import Index
+from palaver.explore.parts import missing_parts, widened
 from palaver.explore.question import Answers
+from palaver.explore.refits import Refits
+from palaver.explore.splits import read_parts, tried
 
 #: Steps of the history that are shown.
 _SHOWN_STEPS = 30
@@ -30,10 +34,14 @@ class Workbench:
     read_only : bool
     who : str
         Whose word changes are.
+    corpus : callable, optional
+        Reads the texts again, for what needs the model: other parts of classes, a new fit.
     rebuild : callable, optional
         Makes the index again.
     page : callable, optional
         Returns the static page.
+    refit : callable, optional
+        Fits the run again in a process of its own; see :class:`Refits`.
     """
 
     def __init__(
@@ -43,12 +51,15 @@ class Workbench:
         *,
         read_only: bool = False,
         who: str = "",
+        corpus: Callable[[], Corpus] | None = None,
         rebuild: Callable[[], None] | None = None,
         page: Callable[[], bytes] | None = None,
+        refit: Callable[[int | None], None] | None = None,
     ) -> None:
         self.run, self.read_only, self.who = run, read_only, who
         self.index, self._folder, self._rebuild = Index(folder), folder, rebuild
-        self._page = page
+        self._page, self._corpus = page, corpus
+        self.refits = Refits(run, refit)
         self._lock = threading.Lock()
         self._curate(self._read())
 
@@ -60,9 +71,24 @@ class Workbench:
             return Curation.empty(self.index.content["run"], self.index.n_classes)
 
     def _curate(self, state: Curation) -> None:
-        acts = acts_of(self.index, state)
-        classified = Classified(self.index, acts, marks_of(self.index, state))
+        if missing_parts(self._folder, state):
+            read_parts(self.run, self._folder, self.corpus(), state)
+        wide = widened(self._folder, self.index.shares, self.index.content["sizes"], state)
+        acts = acts_of(self.index, state, wide)
+        classified = Classified(self.index, acts, marks_of(self.index, state), wide)
         self.state, self.answers = state, Answers(self.index, classified)
+
+    def corpus(self) -> Corpus:
+        """Read the texts again.
+
+        Raises
+        ------
+        InputError
+            They are not at hand.
+        """
+        if self._corpus is None:
+            raise InputError("the texts are not at hand; start `palaver explore` with their file")
+        return self._corpus()
 
     # what the views need
 
@@ -78,10 +104,21 @@ class Workbench:
             "columns": {field: _choices(index, field) for field in index.fields},
             "days": [index.periods[1][0], index.periods[1][-1]] if index.period else None,
             "readOnly": self.read_only,
+            "canRefit": self.refits.is_possible
+            and not self.read_only
+            and not index.content["anonymized"]
+            and not index.content["tagger"],
             "canMark": not self.read_only and not index.content["anonymized"],
             "rebuilt": False,
             "revision": self.state.revision,
         }
+
+    @property
+    def can_refit(self) -> bool:
+        """Whether the run can be fitted again from here."""
+        content = self.index.content
+        shows = self.read_only or content["anonymized"] or content["tagger"]
+        return self.refits.is_possible and not shows
 
     def overview_data(self) -> dict[str, Any]:
         """Return what the script of the overview needs: acts as they were when it was made.
@@ -103,7 +140,7 @@ class Workbench:
     def unmarked(self) -> Classified:
         """The acts of all messages as the model alone sees them."""
         own = self.answers.classified
-        return Classified(self.index, own.acts) if own.marked else own
+        return Classified(self.index, own.acts, wide=own.wide) if own.marked else own
 
     @property
     def is_stale(self) -> bool:
@@ -170,11 +207,15 @@ class Workbench:
 
     def _check(self, state: Curation) -> None:
         """Refuse what the model cannot do, before it is written."""
-        merged = any(len(own.ids) > 1 for own in state.classes)
-        if merged and self.index.content["tagger"]:
+        changed = state.splits or any(len(own.ids) > 1 for own in state.classes)
+        if changed and self.index.content["tagger"]:
             raise ParameterError(
-                "the tags are labels that people gave; merge them in the data, and train again"
+                "the tags are labels that people gave; merge or divide them in the data, and "
+                "train again"
             )
+        for split in state.splits:
+            if not store.is_stored(self.run / split.folder):
+                raise InputError("a class is divided by parts that were shown before")
 
     def _action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Return an action as the file has it: messages by id and key, not by row."""
@@ -190,6 +231,25 @@ class Workbench:
             raise InputError(f"there is no message {row!r}")
         _, id, text, original = self.index.texts.messages([row])[0]
         return own | {"id": id, "key": key_of(id, text if original is None else original)}
+
+    # dividing
+
+    def try_split(self, id: int, n_parts: int) -> dict[str, Any]:
+        """Divide an act, and return its parts; nothing is kept until `split` is sent back."""
+        if self.read_only:
+            raise InputError("this workbench only shows (--read-only)")
+        if self.index.content["anonymized"]:
+            raise InputError("acts are divided where messages are not anonymized")
+        self.refresh()
+        return tried(self.run, self._folder, self.corpus(), self.state, id, n_parts, self.index)
+
+    def take_refit(self) -> None:
+        """Put the new fit in the place of the old one, and show it."""
+        if self._rebuild is None:
+            raise InputError("`palaver refit --take` takes the new fit")
+        with self._lock:
+            self.refits.take()
+        self.rebuild()
 
     # the overview
 
@@ -220,7 +280,8 @@ class Workbench:
         return self._page()
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index; a fit that is under way stops."""
+        self.refits.close()
         self.index.close()
 
 

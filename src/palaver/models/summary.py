@@ -298,6 +298,7 @@ def summarize_model(model: Model) -> ModelSummary:
     given = {k: own.name for k, own in enumerate(classes) if own.name is not None}
     proposed = {k for k, said in given.items() if said.proposed}
     groups = model.curation_.groups if model.curation_ else []
+    divided = [split.folder for split in model.curation_.splits] if model.curation_ else []
     order = model.curation_.order if model.curation_ else ()
     return ModelSummary(
         name=model.name,
@@ -327,7 +328,9 @@ def summarize_model(model: Model) -> ModelSummary:
         class_names=model._class_names() | {k: said.text for k, said in given.items()},
         proposed=(model._proposed_names() - set(given)) | proposed,
         found_by=model._found_by(),
-        view_id=short_id([model.run_id, groups]) if model.origin is not model else model.run_id,
+        view_id=short_id([model.run_id, groups, *divided])
+        if model.origin is not model
+        else model.run_id,
         named=frozenset(given) - proposed,
         descriptions={k: own.description.text for k, own in enumerate(classes) if own.description},
         hidden=frozenset(k for k, own in enumerate(classes) if own.hidden),

@@ -172,9 +172,7 @@ def gather(
             shown=(displayed.table["text"].gather(rows), words.gather(rows)),
         )
         quoted = sorted({row for own in examples for row in own})
-        walks = find_walks(
-            model.origin, corpus, reading.encoded, order, quoted, curation_of(model).groups
-        )
+        walks = find_walks(model.origin, corpus, reading.encoded, order, quoted, _numbers(model))
     return Findings(
         summary=summary,
         corpus=displayed,
@@ -204,6 +202,12 @@ def gather(
             else frozenset()
         ),
     )
+
+
+def _numbers(model: Model) -> list[int]:
+    """Return the number of each class of the origin; of its first part, if it was divided."""
+    state = curation_of(model)
+    return [state.numbers_of(id)[0] for id in range(state.n_classes)]
 
 
 def _lengths(reading: Reading, units: str) -> NDArray[np.int64]:

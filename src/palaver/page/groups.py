@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -32,7 +33,19 @@ def label_columns(findings: Findings) -> list[str]:
     return choose_columns(findings.corpus)[0]
 
 
+#: What was chosen for a corpus: going through all values of lists takes long.
+_CHOSEN: WeakKeyDictionary[Corpus, tuple[list[str], dict[str, str]]] = WeakKeyDictionary()
+
+
 def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
+    """Choose the columns of labels, and say why the others are left out; once per corpus."""
+    if corpus not in _CHOSEN:
+        _CHOSEN[corpus] = _choose_columns(corpus)
+    chosen, left_out = _CHOSEN[corpus]
+    return list(chosen), dict(left_out)
+
+
+def _choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
     """Choose the columns of labels, and say why the others are left out.
 
     Labels are :data:`LABELS`, and text columns with few values. Lists count by their values.
@@ -48,14 +61,14 @@ def choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
     order = sorted(corpus.labels, key=lambda column: column not in LABELS)  # stable
     for column in order:
         values = corpus.table[column]
-        if values.dtype == pl.List(pl.String):
-            values = values.list.unique().list.sort()
-        elif values.dtype not in (pl.String, pl.Boolean):
+        if values.dtype not in (pl.String, pl.Boolean, pl.List(pl.String)):
             kind = "numbers" if values.dtype.is_numeric() else "values that are not labels"
             left_out[column] = kind if values.count() else "empty"
             continue
         n_values = values.explode().drop_nulls().n_unique()
         most = _MOST_VALUES if column in LABELS else _MOST_LABELS
+        if values.dtype == pl.List(pl.String) and n_values <= most:
+            values = values.list.unique().list.sort()
         like = next((name for name, other in chosen.items() if values.equals(other)), None)
         if column.lower() in _DIVISIONS:
             left_out[column] = "a division of the data"

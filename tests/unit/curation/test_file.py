@@ -161,16 +161,12 @@ def test_thousands_of_marks_are_read_quickly(tmp_path):
     assert len(read(tmp_path).marks) == 5000
 
 
-def test_a_split_is_refused_and_a_log_with_one_is_explained(tmp_path):
-    state = change(tmp_path, read(tmp_path), named(0, "asks"))
+def test_a_split_is_kept_and_undone(tmp_path):
+    state = read_curation(tmp_path, "run", 3)
     split = {"do": "split", "class": 1, "parts": 2, "folder": "splits/ab"}
-    path = tmp_path / FILE
-    before = path.read_bytes()
-    with pytest.raises(ParameterError, match="cannot be split yet"):
-        change(tmp_path, state, split)
-    assert path.read_bytes() == before
-    content = json.loads(before)
-    content["log"].append({"by": "", "at": "", "actions": [split]})
-    path.write_text(json.dumps(content))
-    with pytest.raises(NewerStoreError, match=r"splits class 1, .* newer Palaver"):
-        read(tmp_path)
+    state = change(tmp_path, state, {"do": "order", "classes": [1, 2]}, split)
+    again = read_curation(tmp_path, "run", 3)
+    assert again.splits == state.splits
+    assert again.order == (3, 4, 2)
+    assert again.numbers_of(1) == [again.number_of(3), again.number_of(4)]
+    assert undo(tmp_path, again).splits == ()

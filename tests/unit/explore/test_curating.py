@@ -116,3 +116,46 @@ def test_the_overview_is_made_again_with_what_was_decided(run, corpus, tmp_path)
         client.post("/api/curate", {"revision": 1, "do": "undo"})
         assert workbench.is_stale
     workbench.close()
+
+
+def test_an_act_is_divided_after_its_parts_were_shown(run, corpus):
+    workbench = opened(run, corpus=lambda: corpus)
+    with running(workbench) as address:
+        client = Client(address)
+        largest = workbench.answers.classified.acts[0].number
+        whole = client.get("/api/search", act=largest)["messages"]
+        tried = client.post("/api/split", {"class": largest, "parts": 2})
+        assert client.get("/api/curation")["revision"] == 0  # nothing is kept yet
+        assert all(part["words"] and part["examples"] for part in tried["parts"])
+        found = do(client, 0, *tried["actions"])
+        parts = workbench.state.splits[0].parts
+        assert {act["number"] for act in found["acts"]} >= set(parts)
+        hits = [client.get("/api/search", act=part)["messages"] for part in parts]
+        assert min(hits) > 0
+        assert sum(hits) == pytest.approx(whole, rel=0.5)  # a part alone may lose to another act
+        model = pv.load(run)
+        shares = model.message_shares(corpus)[:, model.summary().order]
+        known, own = workbench.index.speaking, workbench.answers.classified
+        np.testing.assert_allclose(own.shares[known], shares[known], atol=1e-5)
+        assert client.get("/api/thread", thread=0)["a"]
+        client.post("/api/curate", {"revision": 1, "do": "undo"})
+        assert "2 to 100" in client.post("/api/split", {"class": largest, "parts": 1}, 400)["error"]
+    workbench.close()
+    (run / "curation.json").unlink(missing_ok=True)
+
+
+def test_the_index_of_a_divided_act_is_made_again(run, corpus):
+    workbench = opened(run, corpus=lambda: corpus)
+    largest = workbench.answers.classified.acts[0].number
+    workbench.change(workbench.try_split(largest, 2)["actions"], 0)
+    before = workbench.answers.classified.shares.copy()
+    workbench.close()
+    for path in (run / "explore").glob("split-*"):
+        path.unlink()
+    build(run, pv.load(run), corpus, origin_of(run, "a table"))
+    again = opened(run)
+    np.testing.assert_array_equal(again.answers.classified.shares, before)
+    assert len(again.overview_data()["acts"]) == len(again.answers.classified.acts)
+    again.close()
+    (run / "curation.json").unlink(missing_ok=True)
+    build(run, pv.load(run), corpus, origin_of(run, "a table"))

@@ -8,9 +8,11 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+from palaver import store
 from palaver.curation import FILE, Curation, Step, read_curation, write_curation
 from palaver.errors import PalaverWarning, ParameterError, StaleCurationError
 from palaver.models.base.model import Model
+from palaver.models.curated.divided import Division
 from palaver.models.curated.model import CuratedModel
 from palaver.store.remote import local_folder
 
@@ -22,12 +24,26 @@ def curation_of(model: Model) -> Curation:
     return Curation.empty(model.run_id, len(model.class_shares_))
 
 
-def apply_curation(model: Model, curation: Curation) -> Model:
+def apply_curation(model: Model, curation: Curation, folder: str | Path | None = None) -> Model:
     """Return a fitted model with the names and classes that people gave it.
 
     The model itself where its classes stay the same; a :class:`CuratedModel` where some were
-    merged.
+    merged or divided.
+
+    Parameters
+    ----------
+    model : Model
+    curation : Curation
+    folder : path, optional
+        Where divisions are that the model does not have yet.
     """
+    divisions = dict(getattr(model, "divisions_", {}))
+    missing = [split for split in curation.splits if split.folder not in divisions]
+    if missing and folder is None:
+        raise ParameterError(f"class {missing[0].id} was divided; say in which folder the run is")
+    divisions |= {
+        split.folder: Division.load(local_folder(folder or "") / split.folder) for split in missing
+    }
     origin = copy(model.origin)
     origin.curation_ = None
     if all(own.ids == (number,) for number, own in enumerate(curation.classes)):
@@ -35,10 +51,10 @@ def apply_curation(model: Model, curation: Curation) -> Model:
         return origin
     if getattr(origin, "tags_", None) is not None:
         raise ParameterError(
-            f"{type(origin).__name__}: the tags are labels that people gave; merge them in the "
-            "data, and train again"
+            f"{type(origin).__name__}: the tags are labels that people gave; merge or divide "
+            "them in the data, and train again"
         )
-    return CuratedModel(origin, curation)
+    return CuratedModel(origin, curation, divisions)
 
 
 def merge_classes(model: Model, groups: Sequence[Sequence[int]]) -> Model:
@@ -70,10 +86,13 @@ def load_curated(model: Model, folder: str | Path) -> Model:
         warnings.warn(f"names and merged classes are ignored: {error}", PalaverWarning,
                       stacklevel=3)  # fmt: skip
         return model
-    return apply_curation(model, curation)
+    return apply_curation(model, curation, place)
 
 
 def save_curated(model: Model, folder: str | Path) -> None:
     """Write a model and what was decided about it."""
     model.origin.save(folder)
+    for name, division in getattr(model, "divisions_", {}).items():
+        if not store.is_stored(Path(folder) / name):
+            division.save(Path(folder) / name)
     write_curation(folder, curation_of(model))

@@ -1,4 +1,4 @@
-"""The model whose classes are those of another one, merged."""
+"""The model whose classes are those of another one, merged and divided."""
 
 from __future__ import annotations
 
@@ -15,8 +15,17 @@ from palaver.curation import Curation
 from palaver.encoding import Encoded
 from palaver.errors import ParameterError
 from palaver.models.base.model import FOLD_SWEEPS, Model
+from palaver.models.curated.divided import (
+    Divisions,
+    Estimates,
+    Found,
+    base_of,
+    distinctive,
+    divide_columns,
+    find,
+)
 from palaver.models.summary import next_shares
-from palaver.models.views.reading import TokenReading
+from palaver.models.views.reading import ReadsTokens, TokenReading
 from palaver.params import Limit
 
 #: What was learned and has nothing to do with how classes are grouped.
@@ -41,8 +50,10 @@ class CuratedModel(Model):
     origin : Model
         The fitted model, whose classes have the ids of ``curation_``.
     curation_ : Curation
+    divisions_ : dict of str to Division
+        How classes are divided, by the folders of ``curation_.splits``.
     groups_ : array of int64, shape (n_ids,)
-        The class that each class of the origin belongs to now.
+        The class that each id belongs to now; -1 for classes that were divided.
     transitions_ : array of float64, shape (n_classes + 1, n_classes)
         Probabilities, also where the origin has weights; the last row is the start. Rows of merged
         classes are weighted by how often something follows each of them.
@@ -52,15 +63,20 @@ class CuratedModel(Model):
 
     curation_: Curation
 
-    def __init__(self, origin: Model, curation: Curation) -> None:
+    def __init__(
+        self, origin: Model, curation: Curation, divisions: Divisions | None = None
+    ) -> None:
         self._origin = origin
+        self.divisions_ = dict(divisions or {})
         self.curation_ = curation
         for name in _SAME:
             setattr(self, name, getattr(origin, name))
         self.name = origin.name  # type: ignore[misc]
         self.size_parameter = origin.size_parameter  # type: ignore[misc]
         self.groups_ = np.array(curation.groups, np.int64)
-        self._members = np.eye(len(curation.classes))[self.groups_]
+        members = np.eye(len(curation.classes))[self.groups_]
+        self._members = members * (self.groups_ >= 0)[:, None]
+        self._base = base_of(curation)
         self._set_estimates()
 
     @property
@@ -78,16 +94,16 @@ class CuratedModel(Model):
         )
 
     def __repr__(self) -> str:
-        return f"{self._origin!r} with {len(self.curation_.classes)} classes after merging"
+        return f"{self._origin!r} with {len(self.curation_.classes)} classes after curation"
 
     # counts add up
 
     def _set_estimates(self) -> None:
         origin, members = self._origin, self._members
-        totals = origin._word_totals()
-        self.class_shares_ = origin.class_shares_ @ members
-        self.class_words_ = _weighted_rows(origin.class_words_, totals, members)
-        self._totals = totals @ members
+        self._estimates = own = Estimates(origin, self.curation_, self.divisions_)
+        self.class_shares_ = own.shares @ members
+        self.class_words_ = _weighted_rows(own.words, own.word_totals, members)
+        self._totals = own.word_totals @ members
         self.draws_ = {}
         self.transition_kind = "none"  # type: ignore[misc]
         if origin.transition_kind == "none":
@@ -104,18 +120,38 @@ class CuratedModel(Model):
         table = next_shares(
             values, origin.transition_kind, origin.transition_rows, origin.class_shares_
         )
-        between = _weighted_rows(table[:-1], origin._transition_totals(), members)
-        return np.vstack((between, table[-1:])) @ members
+        wide = self._estimates.transitions(table)
+        between = _weighted_rows(wide[:-1], self._estimates.moves, members)
+        return np.vstack((between, wide[-1:])) @ members
 
     def _word_totals(self) -> NDArray[np.float64]:
         return self._totals
 
     def _transition_totals(self) -> NDArray[np.float64]:
-        return self._origin._transition_totals() @ self._members
+        return np.asarray(self._estimates.moves @ self._members)
 
     def _regroup(self, shares: NDArray[np.float64], corpus: Any) -> NDArray[np.float64]:
         """Return the shares of the classes, given those of the origin, (n, n_classes)."""
+        if self.curation_.splits:
+            return np.asarray(self.find(corpus, shares).shares @ self._members)
         return np.asarray(shares @ self._members)
+
+    def find(self, corpus: Corpus | Encoded, shares: NDArray[np.float64] | None = None) -> Found:
+        """Return what messages are by id, given what the origin says about them if that is known.
+
+        Parameters
+        ----------
+        corpus : Corpus or Encoded
+        shares : array of float64, shape (n_messages, n_classes of the origin), optional
+        """
+        encoded, tokens = self._encode(corpus), None
+        if isinstance(self._origin, ReadsTokens):
+            read = self._origin.read_tokens(encoded)
+            tokens = read.classes
+            shares = read.shares if shares is None else shares
+        if shares is None:
+            shares = self._origin.message_shares(corpus)
+        return find(self.curation_, self.divisions_, encoded, shares, tokens)
 
     # asking
 
@@ -133,9 +169,10 @@ class CuratedModel(Model):
 
     def read_tokens(self, encoded: Encoded) -> TokenReading:
         """Return the classes of messages and tokens, for an origin that has those of tokens."""
-        found = self._origin.read_tokens(encoded)  # type: ignore[attr-defined]
-        classes = np.append(self.groups_, -1)[found.classes].astype(np.int16)
-        return TokenReading(self._regroup(found.shares, encoded), classes, found.topics)
+        read = self._origin.read_tokens(encoded)  # type: ignore[attr-defined]
+        found = find(self.curation_, self.divisions_, encoded, read.shares, read.classes)
+        classes = np.append(self.groups_, -1)[found.tokens].astype(np.int16)
+        return TokenReading(found.shares @ self._members, classes, read.topics)
 
     def known_messages(self, corpus: Corpus | Encoded) -> NDArray[np.bool_]:
         """Return which messages the model can say something about, (n_messages,)."""
@@ -160,21 +197,35 @@ class CuratedModel(Model):
         found = self._origin._found_by()
         if found is None:
             return None
-        return np.array([found[list(own.ids)].min() for own in self.curation_.classes], np.int64)
+        own = [self._base[list(own.ids)] for own in self.curation_.classes]
+        return np.array([found[ids].min() for ids in own], np.int64)
 
     def _leading(self, number: int) -> int:
-        """Return the class of the origin after which a class is called: the largest of it."""
+        """Return the id after which a class is called: the largest of it."""
         ids = list(self.curation_.classes[number].ids)
-        return int(ids[int(np.argmax(self._origin.class_shares_[ids]))])
+        return int(ids[int(np.argmax(self._estimates.shares[ids]))])
 
     def _class_names(self) -> dict[int, str]:
         own = self._origin._class_names()
-        called = {k: own.get(self._leading(k)) for k in range(len(self.class_shares_))}
-        return {k: name for k, name in called.items() if name is not None}
+        found = {}
+        for number in range(len(self.class_shares_)):
+            leading = self._leading(number)
+            name = own.get(int(self._base[leading]))
+            if name is not None:
+                found[number] = name + self._part_in_words(leading)
+        return found
+
+    def _part_in_words(self, id: int) -> str:
+        """Return which part of its class an id is, as " 2"; "" for one that is whole."""
+        own = [split.parts.index(id) + 1 for split in self.curation_.splits if id in split.parts]
+        return f" {own[0]}" if own else ""
 
     def _proposed_names(self) -> frozenset[int]:
         own = self._origin._proposed_names()
-        return frozenset(k for k in range(len(self.class_shares_)) if self._leading(k) in own)
+        leading = [self._leading(k) for k in range(len(self.class_shares_))]
+        return frozenset(
+            k for k, id in enumerate(leading) if int(self._base[id]) in own or id != self._base[id]
+        )
 
     def _facts(self) -> dict[str, Any]:
         facts = self._origin._facts()
@@ -195,7 +246,7 @@ class CuratedModel(Model):
         names, proposed = self._class_names(), self._proposed_names()
         found, rows = self._found_by(), []
         for number, own in enumerate(self.curation_.classes):
-            parts = sorted((old[id] for id in own.ids), key=lambda row: -row["share"])
+            parts = sorted((self._row(old, id) for id in own.ids), key=lambda row: -row["share"])
             share = sum(row["share"] for row in parts)
             weights = [row["share"] / share if share else 1 / len(parts) for row in parts]
             cues = [row["cues"].split(", ") for row in parts]
@@ -215,6 +266,18 @@ class CuratedModel(Model):
             )  # fmt: skip
         made = pl.DataFrame(rows, schema=table.schema)
         return made.sort("share", descending=True, maintain_order=True)
+
+    def _row(self, old: Mapping[int, dict[str, Any]], id: int) -> dict[str, Any]:
+        """Return the row of a class or part; parts have words of their own as cues."""
+        base = int(self._base[id])
+        if id == base:
+            return old[id]
+        share = self._estimates.shares[[id, *np.flatnonzero(self._base == base)]]
+        words = distinctive(self._estimates.words[id], self._estimates.words, self._base == base)
+        cues = ", ".join(self.vocabulary_.words[k] for k in words)
+        whole = share[1:].sum()
+        own = old[base]["share"] * (share[0] / whole if whole else 0.0)
+        return old[base] | {"share": own, "cues": cues}
 
     @property
     def convergence_(self) -> dict[str, float]:
@@ -243,7 +306,7 @@ class CuratedModel(Model):
     # what only a model that is fitted does
 
     def fit(self, *data: Any, **options: Any) -> Self:
-        """Refuse: classes are merged after a fit."""
+        """Refuse: classes are merged and divided after a fit."""
         raise ParameterError("a model with merged classes cannot be fitted; fit model.origin")
 
     def _engine(self, data: Any) -> NoReturn:
@@ -276,14 +339,25 @@ def _token_classes(
 ) -> pl.DataFrame:
     """Return the class of each token; see the origin's ``token_classes``."""
     found: pl.DataFrame = model.origin.token_classes(corpus, n_sweeps)  # type: ignore[attr-defined]
-    groups = pl.Series("class", model.groups_, found.schema["class"])
-    return found.with_columns(groups.gather(found["class"]).alias("class"))
+    classes = found["class"].fill_null(-1).to_numpy()
+    if model.curation_.splits:
+        parts = model.find(corpus).parts
+        for split in model.curation_.splits:
+            which = np.array(split.parts)[parts[split.folder].argmax(axis=1)]
+            classes = np.where(classes == split.id, which[found["message"].to_numpy()], classes)
+    groups = pl.Series("class", np.append(model.groups_, -1)[classes], found.schema["class"])
+    return found.with_columns(groups.set(groups < 0, None))
 
 
 def _unit_acts(model: CuratedModel, corpus: Corpus | Encoded) -> pl.DataFrame:
     """Return the act of each unit; see :meth:`Acts.unit_acts`."""
     posteriors, units = model.origin._unit_posteriors(corpus)  # type: ignore[attr-defined]
-    posteriors = posteriors @ model._members
+    wide = np.pad(posteriors, ((0, 0), (0, len(model.groups_) - posteriors.shape[1])))
+    if model.curation_.splits:
+        parts = model.find(corpus).parts
+        for split in model.curation_.splits:
+            divide_columns(wide, split, parts[split.folder][units.messages])
+    posteriors = wide @ model._members
     called = model.summary().class_names
     acts, messages = posteriors.argmax(axis=1), units.messages
     starts = np.flatnonzero(np.diff(messages, prepend=-1))

@@ -13,8 +13,9 @@ async function doing(made) {
 function field(one, what, value, placeholder, length) {
   const input = make("input", { id: what + "-" + one.number, value, placeholder, maxlength: length, "aria-label": placeholder + " of " + one.letter, disabled: data.readOnly });
   input.addEventListener("change", () => {
-    const action = what === "name" ? { do: "name", class: one.number, name: input.value } : { do: "describe", class: one.number, text: input.value };
-    doing(act(action));
+    const words = input.value.split(/[\s,]+/).filter(Boolean);
+    const said = { name: { name: input.value }, describe: { text: input.value }, seeds: { words } };
+    doing(act({ do: what, class: one.number, ...said[what] }));
   });
   input.addEventListener("keydown", (event) => event.key === "Enter" && input.blur());
   return input;
@@ -65,12 +66,13 @@ function curatedItem(one) {
   }
   tools.append(one.hidden ? tool("hide-" + one.number, "Show", "Show " + one.letter, () => doing(act({ do: "show", class: one.number }))) : tool("hide-" + one.number, "Hide", "Hide " + one.letter, () => doing(act({ do: "hide", class: one.number }))));
   if (one.members.length > 1) tools.append(tool("apart-" + one.number, "Take apart", "Take " + one.letter + " apart again", () => doing(act({ do: "separate", class: one.number }))));
+  if (one.members.length === 1 && data.canMark) tools.append(divideTool(one));
   const said = one.named ? "" : one.proposed ? "name proposed" : "not named";
   const facts = make("small", { class: "note" }, linked({ act: one.number }, plural(one.messages, "message")), " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
-  return make("li", { class: one.hidden ? "is-hidden" : "", "data-act": one.number }, check, make("span", { class: "badge " + one.colour }, one.letter), make("div", { class: "words-of" }, field(one, "name", one.named ? one.name : "", one.named ? "Name" : one.name, 80), field(one, "describe", one.description, "Description", 2000), facts, examplesOf(one)), tools);
+  return make("li", { class: one.hidden ? "is-hidden" : "", "data-act": one.number }, check, make("span", { class: "badge " + one.colour }, one.letter), make("div", { class: "words-of" }, field(one, "name", one.named ? one.name : "", one.named ? "Name" : one.name, 80), field(one, "describe", one.description, "Description", 2000), ...(data.canRefit ? [field(one, "seeds", one.seeds.join(" "), "Words that a new fit should look for", 500)] : []), facts, examplesOf(one)), tools);
 }
 
-const VERBS = { name: "named", describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided" };
+const VERBS = { name: "named", describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided", seeds: "gave words for" };
 
 function stepInWords(step) {
   const said = step.actions.map((action) => {
@@ -118,6 +120,7 @@ function startCurate() {
   $("#redo").addEventListener("click", () => doing(undone("redo")));
   if (!data.readOnly) document.addEventListener("keydown", onCurateKey);
   watchOthers(showCurated);
+  startRefit();
   ask("/api/curation").then((found) => {
     data.revision = found.revision;
     showCurated(found);
