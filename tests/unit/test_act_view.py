@@ -55,7 +55,7 @@ def test_only_frequent_words_are_kept_but_ends_of_any():
 def test_chunks_of_text_do_not_matter(monkeypatch):
     corpus = pv.sample(20)
     whole = encode(corpus, view="acts")
-    monkeypatch.setattr("palaver.encoding.tokens._CHUNK_BYTES", 200)
+    monkeypatch.setattr("palaver.encoding.numbering._CHUNK_BYTES", 200)
     parts = encode(corpus, view="acts")
     assert parts.vocabulary.words == whole.vocabulary.words
     np.testing.assert_array_equal(parts.tokens, whole.tokens)

@@ -9,6 +9,8 @@ from support.words import tokenize
 
 import palaver as pv
 from palaver.encoding import encode, shards
+from palaver.encoding.numbering import split_all
+from palaver.encoding.tokenizer import split_words
 from palaver.encoding.vocabulary import select_words
 from palaver.errors import CorpusError, ParameterError
 
@@ -137,7 +139,7 @@ def test_no_messages():
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=12), st.integers(1, 40))
 def test_arrays_spell_the_texts_whatever_the_chunks(texts, chunk_bytes):
-    import palaver.encoding.tokens as module
+    import palaver.encoding.numbering as module
 
     before = module._CHUNK_BYTES
     module._CHUNK_BYTES = chunk_bytes
@@ -151,3 +153,17 @@ def test_arrays_spell_the_texts_whatever_the_chunks(texts, chunk_bytes):
         span = encoded.tokens[encoded.message_offsets[b] : encoded.message_offsets[b + 1]]
         assert [words[token] for token in span] == tokenize(text)
     assert encoded.vocabulary.counts.sum() == encoded.n_tokens
+
+
+def test_any_number_of_threads_gives_the_same_numbers(monkeypatch):
+    corpus = pv.sample(40)
+    monkeypatch.setattr("palaver.encoding.numbering._CHUNK_BYTES", 500)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr("polars.thread_pool_size", lambda n=n_threads: n)
+        found.append((encode(corpus, min_count=1), split_all(corpus.table["text"])))
+    (one, words), (three, same_words) = found
+    np.testing.assert_array_equal(one.tokens, three.tokens)
+    assert one.vocabulary.words == three.vocabulary.words
+    assert words.equals(same_words)
+    assert words.equals(split_words(corpus.table["text"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +16,12 @@ from palaver.corpus.table import Corpus
 from palaver.encoding import checks
 from palaver.encoding.act_view import add_marks, marked_types, without_rare_words
 from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
-from palaver.encoding.tokenizer import Tokenizer, split_words, word_type
+from palaver.encoding.numbering import Chunk, number_words
+from palaver.encoding.tokenizer import Tokenizer
 from palaver.encoding.vocabulary import Vocabulary, select_words
 from palaver.errors import CorpusError, DamagedStoreError, ParameterError
 from palaver.params import check, one_of
 
-_CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
 _MAX_LABEL_VALUES = 1000
 
 
@@ -311,12 +311,7 @@ def encode(
     view = view if vocabulary is None else vocabulary.view
     if sentences and view == "acts":
         raise ParameterError("encode: view='acts' marks messages; it cannot go with sentences=True")
-    words = _Words()
-    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-    for lists in _word_lists(corpus, tokenizer):
-        lengths = lists.list.len().cast(pl.Int32).to_numpy()
-        chunks.append((words.number(lists, fold=tokenizer is None), lengths))
-    types = words.types
+    chunks, types = number_words(corpus, tokenizer)
     if view == "acts":
         n_types, types = len(types), marked_types(types)
         chunks = [add_marks(chunk, n_types) for chunk in chunks]
@@ -349,62 +344,13 @@ def encode(
     )
 
 
-class _Words:
-    """Numbers words in order of first appearance, across the chunks of a corpus."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    @property
-    def types(self) -> list[str]:
-        return list(self._numbers)
-
-    def number(self, lists: pl.Series, *, fold: bool) -> NDArray[np.int32]:
-        """Return the numbers of all words of a chunk, as a flat array."""
-        words = lists.explode().drop_nulls().cast(pl.Categorical(pl.Categories.random()))
-        if not len(words):
-            return np.zeros(0, np.int32)
-        types = words.unique(maintain_order=True)
-        codes = types.to_physical().to_numpy()
-        numbers = np.empty(int(codes.max()) + 1, np.int32)
-        kinds = types.cast(pl.String).to_list()
-        if fold:
-            kinds = [word_type(word) if word else word for word in kinds]
-        known = self._numbers
-        numbers[codes] = [known.setdefault(kind, len(known)) for kind in kinds]
-        flat: NDArray[np.int32] = numbers[words.to_physical().to_numpy()]
-        return flat
-
-
-def _word_lists(corpus: Corpus, tokenizer: Tokenizer | None) -> Iterator[pl.Series]:
-    """Yield lists of words, a chunk of messages at a time."""
-    table = corpus.table
-    if tokenizer is None and table.schema.get("tokens") == pl.List(pl.String):
-        lists = table["tokens"].fill_null([])
-        for start in range(0, len(lists), 10_000):
-            yield lists[start : start + 10_000]
-        return
-    texts = table["text"]
-    ends = np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64)
-    start = 0
-    while start < len(texts):
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + _CHUNK_BYTES, side="right")))
-        chunk = texts[start:stop]
-        if tokenizer is None:
-            yield split_words(chunk)
-        else:
-            yield pl.Series([list(tokenizer(text)) for text in chunk], dtype=pl.List(pl.String))
-        start = stop
-
-
 def _messages(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the message of each word of a chunk."""
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _count(
-    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]], n_types: int, *, with_spread: bool
+    chunks: list[Chunk], n_types: int, *, with_spread: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count how often each type occurs and, if requested, in how many messages."""
     counts, spread = np.zeros(n_types, np.int64), np.zeros(n_types, np.int64)
@@ -417,7 +363,7 @@ def _count(
 
 
 def _renumber(
-    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
+    chunks: list[Chunk],
     types: list[str],
     vocabulary: Vocabulary,
     limits: NDArray[np.int64] | None,
@@ -447,9 +393,7 @@ def _renumber(
     return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64), np.unique(before)
 
 
-def _sentence_limits(
-    corpus: Corpus, chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]]
-) -> NDArray[np.int64]:
+def _sentence_limits(corpus: Corpus, chunks: list[Chunk]) -> NDArray[np.int64]:
     """Return the bounds of sentences among all words.
 
     If splitting a message by sentences changes its words, which happens with code,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
-from palaver.encoding.tokenizer import split_words
+from palaver.encoding.numbering import split_all
 from palaver.models.views.marks import with_marks
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def read(model: Model, corpus: Corpus) -> Reading:
     The texts are split into words once, and those words are what the model encodes. Shares of
     messages and classes of tokens come from one fold-in, so they agree with each other.
     """
-    words = split_words(corpus.table["text"])
+    words = split_all(corpus.table["text"])
     given = "tokens" in corpus.table.columns  # words that somebody else split the texts into
     split = corpus if given else corpus.with_columns(tokens=words)
     encoded = encode(
