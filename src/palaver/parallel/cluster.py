@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import socket
+import sys
+import threading
 import time
 from typing import Any
 
@@ -58,8 +61,49 @@ def check_address(address: str, patience: float = PATIENCE) -> None:
         time.sleep(1)
 
 
-def connect(ray: Any, workers: int, address: str | None) -> None:
-    """Join a cluster, or start one on this machine."""
+class Watch:
+    """Says so if a process that Ray started here dies: Ray would end this one without a word.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+    """
+
+    def __init__(self, process: Any) -> None:
+        self._process, self._done = process, threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+        atexit.register(self.stop)  # runs before Ray's own, which ends the process
+
+    def stop(self) -> None:
+        """Look no longer."""
+        self._done.set()
+
+    def _look(self) -> None:
+        while not self._done.wait(_GLANCE):
+            if self._process.poll() is not None and not self._done.is_set():
+                print(
+                    "palaver: Ray's process on this machine (raylet) has died, so the run ends "
+                    "here. The last checkpoint is kept: continue with `palaver fit --resume RUN`",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                os._exit(1)
+
+
+_GLANCE = 0.05  # seconds between two looks; Ray itself notices within a second
+
+
+def watch_raylet(ray: Any) -> Watch | None:
+    """Watch the raylet of a cluster that was started here; None if it cannot be found."""
+    try:
+        processes = ray._private.worker._global_node.all_processes["raylet"]
+        return Watch(processes[0].process)
+    except (AttributeError, KeyError, IndexError):
+        return None
+
+
+def connect(ray: Any, workers: int, address: str | None) -> Watch | None:
+    """Join a cluster, or start one on this machine, which is then watched."""
     quiet = {"log_to_driver": False, "logging_level": "error"}
     if address is not None:
         check_address(address)
@@ -75,6 +119,7 @@ def connect(ray: Any, workers: int, address: str | None) -> None:
             f"no Ray cluster at address {address!r} ({error}); start one with `ray start --head`, "
             "or omit the address"
         ) from error
+    return watch_raylet(ray) if address is None else None
 
 
 def faults(ray: Any) -> tuple[type[Exception], ...]:

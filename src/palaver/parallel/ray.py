@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from palaver.errors import ParameterError, WorkersError
-from palaver.parallel.cluster import connect, faults, import_ray
+from palaver.parallel.cluster import Watch, connect, faults, import_ray
 from palaver.parallel.executor import Arrays, Engine, Globals, Shards, States
 from palaver.parallel.ledger import Broadcast, Keys, Ledger, Traffic
 from palaver.parallel.wire import array_bytes, in_files, portable, unpacked
@@ -69,6 +69,7 @@ class RayExecutor:
         self._files: Path | None = None
         self.traffic = Traffic()
         self._started_ray = False
+        self._watch: Watch | None = None
         self._actors: dict[int, Any] = {}
         self._homes: dict[Place, int] = {}
         self._ledger = Ledger()
@@ -84,7 +85,7 @@ class RayExecutor:
         """Accept the engine and the data, and start the actors; living ones are kept."""
         self._ray = ray = import_ray()
         if not ray.is_initialized():
-            connect(ray, self.workers, self.address)
+            self._watch = connect(ray, self.workers, self.address)
             self._started_ray = True
         self._remove_files()
         if self.folder is not None:  # never overwrite what an actor may still map
@@ -154,6 +155,9 @@ class RayExecutor:
     def close(self) -> None:
         """Stop the actors, and the cluster if it was started here; remove temporary files."""
         self._remove_files()
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
         for actor in self._actors.values():
             if self._ray.is_initialized():
                 self._ray.kill(actor)
