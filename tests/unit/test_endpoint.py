@@ -161,3 +161,16 @@ def test_answers_are_kept_by_question_and_model(tmp_path):
     (tmp_path / "answers.json").write_text('{"version": 1, "entries": [{}]}')
     with pytest.warns(PalaverWarning, match="begun anew"):
         assert answers.get(own, ASKED) is None
+
+
+def test_answers_are_read_again_only_if_the_file_changed(tmp_path, monkeypatch):
+    endpoint = Endpoint("http://localhost:1/v1", "tiny")
+    one, two = ([{"role": "user", "content": text}] for text in ("one", "two"))
+    mine, other = Answers(tmp_path), Answers(tmp_path)
+    mine.keep(endpoint, one, "1")
+    n_read, read = [], Answers._read
+    monkeypatch.setattr(Answers, "_read", lambda self: n_read.append(1) or read(self))
+    assert [mine.get(endpoint, one) for _ in range(5)] == ["1"] * 5
+    assert len(n_read) == 1
+    other.keep(endpoint, two, "2")
+    assert mine.get(endpoint, two) == "2"  # somebody else's answer counts

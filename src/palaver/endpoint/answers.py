@@ -30,6 +30,8 @@ class Answers:
 
     def __init__(self, folder: str | Path, name: str = FILE) -> None:
         self._path = Path(folder) / name
+        self._mark: tuple[int, int] | None = None
+        self._known: list[dict[str, Any]] = []
 
     def get(self, endpoint: Endpoint, messages: Messages) -> str | None:
         """Return what was answered before to the same question; None if nothing was."""
@@ -54,8 +56,16 @@ class Answers:
             target.write_bytes(text.encode("utf-8", "replace"))
 
     def _entries(self) -> list[dict[str, Any]]:
+        """Return what the file holds; it is read again only if it has changed."""
         if not self._path.is_file():
             return []
+        found = self._path.stat()
+        mark = (found.st_mtime_ns, found.st_size)
+        if mark != self._mark:
+            self._mark, self._known = mark, self._read()
+        return self._known
+
+    def _read(self) -> list[dict[str, Any]]:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
             entries: list[dict[str, Any]] = content["entries"]
@@ -64,7 +74,7 @@ class Answers:
                 raise ValueError
         except (ValueError, LookupError, TypeError, RecursionError, OSError):
             warnings.warn(f"{self._path}: cannot be understood and is begun anew", PalaverWarning,
-                          stacklevel=3)  # fmt: skip
+                          stacklevel=4)  # fmt: skip
             return []
         return list(entries)
 
