@@ -199,4 +199,4 @@ def _page(folder: Path, corpus: Corpus, anonymize: bool) -> bytes:
 
     with TemporaryDirectory() as place:
         path = report(load(folder), corpus, Path(place) / "page.html", anonymize=anonymize)
-        return path.read_bytes()
+        return Path(path).read_bytes()

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from palaver.questions.talk import Talk
 
 NAME = "run"
-#: The largest file whose replies are inferred, and how many speakers make that worth while.
-_MOST_REBUILT, _SEVERAL = 50_000, 3
 #: Words of a typical text, from which on texts that nobody wrote to anybody are documents.
 _DOCUMENT = 60
 #: Share of the documents in which words are common to all topics; it takes some documents to tell.
@@ -73,8 +71,9 @@ def run(
     """Find out what people do in FILE and write a page about it, in one command.
 
     It checks FILE, leaves out bots, infers who answers whom if FILE does not say so and several
-    people talk at once, fits the model of acts (documents, in which nobody answers anybody, get
-    topics instead), and writes a run folder with a page. `palaver FILE` does the same.
+    people talk at once, splits a busy channel into its conversations, fits the model of acts
+    (documents, in which nobody answers anybody, get topics instead), and writes a run folder with a
+    page. `palaver FILE` does the same.
 
     Example: `palaver run export.zip`
 
@@ -127,11 +126,12 @@ class _Found(NamedTuple):
     is_documents: bool
     said: list[str]
     is_rebuilt: bool
-    words: dict[str, float]
+    words: dict[str, Any]
 
 
 def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -> _Found:
     """Read and check a file; leave out bots, and find out who answers whom."""
+    from palaver.cli.inferred import with_replies
     from palaver.cli.options import read_corpus
     from palaver.cli.output import console, counted, tell_repairs
     from palaver.corpus.describe import bots
@@ -158,7 +158,7 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
         )
     documents = is_documents(corpus)
     rebuilt = False
-    words: dict[str, float] = {}
+    words: dict[str, Any] = {}
     if documents:
         corpus, reading["documents"] = corpus.separated(), True
         corpus.notes.advice.clear()  # about conversations, of which there are none
@@ -166,9 +166,9 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
         words["max_share"] = _most_shared(corpus.n_messages)
         said.append(f"left out words that are in more than {words['max_share']:.0%} of the "
                     "documents, such as “the”")  # fmt: skip
-    elif not (corpus.parents >= 0).any() and corpus.n_messages > 1:
-        corpus, how, rebuilt = _with_replies(corpus, reading)
-        said.append(how)
+    elif corpus.n_messages > 1:
+        corpus, how, rebuilt = with_replies(corpus, reading)
+        said += how
     if not json:
         console.print(said[0] + ".")
         for line in said[1:]:
@@ -199,33 +199,6 @@ def is_documents(corpus: Corpus) -> bool:
     words = corpus.table["text"].str.count_matches(r"\w+").median()
     nobody = corpus.table["speaker"].null_count() > corpus.n_messages / 2
     return nobody or float(words or 0) >= _DOCUMENT  # type: ignore[arg-type]
-
-
-def _with_replies(corpus: Corpus, reading: dict[str, Any]) -> tuple[Corpus, str, bool]:
-    """Find out who answers whom in a file that does not say so."""
-    import polars as pl
-
-    from palaver.cli.output import sharing
-
-    spoken = corpus.table.drop_nulls("speaker").group_by("conversation")
-    people = spoken.agg(pl.col("speaker").n_unique().alias("n"), pl.len().alias("size"))
-    weighed = people["n"].repeat_by(people["size"]).explode()
-    several = float(weighed.median() or 0)  # type: ignore[arg-type]
-    if reading["chain"] or several < _SEVERAL or corpus.n_messages > _MOST_REBUILT:
-        reading["chain"] = True
-        why = "" if several < _SEVERAL else " (palaver reconstruct can find out more)"
-        how = ("the file records no replies: each message counts as answering the one before "
-               f"it{why}")  # fmt: skip
-        return corpus.chained(), how, False
-    from palaver.threads import ThreadRebuilder
-
-    with sharing("inferring who answers whom") as progress:
-        rebuilt = ThreadRebuilder.default().rebuild(corpus, progress=progress)
-    share = float((rebuilt.parents >= 0).mean())
-    how = (f"the file records no replies: inferred them for {share:.0%} of the messages, from "
-           "names, shared words and turns (see docs/threads.md for how often that is right)"
-           )  # fmt: skip
-    return rebuilt, how, True
 
 
 def _model(found: _Found, params: dict[str, Any]) -> Model:

@@ -26,6 +26,7 @@ from palaver.threads.transitions import Transitions, unlinked
 _COMMON = 0.1  # words in more than this share of messages say nothing about who replies to whom
 _NAME_SHARE = 0.05  # a name in more than this share of messages is also an ordinary word
 _SHORTEST_NAME = 3
+_MINUTE = 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,11 @@ class Gathered:
 
 
 def gather_evidence(
-    corpus: Corpus, order: Order, transitions: Transitions | None = None
+    corpus: Corpus,
+    order: Order,
+    transitions: Transitions | None = None,
+    *,
+    tick: float = 0.0,
 ) -> Gathered:
     """Gather the evidence of a corpus, ignoring its replies.
 
@@ -67,6 +72,8 @@ def gather_evidence(
     order : Order
     transitions : Transitions, optional
         What a model says about classes in replies, with rows as in the corpus.
+    tick : float
+        Seconds to which times are rounded down; 0 leaves them as they are.
     """
     offsets = np.asarray(corpus.conversation_offsets, np.int64)
     starts = np.repeat(offsets[:-1], np.diff(offsets))
@@ -86,7 +93,7 @@ def gather_evidence(
     handles, leads = _handles(tokens, token_offsets, words, offsets)
     evidence = Evidence(
         offsets,
-        _scaled_times(corpus, rows, starts),
+        _scaled_times(corpus, rows, starts, tick),
         _asks(tokens, token_offsets, words),
         np.log1p(lengths).astype(np.float32),
         weighted,
@@ -126,12 +133,24 @@ def _classes(
     return transitions.shares[rows], transitions.replies[np.append(rows, len(rows))]
 
 
+def tick_of(corpus: Corpus) -> float:
+    """Return 60 if the clock of a corpus shows whole minutes, otherwise 0 for as it is.
+
+    What is learned from gaps of whole minutes, most of them none, does not hold for seconds.
+    """
+    times = corpus.table["time"].drop_nulls().cast(pl.Int64)
+    whole = (times % int(1e6 * _MINUTE) == 0).all()
+    return _MINUTE if len(times) and whole else 0.0
+
+
 def _scaled_times(
-    corpus: Corpus, rows: NDArray[np.int64], starts: NDArray[np.int64]
+    corpus: Corpus, rows: NDArray[np.int64], starts: NDArray[np.int64], tick: float
 ) -> NDArray[np.float64]:
     """Return times in units of the median gap between neighbours; NaN if unknown."""
     times = corpus.table["time"].gather(rows).cast(pl.Int64).cast(pl.Float64) / 1e6
     seconds: NDArray[np.float64] = times.fill_null(np.nan).to_numpy()
+    if tick:
+        seconds = np.floor(seconds / tick) * tick
     gaps = np.diff(seconds)[starts[1:] == starts[:-1]]
     gaps = gaps[gaps > 0]  # also drops NaN
     return seconds / np.median(gaps) if len(gaps) else np.full(len(seconds), np.nan)

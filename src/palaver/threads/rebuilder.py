@@ -19,7 +19,7 @@ from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.threads.asking import Asker
-from palaver.threads.evidence import Gathered, gather_evidence
+from palaver.threads.evidence import Gathered, gather_evidence, tick_of
 from palaver.threads.found import Found
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.kernels.second import STRUCTURE
@@ -102,6 +102,9 @@ class ThreadRebuilder(HasParams):
         The distance of the corpus that was rebuilt last.
     defaults_ : Defaults or None
         The numbers used without training.
+    tick_ : float
+        Seconds between the ticks of the clock that was learned from: 60 if it showed minutes.
+        Finer times are rounded down to it, 0 leaves them as they are.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class ThreadRebuilder(HasParams):
     portrait_: Portrait | None = None
     distance_: float | None = None
     defaults_: Defaults | None = None
+    tick_: float = 0.0
 
     def __init__(
         self,
@@ -180,7 +184,7 @@ class ThreadRebuilder(HasParams):
         rebuilder.check_params()
         shipped = cls.load(_CHANNELS)
         rebuilder.ranker_, rebuilder.second_ = shipped.ranker_, shipped.second_
-        rebuilder.temperature_ = shipped.temperature_
+        rebuilder.temperature_, rebuilder.tick_ = shipped.temperature_, shipped.tick_
         return rebuilder
 
     @classmethod
@@ -223,6 +227,7 @@ class ThreadRebuilder(HasParams):
             )
         if self.channel and (corpus.parents < 0).sum() <= 1.1 * corpus.n_conversations:
             corpus = interleaved(corpus)
+        self.tick_ = tick_of(corpus)
         gathered = self._gather(corpus)
         parents = known_parents(corpus, gathered)
         self.portrait_ = Portrait.of(self._pairs(gathered, None))
@@ -254,7 +259,7 @@ class ThreadRebuilder(HasParams):
 
     def _gather(self, corpus: Corpus) -> Gathered:
         transitions = None if self.model is None else transitions_of(self.model, corpus)
-        return gather_evidence(corpus, order_of(corpus, self.order), transitions)
+        return gather_evidence(corpus, order_of(corpus, self.order), transitions, tick=self.tick_)
 
     def _known(
         self,
@@ -476,7 +481,8 @@ class ThreadRebuilder(HasParams):
         if self.defaults_ is not None:
             content["defaults"] = self.defaults_.to_json()
         else:
-            content |= {"features": list(FEATURES), "temperature": self.temperature_}
+            content |= {"features": list(FEATURES), "temperature": self.temperature_,
+                        "tick": self.tick_}  # fmt: skip
             arrays |= {"weights": self.ranker_.weights, "inner": self.ranker_.inner,
                        "outer": self.ranker_.outer}  # fmt: skip
             if self.second_ is not None:
@@ -517,6 +523,7 @@ class ThreadRebuilder(HasParams):
         if "structure" in content:
             rebuilder.second_ = Ranker(*(arrays[f"second_{name}"] for name in _PARTS))
         rebuilder.temperature_ = content["temperature"]
+        rebuilder.tick_ = content.get("tick", 0.0)
         if "portrait_messages" in content:
             rebuilder.portrait_ = Portrait(
                 arrays["portrait_means"], arrays["portrait_variances"], content["portrait_messages"]
