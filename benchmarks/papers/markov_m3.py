@@ -24,6 +24,7 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.markov_m3_online import PASSES, curves, perplexity
 from benchmarks.papers.markov_m3_online import SEED as STREAM_SEED
 from benchmarks.papers.markov_m3_page import write_page
+from benchmarks.papers.markov_m3_pictures import draw
 from palaver.encoding import encode
 from palaver.encoding.documents import Documents, documents_of
 from palaver.models.documents.heldout import hold_out_words
@@ -341,6 +342,17 @@ def stream_cell(options: Options, name: str, n_topics: int) -> Cell:
     return Cell(f"{name}/stream/{n_topics}", settings, work, 3.0)
 
 
+def picture_cell(options: Options, name: str) -> Cell:
+    """Return the cell that draws topics and walks."""
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = split_of(options.data, name)
+        return draw(split.train, split.observed)
+
+    settings = {"version": STREAM_VERSION, "pictures": name, "seed": SEED}
+    return Cell(f"{name}/pictures", settings, work, 1.0)
+
+
 @cache
 def tagged(data: Path) -> tuple[Documents, list[str], Documents, list[str]]:
     """Return 20 newsgroups: training documents and their groups, test documents and theirs."""
@@ -397,6 +409,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     plan = PLANS[options.size]
     small, large = plan.corpora[:2], plan.corpora[2:]
     found = [stream_cell(options, name, STREAM_TOPICS) for name in plan.online[:1]]
+    found.append(picture_cell(options, plan.online[0]))
     found += _batch(options, small, plan.topics[:2], ("lda-vb", "lda-gibbs", "m3"))
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
     found += [eta_cell(options, name, eta) for name in ETA_CORPORA for eta in ETAS]

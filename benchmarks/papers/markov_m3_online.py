@@ -144,6 +144,8 @@ def write_online(results: Mapping[str, Any]) -> list[str]:
         lines += ["", f"{corpus}, {n_topics} topics:", "",
                   "| model | documents: perplexity (seconds) |", "|---|---|"]  # fmt: skip
         for name, rows in result.items():
-            points = [f"{seen:,}: {value:,.0f} ({seconds:.1f})" for seen, seconds, value in rows]
+            last = {seen: (seconds, value) for seen, seconds, value in rows}  # after the start
+            points = [f"{seen:,}: {value:,.0f} ({seconds:.1f})"
+                      for seen, (seconds, value) in last.items()]  # fmt: skip
             lines.append(f"| {NAMES[name]} | {'; '.join(points)} |")
     return lines

@@ -33,7 +33,8 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     cells = [experiment.fit_cell(options, "ap", kind, 3) for kind in ("lda-vb", "m3")]
     cells += [experiment.fit_cell(options, "ap", "m3", 3, truncation=2),
               experiment.swap_cell(options, "ap", 3), experiment.start_cell(options, "ap", 3),
-              experiment.stream_cell(options, "kos", 3)]  # fmt: skip
+              experiment.stream_cell(options, "kos", 3),
+              experiment.picture_cell(options, "kos")]  # fmt: skip
     results = kept.run(cells)
     for name in ("ap/lda-vb/3", "ap/m3/3"):
         assert 3 < results[name]["perplexity"] < 20
@@ -51,6 +52,9 @@ def test_our_models_cells_and_the_page(tiny, tmp_path, monkeypatch):
     assert "| 2 |" in text
     assert "| scikit-learn's online LDA | 30: " in text
     assert "<polyline" in (tmp_path / "pictures" / "markov_m3-online.svg").read_text()
+    for picture in ("graph", "walk1"):
+        assert f"(markov_m3-{picture}.svg)" in text
+        assert "<circle" in (tmp_path / "pictures" / f"markov_m3-{picture}.svg").read_text()
     streams = results["kos/stream/3"]
     assert {seen for curve in streams.values() for seen, *_ in curve} == {30, 60, 90}
     assert all(3 < value < 30 for curve in streams.values() for *_, value in curve)

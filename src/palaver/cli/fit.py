@@ -113,6 +113,14 @@ def run(
     max_share: Annotated[
         float, typer.Option(help="Drop words found in more than this fraction of messages.")
     ] = 1.0,
+    words: Annotated[
+        str,
+        typer.Option(
+            metavar="all|topics",
+            help="topics: only words that say what a text is about, without common words, numbers "
+            "and punctuation. Topics are easier to read.",
+        ),
+    ] = "all",
     stream: Annotated[
         bool,
         typer.Option(
@@ -217,7 +225,9 @@ def run(
         if seeds is not None:
             changes["seed_words"] = _seed_words(model, seeds)
         fresh = new_model(model, changes, classes, topics)
-        folder, start = out, _new_run(out, fresh, file, reading, min_count, max_share)
+        chosen = _WordChoice(min_count, max_share, words)
+        chosen.check(fresh)
+        folder, start = out, _new_run(out, fresh, file, reading, chosen)
     try:
         with executor_of(executor, workers, address, folder) as place:
             start.fit(folder, checkpoint_seconds, place, is_new=resume is None)
@@ -370,13 +380,44 @@ def _resumed(
     return start
 
 
+class _WordChoice(NamedTuple):
+    """Which words of a file to keep: --min-count, --max-share and --words."""
+
+    min_count: int | None
+    max_share: float
+    words: str
+
+    def check(self, model: Model) -> None:
+        """Refuse what is no choice, and one that the model's own would contradict."""
+        if self.words not in ("all", "topics"):
+            raise typer.BadParameter(f"--words is all or topics, not {self.words!r}")
+        if self.words == "topics" and (model.view == "acts" or model.needs_texts):
+            raise typer.BadParameter(
+                f"--words topics is for topics, but {model.name} goes by how things are said here; "
+                "leave it out, or fit lda"
+            )
+
+    def refuse(self) -> None:
+        """Refuse to count the words of a bag that is to be read as it streams by."""
+        if self != (None, 1.0, "all"):
+            raise typer.BadParameter(
+                "--min-count, --max-share and --words need all documents at once; leave out "
+                "--stream, or write the file without these words"
+            )
+
+    def told(self) -> dict[str, Any]:
+        """Return what was asked for, as a run remembers it."""
+        asked = {"min_count": self.min_count, "max_share": self.max_share, "words": self.words}
+        usual = {"min_count": None, "max_share": 1.0, "words": "all"}
+        return {name: value for name, value in asked.items() if value != usual[name]}
+
+
 def _new_run(
     folder: Path,
     model: Model,
     file: Path,
     reading: dict[str, Any],
-    min_count: int | None,
-    max_share: float,
+    chosen: _WordChoice,
 ) -> _Start:
     """Check and read what a run needs, then create its folder.
 
@@ -392,7 +433,7 @@ def _new_run(
     if "stream" in reading:
         fit_stream.check_streams(model)
         if fit_stream.is_bag_of_words(file):
-            _refuse_choice_of_words(min_count, max_share)
+            chosen.refuse()
             fit_stream.begin(folder, model, file, reading)
             return _Start(model, None, None, is_stream=True)
     if reading["labels"] is not None:
@@ -406,29 +447,18 @@ def _new_run(
     with working("counting words"):
         encoded = encode(
             corpus,
-            min_count=min_count or model.default_min_count,
-            max_share=max_share,
+            min_count=chosen.min_count or model.default_min_count,
+            max_share=chosen.max_share,
             sentences=model.needs_sentences,
-            view=model.view,
+            view="topics" if chosen.words == "topics" else model.view,
             keep_unknown=model.keeps_unknown,
         )
     model.check_data(encoded)
     warn_of_missing_replies(model, corpus)
     warn_of_few_messages(model, corpus)
-    words = {"min_count": min_count, "max_share": None if max_share == 1 else max_share}
-    words = {name: value for name, value in words.items() if value is not None}
     source = str(file.absolute())
-    data = runs.begin(folder, model, encoded, source, reading, words, labels, corpus)
+    data = runs.begin(folder, model, encoded, source, reading, chosen.told(), labels, corpus)
     return _Start(model, data, labels, is_stream="stream" in reading)
-
-
-def _refuse_choice_of_words(min_count: int | None, max_share: float) -> None:
-    """Refuse to count the words of a bag that is to be read as it streams by."""
-    if min_count is not None or max_share != 1:
-        raise typer.BadParameter(
-            "--min-count and --max-share need all documents at once; leave out --stream, or write "
-            "the file without these words"
-        )
 
 
 def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:

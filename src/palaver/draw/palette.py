@@ -68,6 +68,9 @@ _SHAPES = """
 .edge.less path{stroke:var(--less);stroke-dasharray:5 4}
 .edge polygon{fill:var(--more)}.edge.less polygon{fill:var(--less)}
 .edge .hit{stroke:transparent;stroke-opacity:0;stroke-dasharray:none}
+.walk .stop circle{fill:var(--c)}.walk .step line{stroke:var(--soft)}
+.walk .stop .letter{fill:var(--on);font-weight:700;text-anchor:middle}
+.walk .step polygon{fill:var(--soft)}
 .network .person{fill:var(--ink);font-size:13px}
 .link path{fill:none;stroke:var(--more)}.link polygon{fill:var(--more)}
 .on{fill:var(--on);font-size:11px}.title{fill:var(--ink)}

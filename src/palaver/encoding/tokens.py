@@ -18,6 +18,7 @@ from palaver.encoding.act_view import add_marks, marked_types, without_rare_word
 from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
 from palaver.encoding.numbering import Chunk, number_words
 from palaver.encoding.tokenizer import Tokenizer
+from palaver.encoding.topic_view import without_common_words
 from palaver.encoding.vocabulary import Vocabulary, select_words
 from palaver.errors import CorpusError, DamagedStoreError, ParameterError
 from palaver.params import check, one_of
@@ -302,12 +303,13 @@ def encode(
         Find sentence boundaries as well, for models that give each sentence a class.
     keep_unknown : bool
         Keep tokens whose words are not in the vocabulary, as number -1, instead of dropping them.
-    view : {"words", "acts"}
-        What a new vocabulary is made of: words; or the 300 most frequent words, and the first and
-        last word of each message as further tokens, such as ``first:do`` and ``last:?``. An
+    view : {"words", "acts", "topics"}
+        What a new vocabulary is made of: words; the 300 most frequent words, and the first and
+        last word of each message as further tokens, such as ``first:do`` and ``last:?``; or the
+        words that say what a text is about, without common words, numbers and punctuation. An
         existing vocabulary knows its own.
     """
-    check("encode", {"view": one_of("words", "acts")}, {"view": view})
+    check("encode", {"view": one_of("words", "acts", "topics")}, {"view": view})
     view = view if vocabulary is None else vocabulary.view
     if sentences and view == "acts":
         raise ParameterError("encode: view='acts' marks messages; it cannot go with sentences=True")
@@ -316,9 +318,11 @@ def encode(
         n_types, types = len(types), marked_types(types)
         chunks = [add_marks(chunk, n_types) for chunk in chunks]
     if vocabulary is None:
-        counts, spread = _count(chunks, len(types), with_spread=max_share < 1)
+        counts, spread = _count(chunks, len(types), with_spread=max_share < 1 or view == "topics")
         if view == "acts":
             counts = without_rare_words(types, counts, n_types)
+        elif view == "topics":
+            counts = without_common_words(types, counts, spread, corpus.n_messages)
         vocabulary = select_words(
             types, counts, spread, corpus.n_messages, min_count=min_count,
             max_share=max_share, max_size=max_size, stop_words=stop_words,
