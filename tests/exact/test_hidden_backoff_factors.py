@@ -204,6 +204,12 @@ def test_mistakes_in_emitted_factors_are_explained():
             pv.HiddenBackoffTagger(**params).fit(corpus)
 
 
+def test_a_search_reads_emitted_factors():
+    found = pv.HiddenBackoffTagger(emitted=["pause"]).search(talk(24), talk(12, 1), budget=3)
+    assert found.emitted == ["pause"]
+    assert found.search_.height == 3
+
+
 def test_missing_and_new_values_say_nothing():
     corpus = talk()
     tagger = pv.HiddenBackoffTagger(emitted=["pause"], min_count=1).fit(corpus)

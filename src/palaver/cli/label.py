@@ -25,7 +25,9 @@ def run(
     labels: Annotated[str, typer.Option(help="Column with the labels so far, if any.")] = "act",
     filled: Annotated[
         list[Path] | None,
-        typer.Option(help="CSV written by this command, with labels filled in. Repeatable."),
+        typer.Option(
+            metavar="PATH", help="CSV written by this command, with labels filled in. Repeatable."
+        ),
     ] = None,
     run: Annotated[
         Path | None,

@@ -54,7 +54,10 @@ def run(
     ] = None,
     filled: Annotated[
         list[Path] | None,
-        typer.Option(help="CSV written by `palaver label`, with labels filled in. Repeatable."),
+        typer.Option(
+            metavar="PATH",
+            help="CSV written by `palaver label`, with labels filled in. Repeatable.",
+        ),
     ] = None,
     acts: Annotated[
         bool,

@@ -28,7 +28,12 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "maxent": {"context": True},
     "hidden-backoff": {},
 }
+#: The same if there are at most so many labels: every word counts. Chosen by cross-validation on
+#: training parts (docs/models/crf.md has the figures).
+_FEW = 3_000
+_WITH_FEW: dict[str, dict[str, Any]] = {"crf": {"min_count": 1}, "maxent": {"min_count": 1}}
 _FOLDS = 3
+_OWN_COLUMNS = ("conversation", "id", "reply_to", "speaker", "text", "time")
 #: p-value above which the first tagger is taken although another had more right tags.
 _CHANCE = 0.05
 
@@ -68,6 +73,8 @@ def choose_tagger(
 ) -> TaggerChoice:
     """Find the tagger that is best for a corpus, by cross-validation over conversations.
 
+    If there are at most 3,000 labels, the linear taggers see every word (``min_count=1``).
+
     Parameters
     ----------
     corpus : Corpus
@@ -93,10 +100,15 @@ def choose_tagger(
     >>> chosen.why; chosen.tagger.fit(pv.sample(60))                # doctest: +SKIP
     """
     check("choose_tagger", {"max_messages": whole(1)}, {"max_messages": max_messages})
-    made = _candidates(taggers, params or {}, classes is not None)
+    few = labels in corpus.table.columns and corpus.table[labels].count() <= _FEW
+    made = _candidates(taggers, params or {}, classes is not None, few)
     first = next(iter(made))
     if labels not in corpus.table.columns:
-        raise ParameterError(f"there is no column {labels!r} of labels")
+        known = ", ".join(name for name in corpus.table.columns if name not in _OWN_COLUMNS)
+        raise ParameterError(
+            f"there is no column {labels!r} of labels; other columns: {known or 'none'}. To label "
+            "messages, see palaver label"
+        )
     if len(made) == 1:
         return TaggerChoice(made[first], _empty(), f"{first}: the only one with these parameters")
     seed = rng.resolve_seed(random_state)
@@ -118,11 +130,13 @@ def choose_tagger(
     )
     if chosen != best:
         why += ", which may be chance"
+    if few and chosen in _WITH_FEW and "min_count" not in (params or {}):
+        why += "; labels are few, so it sees every word (min_count=1)"
     return TaggerChoice(made[chosen], table, why)
 
 
 def _candidates(
-    names: Sequence[str] | None, params: Mapping[str, Any], with_classes: bool
+    names: Sequence[str] | None, params: Mapping[str, Any], with_classes: bool, few: bool
 ) -> dict[str, Tagger]:
     """Return the taggers to compare, with their parameters."""
     unknown = [name for name in names or () if name not in TAGGERS]
@@ -137,7 +151,8 @@ def _candidates(
             if names is None:
                 continue
             raise ParameterError(f"{name} cannot take classes as features")
-        found[name] = kind().set_params(**{**CANDIDATES.get(name, {}), **params})
+        own = CANDIDATES.get(name, {}) | (_WITH_FEW.get(name, {}) if few else {})
+        found[name] = kind().set_params(**{**own, **params})
         found[name].check_params()
     if not found:
         known = {key for name in CANDIDATES for key in tagger_class(name)().get_params()}

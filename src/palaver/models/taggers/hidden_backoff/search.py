@@ -109,7 +109,7 @@ def search_settings(
     table : polars.DataFrame
         As in :func:`search`.
     """
-    if not tagger.factors:  # which are read from the texts' own table
+    if not tagger.factors and not tagger.emitted:  # which are read from the texts' own table
         train, dev = all_words(train), all_words(dev)
     params = tagger.get_params()
     first = {name: params[name] for name in (*SPACE, "backoff", "n_states")}
