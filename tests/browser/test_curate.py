@@ -1,7 +1,9 @@
 """Curating a run in a browser: what is done there is in the run, and can be undone."""
 
+from functools import partial
+
 import pytest
-from support.workbench import make_run, opened
+from support.workbench import make_run, opened, pretended_fit
 
 import palaver as pv
 from palaver.explore.serve import running
@@ -9,7 +11,9 @@ from palaver.explore.serve import running
 
 @pytest.fixture
 def bench(corpus, model, tmp_path):
-    workbench = opened(make_run(tmp_path / "run", model, corpus), who="max")
+    run = make_run(tmp_path / "run", model, corpus)
+    work = partial(pretended_fit, run)
+    workbench = opened(run, who="max", corpus=lambda: corpus, refit=work)
     with running(workbench) as address:
         yield tmp_path / "run", address
     workbench.close()
@@ -131,3 +135,36 @@ def test_the_overview_has_new_names_at_once_and_is_made_again(look, bench, corpu
     page.wait_for_selector("html[data-ready]")
     assert "asks for help" in page.locator(".legend").first.inner_text()
     assert page.locator(".stale").count() == 0
+
+
+def test_an_act_is_divided_by_keyboard(look):
+    page = look("curate")
+    page.wait_for_selector("#curated li")
+    before = page.locator("#curated > li").count()
+    page.locator('[id^="divide-"]').first.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".parts")
+    assert page.locator(".parts > li").count() == 2
+    assert page.locator("#curated > li").count() == before  # not kept yet
+    page.locator('[id^="keep-"]').focus()
+    page.keyboard.press("Enter")
+    until(page, 1)
+    assert page.locator("#curated > li").count() == before + 1
+
+
+def test_a_new_fit_is_watched_compared_and_left(look):
+    page = look("curate", width=400)
+    page.locator("#refit-start").click()
+    page.wait_for_selector('html[data-refit="running"]')
+    assert page.locator("#refit-progress").is_visible()
+    page.locator("#refit-stop").click()
+    page.wait_for_selector('html[data-refit="stopped"]')
+    page.locator("#refit-start").click()  # goes on
+    page.wait_for_selector('html[data-refit="done"]')
+    page.wait_for_selector("table.versions")
+    assert "<b>moved</b>" in page.locator(".moves").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.locator("#refit-leave").click()
+    page.wait_for_selector('html[data-refit="none"]')

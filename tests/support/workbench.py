@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -23,6 +24,29 @@ def make_run(folder: Path, model: Any, corpus: pv.Corpus, *, anonymize: bool = F
 def opened(run: Path, *, anonymize: bool = False, **options: Any) -> Workbench:
     """Open the index of a run."""
     return Workbench(run, place_of(run, anonymize=anonymize), **options)
+
+
+def pretended_fit(run: Path, n_classes: int | None) -> None:
+    """Write what a new fit writes, without fitting: it runs until it is stopped, then ends."""
+    place = run / "refit"
+    goes_on = (place / "progress.json").exists()
+    place.mkdir(exist_ok=True)
+
+    def tell(state: str) -> None:
+        told = {"state": state, "sweep": 3, "of": 10}
+        (place / "progress.tmp").write_text(json.dumps(told))
+        (place / "progress.tmp").replace(place / "progress.json")
+
+    tell("running")
+    end = time.monotonic() + 60
+    while not goes_on and not (place / "stop").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    row = {"old": "asks", "new": "asks", "before": 0.5, "after": 0.4, "kept": 0.9}
+    move = {"from": "asks", "to": "<b>moved</b>", "messages": 2, "rows": [0], "examples": ["hi"]}
+    found = {"messages": 10, "same": 0.8, "kappa": 0.7, "classes": [row], "moves": [move],
+             "marks": {"of": 2, "before": 1, "after": 2}, "lost": ["gone"]}  # fmt: skip
+    (place / "comparison.json").write_text(json.dumps(found))
+    tell("done" if goes_on else "stopped")
 
 
 class Client:

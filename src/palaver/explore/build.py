@@ -52,6 +52,8 @@ FOLDER, ANONYMIZED = "explore", "anonymized"
 NO_TIME = np.iinfo(np.int64).min
 #: Shares of the time that the parts of the work take, by experience.
 _READING, _PAGE, _WRITING = 0.4, 0.3, 0.3
+#: Messages whose words are marked for the overview; the reader has all of them from the index.
+_EXAMPLES = 500
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ def build(
         reading = read(fitted, corpus)
         seen = reading if n_readings == 1 else read(model, corpus)
     with progress_listener(lambda share: advance(share * _PAGE)):
-        findings = gather(model, corpus, predict_heldout=False, anonymize=anonymize, reading=seen)
+        findings = gather(
+            model, corpus, _EXAMPLES, predict_heldout=False, anonymize=anonymize, reading=seen
+        )
         html, data = render_sections(findings, {}, fit_command=fit_command, n_new=n_new)
     parts = model.find(corpus).parts if isinstance(model, CuratedModel) and state.splits else {}
     ids = [list(own.ids) for own in state.classes]
@@ -253,14 +257,22 @@ def _names(summary: ModelSummary, overview: dict[str, Any], hidden: frozenset[st
 
 def _fields(corpus: Corpus) -> dict[str, Any]:
     """Return the codes and names of what messages can be grouped by, speakers first."""
-    found = {"speaker": coded(corpus.table["speaker"].map_elements(speaker_name, pl.String))}
+    found = {"speaker": coded(_shown(corpus.table["speaker"], speaker_name))}
     for column in choose_columns(corpus)[0]:
         values = corpus.table[column]
         if isinstance(values.dtype, pl.List) or column == "speaker":
             continue
-        plain = values.cast(pl.String).map_elements(lambda one: name(one, MAX_NAME), pl.String)
-        found[column] = coded(plain)
+        found[column] = coded(_shown(values.cast(pl.String), lambda one: name(one, MAX_NAME)))
     return found
+
+
+def _shown(values: pl.Series, spell: Callable[[str], str]) -> pl.Series:
+    """Return values as they are shown; each is spelled once, however often it is there."""
+    known = values.drop_nulls().unique(maintain_order=True)
+    if not len(known):
+        return values
+    spelled = pl.Series([spell(one) for one in known], dtype=pl.String)
+    return values.replace_strict(known, spelled, default=None, return_dtype=pl.String)
 
 
 def _discard_unnamed(folder: Path) -> None:

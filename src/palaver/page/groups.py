@@ -56,7 +56,7 @@ def _choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
     left_out : dict of str to str
         Column and reason.
     """
-    chosen: dict[str, pl.Series] = {}
+    chosen: dict[str, tuple[pl.Series, int]] = {}
     left_out: dict[str, str] = {}
     order = sorted(corpus.labels, key=lambda column: column not in LABELS)  # stable
     for column in order:
@@ -67,9 +67,8 @@ def _choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
             continue
         n_values = values.explode().drop_nulls().n_unique()
         most = _MOST_VALUES if column in LABELS else _MOST_LABELS
-        if values.dtype == pl.List(pl.String) and n_values <= most:
-            values = values.list.unique().list.sort()
-        like = next((name for name, other in chosen.items() if values.equals(other)), None)
+        like = next((name for name, other in chosen.items()
+                     if other[1] == n_values and _same(values, other[0])), None)  # fmt: skip
         if column.lower() in _DIVISIONS:
             left_out[column] = "a division of the data"
         elif n_values < 2:
@@ -81,8 +80,15 @@ def _choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
         elif len(chosen) == _MOST_COLUMNS:
             left_out[column] = f"more than {_MOST_COLUMNS} columns"
         else:
-            chosen[column] = values
+            chosen[column] = values, n_values
     return list(chosen), left_out
+
+
+def _same(one: pl.Series, other: pl.Series) -> bool:
+    """Whether two columns say the same; the order within lists does not matter."""
+    if one.dtype == pl.List(pl.String) == other.dtype:
+        return bool(one.list.unique().list.sort().equals(other.list.unique().list.sort()))
+    return bool(one.equals(other))
 
 
 def make_groups(findings: Findings, acts: list[Act], by: str | None = None) -> dict[str, Any]:
