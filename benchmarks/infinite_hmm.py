@@ -45,7 +45,7 @@ def chain_of(data: Encoded, states: np.ndarray, dense: bool = False, n_jobs: int
     """Return a chain to sweep by hand, started from the given states."""
     n_states = int(states.max()) + 1
     model = pv.InfiniteHMM(n_states if dense else None, row_concentration=0.8,
-                           state_concentration=5.0, first_states=n_states,
+                           state_concentration=5.0, first_states=n_states, start="words",
                            max_states=5000)  # fmt: skip
     model._tags = Tags.none()
     shards = model._shards(data)

@@ -134,7 +134,8 @@ def private():
 folder, name = sys.argv[1:]
 
 def fit(encoded):
-    size = {} if name == "InfiniteHMM" else {"n_classes": 25, "sampler": "parallel"}
+    by_occurrence = {"one_state_per_word": False}
+    size = by_occurrence if name == "InfiniteHMM" else {"n_classes": 25, "sampler": "parallel"}
     model = getattr(pv, name)(**size, n_sweeps=3, burn_in=1, n_samples=1)
     model.fit(encoded, show_progress=False)
 

@@ -28,12 +28,11 @@ def test_messages(sampler, corpus, encoded, tmp_path):
     )
 
 
-TYPES = {"one_state_per_word": True}
+TYPES, OCCURRENCES = {"one_state_per_word": True}, {"one_state_per_word": False}
 
 
-@pytest.mark.parametrize("forms", [True, False])
-def test_one_state_per_word(forms, corpus, encoded, tmp_path):
-    params = {**TYPES, "forms": forms}
+@pytest.mark.parametrize("params", [{**TYPES, "forms": False}, OCCURRENCES])
+def test_words(params, corpus, encoded, tmp_path):
     contract.test_fit_gives_distributions("infinite-hmm", params, corpus, encoded)
     contract.test_interrupted_and_resumed_equals_uninterrupted(
         "infinite-hmm", params, encoded, tmp_path
@@ -48,8 +47,8 @@ def test_words_have_one_state_each(encoded):
 
 
 @pytest.mark.parametrize("edge", contract.EDGES)
-def test_edges_of_one_state_per_word(edge):
-    contract.test_edges("infinite-hmm", TYPES, edge)
+def test_edges_of_occurrences(edge):
+    contract.test_edges("infinite-hmm", OCCURRENCES, edge)
 
 
 @pytest.mark.parametrize("edge", contract.EDGES)
@@ -58,7 +57,7 @@ def test_edges_of_messages(edge):
 
 
 def test_without_a_number_of_states(corpus, encoded, tmp_path):
-    model = contract.make("infinite-hmm", None).fit(encoded)
+    model = contract.make("infinite-hmm", None, **OCCURRENCES).fit(encoded)
     assert model.n_states is None
     model.save(tmp_path)
     assert contract.estimates(pv.load(tmp_path)) == contract.estimates(model)

@@ -145,7 +145,7 @@ def show(comparison: Comparison) -> None:
     )
     if comparison.gold is not None:
         console.print(
-            f"V, F1, one to one, VI: classes of messages against column {comparison.gold}. Any "
+            f"V, F1, one to one, VI: classes against column {comparison.gold}. Any "
             "model must beat the rows that need none."
         )
     beaten = comparison.beaten()

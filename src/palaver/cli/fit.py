@@ -495,7 +495,7 @@ def _tell_done(folder: Path, model: Model) -> None:
     from palaver.models.registry import sweeps_done
 
     done, asked = sweeps_done(folder), model.get_params()["n_sweeps"]
-    if done > asked:
+    if asked is not None and done > asked:
         errors.print(
             f"The run has already done {done:,} sweeps, more than {asked:,}; all are kept.",
             style="yellow",

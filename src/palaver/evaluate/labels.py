@@ -62,7 +62,7 @@ def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any)
     """Give each token the label of its message; messages with several labels count once per label.
 
     This is the expanded set on which Paul (2012, footnote 7) measures the variation of
-    information. Lists with exactly one label per token in every message label the tokens
+    information. Lists with exactly one label per token in every labelled message label the tokens
     themselves. Messages without a label are left out. Tokens with a negative class
     (background) stay in the rows; the measures ignore them.
 
@@ -82,12 +82,14 @@ def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any)
             f"{len(offsets) - 1} messages with {offsets[-1]} tokens need as many labels and "
             f"classes, got {pairs.n_messages} and {len(found)}"
         )
-    if _one_per_token(labels, np.diff(offsets)):
-        flat, names = labels.explode(), pairs.names
-        codes = {name: number for number, name in enumerate(names)}
-        gold = np.array([codes.get(value, -1) for value in flat], np.int64)
+    if one_per_token(labels, np.diff(offsets)):
+        codes = {name: number for number, name in enumerate(pairs.names)}
+        flat = labels.filter(labels.list.len() > 0).explode()
+        gold = np.full(len(found), -1, np.int64)
+        labelled = np.repeat(labels.is_not_null().to_numpy(), np.diff(offsets))
+        gold[labelled] = [codes.get(value, -1) for value in flat]
         message = np.repeat(np.arange(len(labels)), np.diff(offsets))
-        return LabelledTokens(found, gold, message, names)
+        return LabelledTokens(found, gold, message, pairs.names)
     lengths = (offsets[1:] - offsets[:-1])[pairs.message]
     starts = np.repeat(offsets[:-1][pairs.message], lengths)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -99,13 +101,20 @@ def labelled_tokens(classes: ArrayLike, message_offsets: ArrayLike, labels: Any)
     )
 
 
-def _one_per_token(labels: Any, lengths: NDArray[np.int64]) -> bool:
-    """Whether labels are lists with one label for each token; some message has several tokens."""
+def one_per_token(labels: Any, lengths: NDArray[np.int64]) -> bool:
+    """Whether labels are lists with one label for each token, null for messages without labels.
+
+    Parameters
+    ----------
+    labels : sequence, length n_messages
+    lengths : array of int64, shape (n_messages,)
+        Tokens of each message; some labelled one must have several.
+    """
     if not isinstance(labels, pl.Series) or not isinstance(labels.dtype, pl.List):
         return False
-    if labels.null_count() or not len(labels) or lengths.min() < 1 or lengths.max() < 2:
-        return False
-    return bool((labels.list.len().to_numpy() == lengths).all())
+    known = labels.is_not_null().to_numpy()
+    sizes, lengths = labels.list.len().fill_null(0).to_numpy()[known], lengths[known]
+    return bool(lengths.max(initial=0) > 1 and (sizes == lengths).all())
 
 
 class MessageLabels(NamedTuple):

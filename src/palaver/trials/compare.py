@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
 from palaver.errors import ParameterError
+from palaver.evaluate.labels import one_per_token
 from palaver.fit.progress import Show
 from palaver.models import Model, model_class
 from palaver.params import check, real
 from palaver.trials.choose import DEFAULTS
 from palaver.trials.kept import Shelf
-from palaver.trials.labels import label_column
+from palaver.trials.labels import label_column, word_labels
 from palaver.trials.noise import against_best
 from palaver.trials.rivals import rival_classes, texts_of
 from palaver.trials.trial import Parts, Trial, hold_out, label_cells, make_model, try_model
@@ -117,7 +118,7 @@ def compare(
         Numbers of classes; every model is fitted with each of them.
     gold : str, optional
         A column of labels; messages' classes are compared with them, and with what trivial
-        rivals make of the same messages.
+        rivals make of the same messages. With one label per word, words are compared.
     replies : bool
         Whether to judge how well models rebuild the replies; pass False if these are made up.
     test : float
@@ -146,9 +147,14 @@ def compare(
         (name, {**_defaults(name), **common, "n_classes": k}) for name in models for k in classes
     ]
     parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
-    labels = None if gold is None else label_column(parts.test_corpus, gold)
-    shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, level="messages",
-                     paper=True, replies=replies)  # fmt: skip
+    labels, level = None, "messages"
+    if gold is not None:
+        labels = label_column(parts.test_corpus, gold)
+        labels = word_labels(parts.test_corpus, parts.test, labels)
+        by_word = one_per_token(labels, np.diff(parts.test.message_offsets))
+        level = "words" if by_word else level
+    shelf = Shelf.of(folder, corpus, test=test, seed=seed, gold=gold, level=level, paper=True,
+                     replies=replies)  # fmt: skip
     trials = []
     for number, (name, settings) in enumerate(plan, 1):
         if log:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from palaver import evaluate, rng
 from palaver.corpus.table import Corpus
-from palaver.encoding import encode
+from palaver.encoding import Encoded, encode
 from palaver.errors import ParameterError
+from palaver.evaluate.labels import one_per_token
 from palaver.models import Model
 from palaver.trials.rivals import rival_classes, texts_of
 
@@ -26,8 +28,9 @@ class Judgement:
     Attributes
     ----------
     scores : polars.DataFrame
-        Columns level ("words": each token against the labels of its message; "messages": the
-        largest class of each message), measure, value, low, high, random.
+        Columns level ("words": each token against its label or the labels of its message;
+        "messages": the largest class of each message, unless labels are those of words), measure,
+        value, low, high, random.
     rivals : polars.DataFrame
         What trivial rivals make of the same messages (:mod:`palaver.trials.rivals`); columns
         rival, classes, and every measure.
@@ -66,10 +69,11 @@ def judge(
 ) -> Judgement:
     """Compare the classes that a model gives a corpus with a column of labels.
 
-    Messages with several labels count once per label (Paul 2012); those without a label are
-    left out, as are background words and messages without a known word. Intervals come from
-    resampling conversations, or messages where there is one conversation; ``random`` is the value
-    for classes drawn uniformly at random.
+    Lists with one label per word are compared word by word, known words only. Otherwise messages
+    with several labels count once per label (Paul 2012). Those without a label are left out, as
+    are background words and messages without a known word. Intervals come from resampling
+    conversations, or messages where there is one conversation; ``random`` is the value for classes
+    drawn uniformly at random.
     Rivals are judged by the same messages: k-means of tf-idf with as many classes, the rule "has
     a ?", and a single class.
 
@@ -92,6 +96,8 @@ def judge(
         corpus, model.vocabulary_, sentences=model.needs_sentences,
         keep_unknown=model.keeps_unknown,
     )  # fmt: skip
+    labels = word_labels(corpus, encoded, labels)
+    by_word = one_per_token(labels, np.diff(encoded.message_offsets))
     lengths = np.diff(corpus.conversation_offsets)
     conversation = np.repeat(np.arange(corpus.n_conversations), lengths)
     resampled = "conversations"
@@ -107,12 +113,17 @@ def judge(
     known = model.known_messages(seen)
     largest[~known] = -1
     pairs = evaluate.message_labels(labels)
-    levels["messages"] = largest[pairs.message], pairs.label, conversation[pairs.message]
+    places = pairs.message
+    if by_word and levels:
+        places = tokens.message
+    else:
+        levels["messages"] = largest[places], pairs.label, conversation[places]
     scores = [
         _scores(level, *arrays, len(model.class_shares_), n_resamples, seed)
         for level, arrays in levels.items()
     ]
-    rivals = _rivals(corpus, *levels["messages"][:2], pairs.message, len(model.class_shares_), seed)
+    judged_by = list(levels.values())[-1][:2]
+    rivals = _rivals(corpus, *judged_by, places, len(model.class_shares_), seed)
     found, truth, _ = next(iter(levels.values()))
     labelled = np.unique(pairs.message)
     judged = labelled[known[labelled]]
@@ -144,6 +155,36 @@ def label_column(corpus: Corpus, gold: str) -> pl.Series:
             f"the column {gold!r} has {n_labels:,} different values, too many for labels"
         )
     return column.cast(pl.String) if column.dtype == pl.Boolean else column
+
+
+def word_labels(corpus: Corpus, encoded: Encoded, labels: pl.Series) -> pl.Series:
+    """Return lists of labels without those of unknown words, if there is one label per word.
+
+    Other labels are returned as they are.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    encoded : Encoded
+        The corpus, with or without unknown words.
+    labels : polars.Series, shape (n_messages,)
+    """
+    if not isinstance(labels.dtype, pl.List) or encoded.n_messages != len(labels):
+        return labels
+    every = encode(corpus, encoded.vocabulary, keep_unknown=True)
+    if not one_per_token(labels, np.diff(every.message_offsets)):
+        return labels
+    if every.n_tokens == encoded.n_tokens:
+        return labels
+    known = every.tokens >= 0
+    return pl.Series(
+        labels.name,
+        [
+            None if row is None else row.filter(pl.Series(known[first:last])).to_list()
+            for row, (first, last) in zip(labels, pairwise(every.message_offsets), strict=True)
+        ],
+        dtype=labels.dtype,
+    )
 
 
 def _label_type(dtype: pl.DataType) -> bool:
@@ -180,7 +221,7 @@ def _rivals(
     seed: int,
 ) -> pl.DataFrame:
     """Return what rivals make of the messages that the model was judged by."""
-    kept = found >= 0
+    kept = (found >= 0) & (gold >= 0)
     gold, message = gold[kept], message[kept]
     rows = []
     for name, number, classes in rival_classes(texts_of(corpus), [n_classes], seed):

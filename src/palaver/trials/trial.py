@@ -18,6 +18,7 @@ from palaver import evaluate
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, encode
 from palaver.errors import ParameterError
+from palaver.evaluate.labels import one_per_token
 from palaver.fit.progress import Show, fold_progress
 from palaver.models import Model, model_class
 
@@ -172,7 +173,7 @@ def try_model(
             parents = rebuilt(model, parts)
         cells, shape = None, (0, 0)
         if labels is not None:
-            cells, shape = label_cells(model.message_classes(test, FOLD_SWEEPS), test, labels)
+            cells, shape = label_cells(_classes_to_judge(model, test, labels), test, labels)
     return Trial(
         model.name,
         len(model.class_shares_),
@@ -270,21 +271,40 @@ def _characteristic_words(chain: Mapping[str, NDArray[np.float64]]) -> NDArray[n
     return tops
 
 
+def _classes_to_judge(model: Model, test: Encoded, labels: pl.Series) -> NDArray[Any]:
+    """Return the classes of words if labels are those of words, else the classes of messages."""
+    by_word = one_per_token(labels, np.diff(test.message_offsets))
+    if by_word and hasattr(model, "token_classes"):
+        found: NDArray[Any] = (
+            model.token_classes(test, FOLD_SWEEPS)["class"].fill_null(-1).to_numpy()
+        )
+        return found
+    return model.message_classes(test, FOLD_SWEEPS)
+
+
 def label_cells(
     classes: NDArray[Any], test: Encoded, labels: pl.Series
 ) -> tuple[csr_array, tuple[int, int]]:
-    """Count the messages of each conversation by class and label.
+    """Count the messages, or words, of each conversation by class and label.
 
     Parameters
     ----------
-    classes : array of int, shape (n_messages,)
-        A class for every message, so that all models and rivals are judged on the same ones.
+    classes : array of int, shape (n_messages,) or (n_tokens,)
+        A class for every message, so that all models and rivals are judged on the same ones. If
+        labels are those of words, every word may have its own; else it has that of its message.
     test : Encoded
     labels : polars.Series, shape (n_messages,)
-        A label, or a list of labels, per message; null where there is none.
+        A label, or a list of labels, per message; null where there is none. Lists with one label
+        per word are those of words.
     """
-    pairs = evaluate.message_labels(labels)
+    lengths = np.diff(test.message_offsets)
     conversation = np.repeat(np.arange(test.n_conversations), np.diff(test.conversation_offsets))
-    return evaluate.grouped_contingency(
-        classes[pairs.message], pairs.label, conversation[pairs.message], test.n_conversations
-    )
+    if one_per_token(labels, lengths):
+        if len(classes) != test.n_tokens:
+            classes = np.repeat(classes, lengths)
+        tokens = evaluate.labelled_tokens(classes, test.message_offsets, labels)
+        found, gold, message = tokens.found, tokens.gold, tokens.message
+    else:
+        pairs = evaluate.message_labels(labels)
+        found, gold, message = classes[pairs.message], pairs.label, pairs.message
+    return evaluate.grouped_contingency(found, gold, conversation[message], test.n_conversations)

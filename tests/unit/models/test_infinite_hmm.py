@@ -68,7 +68,9 @@ def data():
 @pytest.fixture(scope="module")
 def fitted(data):
     words, lengths, _ = data
-    model = pv.InfiniteHMM(n_sweeps=150, start_temperature=2.5, n_chains=4, random_state=1)
+    model = pv.InfiniteHMM(
+        one_state_per_word=False, n_sweeps=150, start_temperature=2.5, n_chains=4, random_state=1
+    )
     return model.fit(words, lengths)
 
 
@@ -128,7 +130,7 @@ def test_all_inputs_are_the_same_sentences(tmp_path):
     path = tmp_path / "words.conll"
     path.write_text("".join("\n".join(f"{w} X" for w in s) + "\n\n" for s in SENTENCES))
     corpus = pv.read(path)
-    params = {"n_sweeps": 20, "first_states": 3}
+    params = {"one_state_per_word": False, "n_sweeps": 20, "first_states": 3}
     models = [pv.InfiniteHMM(**params).fit(given) for given in (SENTENCES, corpus)]
     models.append(pv.InfiniteHMM(**params).fit(encode(corpus, min_count=1)))
     index = models[0].vocabulary_.index
@@ -163,8 +165,22 @@ def test_too_many_states_are_refused_with_advice():
     words, lengths, _ = planted(60)
     with pytest.raises(ParameterError, match=r"more than 30 states are needed .* raise max_states"):
         pv.InfiniteHMM(
-            row_concentration=50.0, state_concentration=200.0, max_states=30, n_sweeps=20
+            row_concentration=50.0,
+            state_concentration=200.0,
+            max_states=30,
+            n_sweeps=20,
+            one_state_per_word=False,
         ).fit(words, lengths)
+
+
+@pytest.mark.parametrize("discount", ["learn", 0.5])
+def test_a_discount_calls_for_no_more_states_than_are_used(discount):
+    """Of the thousands of states above the smallest slice, those that matter are represented."""
+    words, lengths, _ = planted(150)
+    model = pv.InfiniteHMM(
+        discount=discount, one_state_per_word=False, max_states=100, n_sweeps=15, first_states=10
+    ).fit(words, lengths)
+    assert model.n_states_ < 100
 
 
 def test_from_one_to_hundreds_of_states():
@@ -252,9 +268,29 @@ def test_finite_and_infinite_say_what_they_are(fitted):
     assert fitted.discount_ == 0
     assert fitted.sampler_ == "beam"
     words, lengths, _ = planted(50)
-    finite = pv.InfiniteHMM(n_states=4, n_sweeps=5).fit(words, lengths)
+    finite = pv.InfiniteHMM(4, one_state_per_word=False, n_sweeps=5).fit(words, lengths)
     assert finite.sampler_ == "dense"
     assert finite.transitions_.shape == (5, 4)
+
+
+def test_words_have_one_state_each_unless_something_else_is_asked_for(tmp_path):
+    model = pv.InfiniteHMM().fit(SENTENCES)
+    assert (model.sampler_, model.n_sweeps_) == ("collapsed", 40)
+    flat = [word for words in SENTENCES for word in words]
+    assert len(set(zip(flat, model.states_, strict=True))) == len(KINDS)
+    model.save(tmp_path)
+    assert pv.load(tmp_path).n_states_ == model.n_states_
+    for params in ({"start": "words"}, {"sampler": "beam"}, {"one_state_per_word": False}):
+        assert pv.InfiniteHMM(n_sweeps=2, **params).fit(SENTENCES).sampler_ == "beam"
+    assert pv.InfiniteHMM(n_sweeps=2).fit(SENTENCES, labels={"the": "D"}).sampler_ == "beam"
+
+
+def test_numbers_of_words_have_no_forms(data):
+    words, lengths, _ = data
+    models = [
+        pv.InfiniteHMM(n_sweeps=4, forms=forms).fit(words, lengths) for forms in (True, False)
+    ]
+    assert estimates(models[0]) == estimates(models[1])
 
 
 def clusters(n=240, seed=0):

@@ -87,3 +87,62 @@ def test_columns_that_are_no_labels(simulated):
     ):
         with pytest.raises(ParameterError, match=message):
             judge(model, threads, gold)
+
+
+@pytest.fixture(scope="module")
+def tagged():
+    """Sentences whose words have tags: the first letter of each word, upper case."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for _ in range(120):
+        kinds = ("d", "n", "v", "d", "n")[: generator.integers(2, 6)]
+        rows.append([f"{kind}{generator.integers(4)}" for kind in kinds])
+    table = pl.DataFrame(
+        {
+            "text": [" ".join(words) for words in rows],
+            "tokens": rows,
+            "pos": [[word[0].upper() for word in words] for words in rows],
+        }
+    )
+    return pv.Corpus.from_polars(table)
+
+
+def test_tags_of_words_are_compared_word_by_word(tagged):
+    model = pv.InfiniteHMM(n_states=3, n_sweeps=10).fit(tagged)
+    result = judge(model, tagged, "pos", n_resamples=20)
+    assert result.scores["level"].unique().to_list() == ["words"]
+    tags = [tag for row in tagged.table["pos"] for tag in row]
+    plain = pv.evaluate.v_measure(model.predict(tagged), tags)
+    found = result.scores.filter(measure="v_measure")["value"][0]
+    assert found == pytest.approx(plain)
+    assert found > 0.9
+    one = result.rivals.filter(rival="one class")["v_measure"][0]
+    assert one == pytest.approx(0)
+
+
+def test_tags_of_unknown_words_and_untagged_messages_are_left_out(tagged):
+    known = tagged.table.with_columns(
+        pos=pl.when(pl.int_range(pl.len()) % 5 == 0).then(None).otherwise("pos")
+    )
+    model = pv.InfiniteHMM(n_states=3, n_sweeps=10).fit(tagged)
+    new = pl.DataFrame(
+        {
+            "text": ["zzz n1", "qqq"],
+            "tokens": [["zzz", "n1"], ["qqq"]],
+            "pos": [["D", "N"], ["V"]],
+        }
+    )
+    mixed = pv.Corpus.from_polars(pl.concat([known.select(new.columns), new]))
+    result = judge(model, mixed, "pos", n_resamples=20)
+    assert result.scores.filter(measure="v_measure")["value"][0] > 0.9
+
+
+def test_models_are_compared_by_the_tags_of_words(tagged):
+    from palaver.trials import compare
+
+    result = compare(
+        tagged, ["infinite-hmm"], [3], gold="pos", replies=False, n_sweeps=10, n_chains=1
+    )
+    scores = dict(result.table.select("model", "v_measure").iter_rows())
+    assert scores["infinite-hmm"] > 0.9
+    assert scores["one class"] == pytest.approx(0)

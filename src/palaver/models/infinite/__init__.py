@@ -46,6 +46,8 @@ _KEPT_TYPES = (
     "row_concentration", "state_concentration", "discount", "word_prior", "form_priors",
     "start_counts", "transition_counts", "classes", "totals",
 )  # fmt: skip
+#: Default numbers of sweeps.
+_SWEEPS, _SWEEPS_BY_WORD = 1000, 40
 
 
 class InfiniteHMM(Model):
@@ -59,12 +61,13 @@ class InfiniteHMM(Model):
     unit : {"word", "message"}
         What has a state: every word of a sentence, given the word before; or every message as a
         whole, given the message that it answers (an infinite block HMM).
-    one_state_per_word : bool
+    one_state_per_word : bool or None
         All occurrences of a word have the same state: the better model of parts of speech. Words
-        have a state given the words next to them and, with ``forms``, how they are written.
+        have a state given the words next to them and, with ``forms``, how they are written. None:
+        so for words, unless labels, a ``sampler`` or a ``start`` by occurrence are given.
     forms : bool
         With ``one_state_per_word``, states also have typical word endings and shapes (capitals,
-        digits, marks), in any script.
+        digits, marks), in any script; numbers of words have none.
     row_concentration : float or "learn"
         How close the transition rows are to the weights that they share; with
         ``one_state_per_word``, the Dirichlet prior of each transition.
@@ -86,7 +89,8 @@ class InfiniteHMM(Model):
         chance, the same state for all occurrences of a word (with labels always so); or chance for
         each occurrence, as in the paper.
     max_states : int
-        Fail beyond this many states.
+        Represent about this many states, used or not, and fail if more than 5% of the weight is
+        left to others.
     start_temperature : float
         Temperature of the emissions in the first sweep; it falls to one over the share ``anneal``
         of the burn-in. The paper starts at 2.5, likelihoods to the power 0.4; in runs shorter than
@@ -95,8 +99,9 @@ class InfiniteHMM(Model):
     sampler : {"auto", "beam", "dense"}
         Slices, or all transitions at once, for which the number of states must be fixed; "auto"
         takes slices for infinitely many states.
-    n_sweeps, burn_in, n_samples : int
-        Number of sweeps, of sweeps before the first sample (default: half), and of samples kept.
+    n_sweeps, burn_in, n_samples : int or None
+        Number of sweeps (default: 40 with one state per word, else 1,000), of sweeps before the
+        first sample (default: half), and of samples kept.
     n_chains : int
         Chains to run side by side; the best by log joint is the model.
     max_seconds : float, optional
@@ -124,7 +129,7 @@ class InfiniteHMM(Model):
     Examples
     --------
     >>> import palaver as pv
-    >>> tagger = pv.InfiniteHMM(n_sweeps=200).fit([["the", "cat", "sat"], ["a", "dog", "ran"]])
+    >>> tagger = pv.InfiniteHMM().fit([["the", "cat", "sat"], ["a", "dog", "ran"]])
     >>> tagger.states_.shape
     (6,)
     """
@@ -134,13 +139,15 @@ class InfiniteHMM(Model):
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
     default_min_count: ClassVar = 1
+    _tags = Tags.none()
     #: Protocols by which held-out words are judged.
     heldout_methods: ClassVar = ("sequential",)
     limits: ClassVar[dict[str, Limit]] = {
         **RUN_LIMITS,
+        "n_sweeps": either(whole(1), nothing()),
         "n_states": either(whole(1, 32_000), nothing()),
         "unit": one_of("word", "message"),
-        "one_state_per_word": flag(),
+        "one_state_per_word": either(flag(), nothing()),
         "forms": flag(),
         "row_concentration": either(real(above=0), one_of("learn")),
         "state_concentration": either(real(above=0), one_of("learn")),
@@ -160,7 +167,7 @@ class InfiniteHMM(Model):
         self,
         n_states: int | None = None,
         unit: str = "word",
-        one_state_per_word: bool = False,
+        one_state_per_word: bool | None = None,
         forms: bool = True,
         row_concentration: float | str = "learn",
         state_concentration: float | str = "learn",
@@ -174,7 +181,7 @@ class InfiniteHMM(Model):
         start_temperature: float = 1.0,
         anneal: float = 0.75,
         sampler: str = "auto",
-        n_sweeps: int = 1000,
+        n_sweeps: int | None = None,
         burn_in: int | None = None,
         n_samples: int = 10,
         n_chains: int = 1,
@@ -277,28 +284,37 @@ class InfiniteHMM(Model):
         """What has a state: words, or messages."""
         return f"{self.unit}s"
 
+    @property
+    def _by_word(self) -> bool:
+        """Whether all occurrences of a word have the same state."""
+        if self.one_state_per_word is not None:
+            return self.one_state_per_word
+        return (self.unit, self.sampler, self.start, self._tags.n_tags) == (
+            "word", "auto", "types", 0,
+        )  # fmt: skip
+
     def _sampler(self, data: Any) -> str:
-        if self.one_state_per_word:
+        if self._by_word:
             return "collapsed"
         if self.sampler != "auto":
             return str(self.sampler)
         return "beam" if self.n_states is None else "dense"
 
     def _schedule(self) -> Schedule:
-        return replace(
-            super()._schedule(), anneal=self.anneal, start_temperature=self.start_temperature
-        )
+        n_sweeps = self.n_sweeps or (_SWEEPS_BY_WORD if self._by_word else _SWEEPS)
+        made = Schedule.make(n_sweeps, self.burn_in, self.n_samples, self.max_seconds)
+        return replace(made, anneal=self.anneal, start_temperature=self.start_temperature)
 
     def _engine(self, data: Encoded) -> StateEngine | TypeEngine:
         return engine_of(self, data)
 
     def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
-        if self.one_state_per_word:
+        if self._by_word:
             return cut_sentences(data, most=1)
         return cut_sentences(data) if self.unit == "word" else cut(data)
 
     def _estimates_of(self, chain: Chain) -> Arrays:
-        kept = _KEPT_TYPES if self.one_state_per_word else _KEPT
+        kept = _KEPT_TYPES if self._by_word else _KEPT
         return {name: chain.shared.arrays[name] for name in kept}
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Any, seed: int) -> None:
@@ -319,7 +335,7 @@ class InfiniteHMM(Model):
         self.discount_ = float(best["discount"])
         self.n_states_ = len(best["start_counts"])
         counts = np.vstack((best["transition_counts"], best["start_counts"]))
-        if self.one_state_per_word:
+        if "classes" in best:  # one state per word
             weights, eta = np.ones(self.n_states_), float(best["word_prior"])
             self.word_priors_ = np.full(self.n_states_, eta)
             self.class_words_ = own_words(best["classes"], best["totals"], eta, self.n_states_)
@@ -423,7 +439,10 @@ class InfiniteHMM(Model):
         return np.asarray(counts / max(counts.sum(), 1))
 
     def _word_totals(self) -> NDArray[np.float64]:
-        return np.asarray(self.chains_[self.best_chain_]["word_counts"].sum(axis=0), float)
+        best = self.chains_[self.best_chain_]
+        if "classes" in best:  # one state per word
+            return np.bincount(best["classes"], best["totals"], self.n_states_).astype(float)
+        return np.asarray(best["word_counts"].sum(axis=0), float)
 
     def _transition_totals(self) -> NDArray[np.float64]:
         return np.asarray(self._moves_from)

@@ -28,7 +28,7 @@ PAIR = satisfies(
 
 def engine_of(model: InfiniteHMM, data: Encoded) -> StateEngine | TypeEngine:
     """Return the engine that samples the states of words or messages."""
-    return _of_types(model, data) if model.one_state_per_word else _of_states(model, data)
+    return _of_types(model, data) if model._by_word else _of_states(model, data)
 
 
 def _hyperpriors(model: InfiniteHMM) -> Hyperpriors:
@@ -52,8 +52,9 @@ def _of_states(model: InfiniteHMM, data: Encoded) -> StateEngine:
 
 
 def _of_types(model: InfiniteHMM, data: Encoded) -> TypeEngine:
-    forms, n_values = word_forms(data.vocabulary.words)
-    if not model.forms:
+    words = data.vocabulary.words
+    forms, n_values = word_forms(words)
+    if not model.forms or all(word == str(number) for number, word in enumerate(words)):
         forms, n_values = forms[:, :0], n_values[:0]
     return TypeEngine(
         model.n_states or model.max_states, model.n_states is not None, model.first_states,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from palaver.kernels import chains
 from palaver.models.states import priors, types
-from palaver.models.states.emissions import Axes, Emissions, Table
+from palaver.models.states.emissions import Axes, Emissions
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.kernels import beam, beam_trees, sticks
 from palaver.models.states.sticks import Sticks, concentrations, extend_sticks
@@ -279,25 +279,10 @@ class StateEngine:
             )  # fmt: skip
             return
         table = self.emissions.table(arrays, shard, n_known, new)
-        if self.dense:
-            beam.dense_sweep(
-                table.symbols, offsets, first, rows, table.emissions, groups, allowed, other_key,
-                states,
-            )  # fmt: skip
-            return
-        self._beam(table, offsets, first, slices, smallest, rows, groups, allowed, other_key,
-                   states)  # fmt: skip
-
-    def _beam(
-        self, table: Table, offsets: Any, first: int, slices: Any, smallest: float, rows: Any,
-        groups: Any, allowed: Any, key: Any, states: Any,
-    ) -> None:  # fmt: skip
-        n_rows, n_states = rows.shape
-        values, targets = np.empty((n_rows, n_states + 1)), np.empty((n_rows, n_states), np.int16)
-        beam.sort_rows(rows, smallest, values, targets)
-        beam.beam_sweep(
-            table.symbols, offsets, first, slices, rows, values, targets, table.emissions,
-            table.extra, table.ceilings, groups, allowed, key, states,
+        beam.resample_states(
+            table.symbols, offsets, first, slices, not self.dense, rows, table.limits,
+            table.listed, table.values, table.emissions, table.extra, groups, allowed, other_key,
+            states,
         )  # fmt: skip
 
     def _extended(self, arrays: Arrays, smallest: float, at_least: int) -> Sticks:

@@ -12,6 +12,9 @@ from palaver.models.states.kernels import sticks
 from palaver.parallel import Arrays
 
 _ROOM = 16  # places for new states, to begin with
+# Beyond the largest number of states, a share of all weights below this waits for a later sweep:
+# with a discount, thousands of states that nothing is in would have to be represented.
+_LEFT_OUT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,8 @@ def extend_sticks(arrays: Arrays, smallest: float, at_least: int, max_states: in
         The smallest slice; infinite to represent ``at_least`` states and no more.
     at_least : int
     max_states : int
-        Fail beyond this many.
+        Represent no more than about this many, and fail if they leave more than a twentieth of
+        the weights to others.
     """
     n_states = len(arrays["state_weights"]) - 1
     reached = np.ones(n_states + 1, bool)
@@ -80,7 +84,9 @@ def extend_sticks(arrays: Arrays, smallest: float, at_least: int, max_states: in
             arrays["stick_key"], smallest, at_least, found.reached,
         )  # fmt: skip
         found = replace(found, n_states=n_states)
-        if n_states > max_states:
+        if n_states > max_states and np.isfinite(smallest):
+            if found.weights[-1] < _LEFT_OUT:
+                return found
             rows, states, discount = concentrations(arrays)
             raise ParameterError(
                 f"more than {max_states:,} states are needed (row_concentration {rows:.3g}, "

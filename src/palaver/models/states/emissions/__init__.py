@@ -24,12 +24,23 @@ Run = Callable[..., Iterator[Any]]
 
 @dataclass
 class Table:
-    """Emissions of a shard, as :func:`palaver.models.states.kernels.beam.beam_sweep` takes them."""
+    """Emissions of a shard, as :func:`palaver.models.states.kernels.beam.filter_states` takes them.
+
+    Attributes
+    ----------
+    symbols : array of int, shape (n_positions,)
+    emissions : array of float, shape (n_symbols, n_known)
+    extra : array of float, shape (n_symbols, n_new)
+    limits, listed, values : arrays
+        States of each symbol that matter: :func:`palaver.models.states.kernels.beam.list_states`.
+    """
 
     symbols: NDArray[Any]
     emissions: NDArray[Any]
     extra: NDArray[Any]
-    ceilings: NDArray[np.float64]
+    limits: NDArray[np.int64]
+    listed: NDArray[np.int16]
+    values: NDArray[Any]
 
 
 class Emissions(Protocol):

@@ -18,8 +18,11 @@ from palaver.models.states.emissions.gaussian import (
     log_shares,
     nearest,
 )
+from palaver.models.states.kernels.beam import list_states
 from palaver.parallel import Arrays
 from palaver.parallel.restored import POSITIVE, Expected
+
+_LOWEST_LOG = -600.0  # of a density relative to the largest of its vector
 
 
 @dataclass
@@ -113,6 +116,7 @@ class VectorEmissions:
         parameters = self._with_new(arrays, n_known, len(new)) if len(new) else arrays
         logs = self.prior.log_densities(shard.vectors, parameters) * float(arrays["power"])
         logs -= logs.max(axis=1, keepdims=True)
-        emissions = np.exp(np.maximum(logs, -600.0))
+        emissions = np.exp(np.maximum(logs, _LOWEST_LOG))
         nothing = np.zeros((len(logs), 0))
-        return Table(np.arange(len(logs)), emissions, nothing, emissions.sum(axis=1))
+        listed = list_states(emissions, np.exp(_LOWEST_LOG))
+        return Table(np.arange(len(logs)), emissions, nothing, *listed)

@@ -12,6 +12,7 @@ from palaver.encoding.shards import Shard
 from palaver.kernels.word_weights import word_slices
 from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.kernels import levels
+from palaver.models.states.kernels.beam import list_states
 from palaver.parallel import Arrays
 from palaver.parallel.restored import POSITIVE, Expected
 
@@ -140,8 +141,11 @@ class WordEmissions:
         emissions: NDArray[np.float32],
     ) -> Arrays:
         """Return the parts of the draw that sweeps need."""
-        ceilings = emissions.sum(axis=1, dtype=np.float64)
-        return {"emissions": emissions, "scales": scales, "ceilings": ceilings}
+        limits, listed, values = list_states(emissions, levels.LOWEST_EMISSION)
+        return {
+            "emissions": emissions, "scales": scales, "limits": limits, "listed": listed,
+            "values": values,
+        }  # fmt: skip
 
     def _new_words(self, arrays: Arrays, n_known: int, new: NDArray[np.bool_]) -> Any:
         """Return log word probabilities of new states, (W, n_new); zeros where unreachable."""
@@ -157,9 +161,11 @@ class WordEmissions:
 
     def table(self, arrays: Arrays, shard: Shard, n_known: int, new: NDArray[np.bool_]) -> Table:
         """Return the table of words, and what new states add to it."""
-        extra, ceilings = np.zeros((self.n_words, len(new)), np.float32), arrays["ceilings"]
-        if new.any():
-            logs = self._new_words(arrays, n_known, new) - arrays["scales"][:, None]
-            extra = np.exp(np.clip(float(arrays["power"]) * logs, -85, 85)).astype(np.float32)
-            ceilings = ceilings + extra.sum(axis=1, dtype=np.float64)
-        return Table(shard.tokens, arrays["emissions"], extra, ceilings)
+        extra = np.zeros((self.n_words, len(new)), np.float32)
+        numbers = np.flatnonzero(new)
+        if len(numbers):
+            logs = self._new_words(arrays, n_known, new)[:, numbers] - arrays["scales"][:, None]
+            likely = np.exp(np.minimum(float(arrays["power"]) * logs, 85))
+            extra[:, numbers] = np.where(likely > levels.LOWEST_EMISSION, likely, 0.0)
+        listed = (arrays[name] for name in ("limits", "listed", "values"))
+        return Table(shard.tokens, arrays["emissions"], extra, *listed)

@@ -7,12 +7,16 @@ equally likely, so that the filter adds instead of multiplying::
 
     p(s_t | y_1..y_t, u_1..u_t)  ∝  p(y_t | s_t) sum_{j: rows[j, s_t] >= u_t} p(s_{t-1} = j | ...)
 
-Rows are kept sorted, so that the filter stops at the first transition below the slice.
+Without slices (``sliced`` false) the same filter goes over all transitions of finitely many states,
+the blocked sampler of Gao & Johnson (2008)::
+
+    p(s_t | y_1..y_t)  ∝  p(y_t | s_t) sum_j rows[j, s_t] p(s_{t-1} = j | y_1..y_{t-1})
 
 Tables of transitions are ``(n_states + 1, n_states)``; the last row is the start. Emissions come as
 one row per symbol, each row scaled by any factor: words have a table of them; positions with
-densities of their own are symbols of their own. States that were drawn for this sweep only are not
-in a symbol's row but in ``extra``.
+densities of their own are symbols of their own. Most words are next to impossible in most states:
+a filter visits only the states that :func:`list_states` names, and goes over all of them if no path
+is left. States that were drawn for this sweep only are not in a symbol's row but in ``extra``.
 """
 
 from __future__ import annotations
@@ -20,17 +24,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from palaver.kernels.chains import draw_state
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
 # A state that can be reached keeps at least this mass, whatever it emits.
 _SMALLEST_MASS = 1e-290
-# States with less than this share of the mass are left out, unless that could matter: if the paths
-# lost with them may have more than a share of _MOST_LOST, the filter runs again with all states.
-_LEAST_SHARE, _MOST_LOST = 1e-33, 1e-12
-# Above 1 / _MANY of all states it is cheaper to scan them all than to sort those found.
-_MANY = 4
+# Columns of tables are filled up to a multiple of this, for vectors of processors.
+_BLOCK = 8
 
 
 @njit(cache=True, nogil=True)
@@ -66,269 +66,244 @@ def draw_slices(states, offsets, first_sequence, rows, key, slices):  # type: ig
 
 
 @njit(cache=True, nogil=True)
-def sort_rows(rows, smallest, values, targets):  # type: ignore[no-untyped-def]
-    """Sort the entries of each row that reach the smallest slice, the largest first.
+def list_states(emissions, floor):  # type: ignore[no-untyped-def]
+    """List the states in which each symbol is likelier than the floor.
 
     Parameters
     ----------
-    rows : array of float64, shape (n_rows, n_states). IN
-    smallest : float. IN
-    values : array of float64, shape (n_rows, n_states + 1). OUT
-        Filled up with -1, which is below every slice.
-    targets : array of int16, shape (n_rows, n_states). OUT
+    emissions : array of float, shape (n_symbols, n_states). IN
+    floor : float. IN
+
+    Returns
+    -------
+    limits : array of int64, shape (n_symbols + 1,)
+    states : array of int16
+        Those of symbol w, in order, are ``states[limits[w]:limits[w + 1]]``.
+    values : array of float
+        Their emissions.
     """
-    for j in range(len(rows)):
-        order = np.argsort(-rows[j], kind="mergesort")
-        n_kept = 0
-        for k in order:
-            if rows[j, k] < smallest:
+    n_symbols, n_states = emissions.shape
+    limits = np.zeros(n_symbols + 1, np.int64)
+    for w in range(n_symbols):
+        n_listed = 0
+        for k in range(n_states):
+            n_listed += emissions[w, k] > floor
+        limits[w + 1] = limits[w] + n_listed
+    states = np.empty(limits[n_symbols] + 1, np.int16)  # one to spare, written but not read
+    values = np.empty(limits[n_symbols] + 1, emissions.dtype)
+    for w in range(n_symbols):
+        at = limits[w]
+        for k in range(n_states):
+            states[at], values[at] = k, emissions[w, k]
+            at += emissions[w, k] > floor
+            if at == limits[w + 1]:
                 break
-            values[j, n_kept] = rows[j, k]
-            targets[j, n_kept] = k
-            n_kept += 1
-        values[j, n_kept:] = -1.0
+    return limits, states[:-1], values[:-1]
 
 
 @njit(cache=True, nogil=True)
-def filter_beam(  # type: ignore[no-untyped-def]
-    symbols, slices, values, targets, emissions, extra, ceilings, least, groups, allowed, belief,
-    found, shares, active, masses, sizes,
-):  # fmt: skip
-    """Filter one sequence forwards over the transitions that its slices admit.
+def padded(rows):  # type: ignore[no-untyped-def]
+    """Return the rows with zeros up to the next multiple of :data:`_BLOCK` columns."""
+    n_rows, n_states = rows.shape
+    table = np.zeros((n_rows, (n_states + _BLOCK - 1) // _BLOCK * _BLOCK))
+    table[:, :n_states] = rows
+    return table
 
-    ``masses[t, i]`` becomes proportional to ``p(s_t = active[t, i] | y_1..y_t, u_1..u_t)``. Most
-    words are next to impossible in most states, so states with less than ``least`` of the mass
-    are left out, with all paths through them. The loss is bounded: at each further position a mass
-    grows by at most the sum of all emissions of the symbol, its ceiling.
+
+@njit(cache=True, fastmath={"contract"})
+def _spread(active, masses, t, n_sources, table, belief):  # type: ignore[no-untyped-def]
+    """Set ``belief`` (OUT) to the mass that reaches each state from those of place t."""
+    belief[:] = 0.0
+    i = 0
+    while i + 4 <= n_sources:  # four rows at a time: fewer loads and stores
+        p, q, r, s = masses[t, i], masses[t, i + 1], masses[t, i + 2], masses[t, i + 3]
+        a, b, c, d = active[t, i], active[t, i + 1], active[t, i + 2], active[t, i + 3]
+        for k in range(len(belief)):
+            belief[k] += p * table[a, k] + q * table[b, k] + r * table[c, k] + s * table[d, k]
+        i += 4
+    while i < n_sources:
+        p, a = masses[t, i], active[t, i]
+        for k in range(len(belief)):
+            belief[k] += p * table[a, k]
+        i += 1
+
+
+@njit(cache=True)
+def _admit(active, masses, t, n_sources, table, u, belief):  # type: ignore[no-untyped-def]
+    """Do as :func:`_spread` over transitions above the slice u, all equally likely."""
+    belief[:] = 0.0
+    i = 0
+    while i + 2 <= n_sources:
+        p, q, a, b = masses[t, i], masses[t, i + 1], active[t, i], active[t, i + 1]
+        for k in range(len(belief)):
+            first = p if table[a, k] >= u else 0.0
+            belief[k] += first + (q if table[b, k] >= u else 0.0)
+        i += 2
+    if i < n_sources:
+        p, a = masses[t, i], active[t, i]
+        for k in range(len(belief)):
+            belief[k] += p if table[a, k] >= u else 0.0
+
+
+@njit(cache=True, nogil=True)
+def filter_states(  # type: ignore[no-untyped-def]
+    symbols, slices, sliced, table, limits, listed, values, emissions, extra, full, groups,
+    allowed, belief, active, masses, sizes,
+):  # fmt: skip
+    """Filter one sequence forwards over all transitions, or those that its slices admit.
+
+    ``masses[t + 1, i]`` becomes proportional to ``p(s_t = active[t + 1, i] | y_1..y_t, u_1..u_t)``;
+    place 0 is the start.
 
     Parameters
     ----------
     symbols : array of int, shape (T,). IN
     slices : array of float64, shape (T,). IN
-    values, targets : of :func:`sort_rows`. IN
+    sliced : bool. IN
+        Whether slices hold.
+    table : of :func:`padded`, with the start as the last row. IN
+    limits, listed, values : of :func:`list_states`. IN
     emissions : array of float, shape (n_symbols, n_known). IN
     extra : array of float, shape (n_symbols, n_states - n_known). IN
-    ceilings : array of float64, shape (n_symbols,). IN
-        Sums of the rows of both.
-    least : float. IN
-        Zero keeps every state.
+        A zero leaves the state out.
+    full : bool. IN
+        Visit all states, also those that are not listed or left out.
     groups : array of int, shape (T,) or (0,). IN
         Which row of ``allowed`` holds for each position; every state everywhere if empty.
     allowed : array of uint8, shape (n_groups, n_states). IN
-    belief : array of float64, shape (n_states,). Scratch, zeros before and after.
-    found, shares : arrays of int64 and float64, shape (n_states,). Scratch.
-    active : array of int16, shape (at least T, n_states). OUT
-        Possible states of each position, in order.
-    masses : array of float64, shape (at least T, n_states). OUT
-    sizes : array of int64, shape (at least T,). OUT
-        How many states of each position are possible.
+    belief : array of float64, shape (width of the table,). Scratch.
+    active : array of int16, shape (more than T, n_states). OUT
+        Possible states of each place, in order.
+    masses : array of float64, shape (more than T, n_states). OUT
+    sizes : array of int64, shape (more than T,). OUT
+        How many states of each place are possible.
 
     Returns
     -------
-    float
-        Upper bound of the weight of the paths left out, relative to those kept.
+    bool
+        False if no path is left.
 
-    Cost: one addition for each transition above the slice out of a state that is kept.
+    Cost: as many additions as there are states for each possible state, in vectors.
     """
-    n_states, n_known = targets.shape[1], emissions.shape[1]
-    restricted = len(groups) > 0
-    scale, lost = 1.0, 0.0
+    n_states, n_known = len(table) - 1, emissions.shape[1]
+    active[0, 0], masses[0, 0], sizes[0] = n_states, 1.0, 1
     for t in range(len(symbols)):
-        u, n_found = slices[t], 0
-        n_sources = 1 if t == 0 else sizes[t - 1]
-        for i in range(n_sources):
-            source, share = n_states, 1.0
-            if t > 0:
-                source, share = active[t - 1, i], masses[t - 1, i] * scale
-            at = 0
-            while values[source, at] >= u:
-                k = targets[source, at]
-                if belief[k] == 0.0:
-                    found[n_found] = k
-                    n_found += 1
-                belief[k] += share
-                at += 1
-        if n_found > n_states // _MANY:
-            n_found = _in_order(belief, found)
-        emission, other = emissions[symbols[t]], extra[symbols[t]]
-        total = 0.0
-        for i in range(n_found):
-            k = found[i]
-            factor = emission[k] if k < n_known else other[k - n_known]
-            shares[i] = max(belief[k] * factor, _SMALLEST_MASS)
-            if restricted and not allowed[groups[t], k]:
-                shares[i] = 0.0
-            total += shares[i]
-            belief[k] = 0.0
-        kept = _keep(found, shares, n_found, least * total, active[t], masses[t], sizes[t : t + 1])
-        if kept <= 0.0:  # every path was left out
-            return np.inf
-        lost = (lost * ceilings[symbols[t]] + max(total - kept, 0.0)) / kept
-        scale = 1.0 / kept
-    return lost
-
-
-@njit(cache=True)
-def _in_order(belief, found):  # type: ignore[no-untyped-def]
-    """Set ``found`` (OUT) to the states with belief, in order; return their number."""
-    n_found = 0
-    for k in range(len(belief)):
-        if belief[k] > 0.0:
-            found[n_found] = k
-            n_found += 1
-    return n_found
-
-
-@njit(cache=True)
-def _keep(found, shares, n_found, least, here, weights, size):  # type: ignore[no-untyped-def]
-    """Keep the states with more than the least share, in order; return the sum of their shares.
-
-    Parameters
-    ----------
-    found, shares : arrays. IN
-        ``n_found`` states, in order if they are many, and their shares.
-    least : float. IN
-    here, weights, size : arrays. OUT
-        States, their shares, and their number.
-    """
-    n_kept, kept = 0, 0.0
-    for i in range(n_found):
-        if shares[i] > least:
-            at = n_kept
-            while at > 0 and here[at - 1] > found[i]:
-                here[at] = here[at - 1]
-                weights[at] = weights[at - 1]
-                at -= 1
-            here[at] = found[i]
-            weights[at] = shares[i]
-            kept += shares[i]
-            n_kept += 1
-    size[0] = n_kept
-    return kept
+        word, u, n_sources = symbols[t], slices[t], sizes[t]
+        first = limits[word]
+        n_listed = n_known if full else limits[word + 1] - first
+        if sliced:
+            _admit(active, masses, t, n_sources, table, u, belief)
+        else:
+            _spread(active, masses, t, n_sources, table, belief)
+        n_kept, total = 0, 0.0
+        for i in range(n_listed + n_states - n_known):
+            if i >= n_listed:  # a state of this sweep
+                k = n_known + i - n_listed
+                value = extra[word, k - n_known]
+                if value == 0.0 and not full:
+                    continue
+            elif full:
+                k = i
+                value = emissions[word, i]
+            else:
+                k = listed[first + i]
+                value = values[first + i]
+            if belief[k] > 0.0 and (len(groups) == 0 or allowed[groups[t], k]):
+                mass = max(belief[k] * value, _SMALLEST_MASS)
+                active[t + 1, n_kept] = k
+                masses[t + 1, n_kept] = mass
+                total += mass
+                n_kept += 1
+        if n_kept == 0:
+            return False
+        sizes[t + 1] = n_kept
+        scale = 1.0 / total
+        for i in range(n_kept):
+            masses[t + 1, i] *= scale
+    return True
 
 
 @njit(cache=True, nogil=True)
-def sample_beam(active, masses, sizes, slices, columns, stream, states):  # type: ignore[no-untyped-def]
+def sample_states(  # type: ignore[no-untyped-def]
+    active, masses, sizes, slices, sliced, columns, weights, stream, states
+):
     """Draw the states of one filtered sequence backwards, one uniform number per position.
 
     Parameters
     ----------
-    active, masses, sizes : of :func:`filter_beam`. IN
+    active, masses, sizes : of :func:`filter_states`. IN
     slices : array of float64, shape (T,). IN
+    sliced : bool. IN
     columns : array of float64, shape (n_states, n_states + 1). IN
         The rows, transposed.
+    weights : array of float64, shape (n_states,). Scratch.
     stream : array of uint64, shape (4,). IN-OUT
     states : array of int16, shape (T,). OUT
     """
     length = len(states)
-    for t in range(length - 1, -1, -1):
-        weights = masses[t, : sizes[t]]
-        if t < length - 1:
-            column, u = columns[states[t + 1]], slices[t + 1]
-            for i in range(len(weights)):
-                if column[active[t, i]] < u:
-                    weights[i] = 0.0
-        states[t] = active[t, draw_state(weights, uniform(stream))]
+    for t in range(length, 0, -1):
+        total = 0.0
+        for i in range(sizes[t]):
+            weight = masses[t, i]
+            if t < length:
+                step = columns[states[t], active[t, i]]
+                if sliced:
+                    step = 1.0 if step >= slices[t] else 0.0
+                weight *= step
+            weights[i] = weight
+            total += weight
+        target = uniform(stream) * total
+        cumulative = 0.0
+        for i in range(sizes[t]):
+            if weights[i] > 0.0:
+                states[t - 1] = active[t, i]
+                cumulative += weights[i]
+                if cumulative > target:
+                    break
 
 
 @njit(cache=True, nogil=True)
-def beam_sweep(  # type: ignore[no-untyped-def]
-    symbols, offsets, first_sequence, slices, rows, values, targets, emissions, extra, ceilings,
-    groups, allowed, key, states,
+def resample_states(  # type: ignore[no-untyped-def]
+    symbols, offsets, first_sequence, slices, sliced, rows, limits, listed, values, emissions,
+    extra, groups, allowed, key, states,
 ):  # fmt: skip
-    """Resample all states of each sequence given its slices: :func:`filter_beam`, backwards.
+    """Resample all states of each sequence: filter forwards, sample backwards.
 
     Parameters
     ----------
     symbols, slices, groups : arrays, one entry per position. IN
     offsets : array of int64, shape (n_sequences + 1,). IN
     first_sequence : int. IN
+    sliced : bool. IN
+        Whether the slices hold, or all transitions are possible.
     rows : array of float64, shape (n_states + 1, n_states). IN
-    values, targets : of :func:`sort_rows`. IN
-    emissions, extra, ceilings, allowed : see :func:`filter_beam`. IN
+    limits, listed, values, emissions, extra, allowed : see :func:`filter_states`. IN
     key : array of uint64, shape (2,). IN
         Not that of the slices.
     states : array of int16, shape (n,). OUT
+        A sequence without any possible path keeps its states.
     """
     n_states = rows.shape[1]
-    longest = longest_stretch(offsets)
+    longest = longest_stretch(offsets) + 1
     active = np.empty((longest, n_states), np.int16)
     masses = np.empty((longest, n_states))
     sizes = np.empty(longest, np.int64)
-    belief, shares = np.zeros(n_states), np.empty(n_states)
-    found = np.empty(n_states, np.int64)
-    columns = rows.T.copy()
-    stream = np.empty(4, np.uint64)
-    for sequence in range(len(offsets) - 1):
-        first, last = offsets[sequence], offsets[sequence + 1]
-        if first == last:
-            continue
-        open_stream(key, first_sequence + sequence, stream)
-        part = groups[first:last] if len(groups) else groups
-        for least in (_LEAST_SHARE, 0.0):
-            lost = filter_beam(
-                symbols[first:last], slices[first:last], values, targets, emissions, extra,
-                ceilings, least, part, allowed, belief, found, shares, active, masses, sizes,
-            )  # fmt: skip
-            if lost <= _MOST_LOST:
-                break
-        sample_beam(active, masses, sizes, slices[first:last], columns, stream, states[first:last])
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def dense_sweep(  # type: ignore[no-untyped-def]
-    symbols, offsets, first_sequence, rows, emissions, groups, allowed, key, states
-):
-    """Resample all states of each sequence of a finite model, over all transitions.
-
-    The blocked sampler of Gao & Johnson (2008): forward filtering, backward sampling. Parameters
-    as in :func:`beam_sweep`. Cost: n_states² multiplications per position.
-    """
-    n_states = rows.shape[1]
-    beliefs = np.empty((longest_stretch(offsets), n_states))
-    columns = rows.T.copy()
     weights = np.empty(n_states)
+    table, columns = padded(rows), rows.T.copy()
+    belief = np.empty(table.shape[1])
     stream = np.empty(4, np.uint64)
     for sequence in range(len(offsets) - 1):
         first, last = offsets[sequence], offsets[sequence + 1]
-        open_stream(key, first_sequence + sequence, stream)
-        scale = 1.0
-        for t in range(last - first):
-            belief = beliefs[t]
-            if t == 0:
-                belief[:] = rows[n_states]
-            else:
-                before = beliefs[t - 1]
-                belief[:] = 0.0
-                for j in range(n_states):
-                    share = before[j] * scale
-                    row = rows[j]
-                    for k in range(n_states):
-                        belief[k] += share * row[k]
-            emission = emissions[symbols[first + t]]
-            total = 0.0
-            for k in range(n_states):
-                mass = max(belief[k] * emission[k], _SMALLEST_MASS)
-                if len(groups) and not allowed[groups[first + t], k]:
-                    mass = 0.0
-                belief[k] = mass
-                total += mass
-            scale = 1.0 / total
-        for t in range(last - first - 1, -1, -1):
-            belief = beliefs[t]
-            total = 0.0  # summed in the same loop: faster than draw_state, which sums again
-            for k in range(n_states):
-                weights[k] = belief[k]
-                if t < last - first - 1:
-                    weights[k] *= columns[states[first + t + 1], k]
-                total += weights[k]
-            target = uniform(stream) * total
-            cumulative = 0.0
-            chosen = -1
-            for k in range(n_states):
-                if weights[k] > 0.0:
-                    chosen = k
-                    cumulative += weights[k]
-                    if cumulative > target:
-                        break
-            states[first + t] = chosen
+        part = groups[first:last] if len(groups) else groups
+        for full in (False, True):
+            possible = filter_states(
+                symbols[first:last], slices[first:last], sliced, table, limits, listed, values,
+                emissions, extra, full, part, allowed, belief, active, masses, sizes,
+            )  # fmt: skip
+            if possible:
+                open_stream(key, first_sequence + sequence, stream)
+                sample_states(
+                    active, masses, sizes, slices[first:last], sliced, columns, weights, stream,
+                    states[first:last],
+                )  # fmt: skip
+                break

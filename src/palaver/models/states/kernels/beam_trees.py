@@ -65,7 +65,7 @@ def beam_trees(  # type: ignore[no-untyped-def]
     with_slices : bool. IN
         False weighs transitions by the rows: the blocked sampler of a finite model.
     rows : array of float64, shape (n_states + 1, n_states). IN
-    groups, allowed : as in :func:`palaver.models.states.kernels.beam.filter_beam`. IN
+    groups, allowed : as in :func:`palaver.models.states.kernels.beam.filter_states`. IN
     key : array of uint64, shape (2,). IN
     states : array of int16, shape (n_messages,). OUT
 

@@ -21,6 +21,7 @@ _TABLE_SIZE = 512
 _CANDIDATES = 3  # draws from the base measure that compete with the current levels
 _STEPS = (1.0, 0.3, 0.1)
 _LOWEST_LOG = -85.0  # of an emission relative to the largest of its word, in single precision
+LOWEST_EMISSION = math.exp(_LOWEST_LOG + 1e-3)  # any that is not above it may be far smaller
 
 
 @njit(cache=True, nogil=True)
