@@ -401,8 +401,8 @@ class _WordChoice(NamedTuple):
         """Refuse to count the words of a bag that is to be read as it streams by."""
         if self != (None, 1.0, "all"):
             raise typer.BadParameter(
-                "--min-count, --max-share and --words need all documents at once; leave out "
-                "--stream, or write the file without these words"
+                "choices of words need all documents at once (--min-count, --max-share, --words); "
+                "leave out --stream, or write the file without these words"
             )
 
     def told(self) -> dict[str, Any]:
