@@ -113,6 +113,71 @@ def test_filter_by_class(visit, path):
     assert page.locator("#threads button").count() > 0
 
 
+def test_filters_by_strength_speaker_and_date(visit, path, corpus):
+    page = visit(path)
+    found = page.locator("#found")
+
+    def count():
+        page.wait_for_timeout(300)
+        said = found.inner_text().split()[0].replace(",", "")
+        return int(said) if said.isdigit() else 0
+
+    page.locator("#only").select_option("0")
+    some = count()
+    page.locator("#much").fill("90")
+    few = count()
+    assert 0 < few < some
+    page.locator("#strongest").check()
+    assert count() == few
+    page.locator("#only").select_option("")
+    speaker = corpus.table["speaker"].mode().sort()[0]
+    page.locator("#who").fill(speaker)
+    assert count() == (corpus.table["speaker"] == speaker).sum()
+    page.locator("#who").fill("")
+    first = corpus.table["time"].dt.date().min()
+    page.locator("#until").fill(str(first))
+    assert count() == (corpus.table["time"].dt.date() == first).sum()
+    page.locator("#from").fill(str(corpus.table["time"].dt.date().max()))
+    assert found.inner_text() == "No messages match." or count() == 0
+
+
+def test_matching_messages_and_pictures_can_be_saved(visit, path, corpus):
+    page = visit(path)
+    speaker = corpus.table["speaker"].mode().sort()[0]
+    page.locator("#who").fill(speaker)
+    with page.expect_download() as download:
+        page.locator("#save-messages").click()
+    table = pl.read_csv(download.value.path())
+    assert table["speaker"].to_list() == [speaker] * table.height
+    own = corpus.table.filter(pl.col("speaker") == speaker)["text"]
+    assert sorted(table["text"].str.strip_chars("'")) == sorted(own.str.strip_chars("'"))
+    buttons = page.locator("main .save-picture:visible")
+    assert buttons.count() >= 3
+    with page.expect_download() as download:
+        buttons.first.click()
+    picture = download.value.path().read_text("utf-8")
+    assert picture.startswith("<svg")
+    assert "var(" not in picture
+    assert download.value.suggested_filename.endswith(".svg")
+
+
+def test_documents_have_a_map_a_slider_and_ranked_documents(visit, corpus, tmp_path):
+    documents = corpus.separated()
+    model = pv.LDA(n_classes=4, n_sweeps=30).fit(documents)
+    page = visit(pv.report(model, documents, tmp_path / "d.html", predict_heldout=False))
+    assert page.locator("#graph").count() == 0
+    assert page.locator(".topic-map a").count() == 4
+    words = page.locator('[data-words="0"]')
+    before = words.inner_text()
+    page.locator("#relevance").fill("100")
+    assert words.inner_text() != before
+    page.locator('[data-all="0"]').click()
+    page.locator("#threads button").first.click()
+    strongest = page.locator("#thread .bar span").first.get_attribute("title")
+    assert strongest.startswith("A ")
+    assert "documents" in page.locator("#found").inner_text()
+
+
 def test_one_class_of_groups_with_intervals(visit, path):
     page = visit(path)
     table = page.locator("table.groups").first

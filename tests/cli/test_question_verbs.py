@@ -1,6 +1,7 @@
 """Verbs that ask about talk: what is printed, saved and refused."""
 
 import json
+from shutil import copytree
 
 import polars as pl
 import pytest
@@ -35,6 +36,35 @@ def test_what_changed(run, tmp_path):
         "compare-groups", run, "--by", "month", "--between", "a=1", "a=2"
     )
     assert "no column 'nothing'" in fails("compare-groups", run, "--by", "nothing")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_pictures(run, tmp_path, suffix):
+    if suffix != "svg":
+        pytest.importorskip("cairosvg", reason="needs cairosvg (extra: pictures)")
+    start = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix]
+    asked = (("shares", "--by", "topic"), ("compare-groups", "--by", "topic"), ("helpers",),
+             ("transitions",))  # fmt: skip
+    for verb, *options in asked:
+        out = tmp_path / f"{verb}.{suffix}"
+        call(verb, run, *options, "--out", out)
+        assert out.read_bytes().startswith(start), verb
+    assert "--out takes x.csv, x.parquet, x.svg" in fails("shares", run, "--out", "x.txt")
+
+
+def test_names_work_with_every_verb_that_shows_them(run, tmp_path):
+    file = tmp_path / "names.json"
+    verbs = {"shares": (), "transitions": ("--json",), "examples": ("--class", "A"), "helpers": (),
+             "annotate": (tmp_path / "out.csv",)}  # fmt: skip
+    for number, (verb, more) in enumerate(verbs.items()):
+        own = tmp_path / verb
+        copytree(run, own)
+        file.write_text(json.dumps({"A": f"chats a lot {number}"}))
+        shown = words(verb, own, *more, "--names", file)
+        if verb == "annotate":
+            shown = (tmp_path / "out.csv").read_text()
+        assert f"chats a lot {number}" in shown, verb
+        assert f"chats a lot {number}" in words("classes", own), verb
 
 
 def test_who_helps_whom(run, tmp_path):

@@ -3,11 +3,14 @@
 import io
 import re
 
+import numpy as np
 import pytest
 
 import palaver as pv
 from palaver.draw.inline import with_plain_styles
 from palaver.draw.palette import COLOURS
+from palaver.draw.topics import topic_map
+from palaver.questions.drawing import draw_changes, draw_network
 
 Image = pytest.importorskip("PIL.Image")
 cairosvg = pytest.importorskip("cairosvg")
@@ -59,3 +62,29 @@ def test_rules_of_more_classes_and_later_rules_win():
     assert 'stroke-width="2"' in path
     assert 'stroke="blue"' in path
     assert '<rect width="4" height="3" fill="#ffffff"' in found
+
+
+@pytest.fixture(scope="module")
+def talk():
+    corpus = pv.sample(60)
+    model = pv.BlockHMM(n_classes=4, n_sweeps=30).fit(corpus, show_progress=False)
+    return model, corpus
+
+
+def test_charts_of_every_kind_are_drawn_in_colour(talk):
+    model, corpus = talk
+    asked = pv.ask(model, corpus)
+    pictures = {
+        "shares": model.plot_shares(corpus, "topic"),
+        "time": model.plot_time(corpus, "quarter"),
+        "words": model.plot_words(4),
+        "trace": model.plot_trace(),
+        "network": draw_network(asked),
+        "changes": draw_changes(asked.compare_groups("topic")),
+        "topics": topic_map(np.array([[0, 0], [1, 0], [0, 1.0]]), [0.5, 0.3, 0.2], ["a", "b", "c"]),
+    }
+    for name, picture in pictures.items():
+        counts, n_pixels = colours_of(picture.standalone().encoded(".png"))
+        assert max(counts.get(colour, 0) for colour in COLOURS) > 50, name
+        assert counts["#ffffff"] > n_pixels / 4, name
+        assert counts.get("#000000", 0) < n_pixels / 50, name

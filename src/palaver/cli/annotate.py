@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from palaver.cli.options import Anonymize, Chain, Column, Format, Json, Run, Spreadsheet, Where
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ def run(
     ],
     sweeps: Annotated[int, typer.Option(help="Sweeps over the new conversations.")] = 50,
     spreadsheet: Spreadsheet = False,
+    names: NamesFile = None,
     where: Where = None,
     anonymize: Anonymize = False,
     chain: Chain = False,
@@ -55,13 +57,16 @@ def run(
 
     file, out = _places(folder, files)
     model = load(folder)
+    if names is not None:
+        runs.keep_names(folder, names, model)
+        model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain, where)
     with folding("finding classes"):
         tagged = model.annotate(corpus, sweeps)
     summary = model.summary()
-    names = runs.names_of(folder, summary)
+    given = runs.names_of(folder, summary)
     own = summary.class_names if summary.tags is None else {}
-    tagged = _with_names(tagged, own | names, summary.tags)
+    tagged = _with_names(tagged, own | given, summary.tags)
     if anonymize:
         tagged = _anonymized(tagged, summary)
     path = _rounded(tagged).write(out, spreadsheet=spreadsheet)
@@ -70,7 +75,7 @@ def run(
     else:
         what = "tags" if summary.tags else "classes"
         console.print(f"{tagged.n_messages:,} messages with their {what} -> {path}", soft_wrap=True)
-        if summary.proposed - set(names):
+        if summary.proposed - set(given):
             console.print("class_name has names that the model proposes where you gave none.")
 
 

@@ -63,7 +63,7 @@ def show(corpus: Corpus, facts: dict[str, Any]) -> None:
     shown = {key: facts[key] for key in ("source", "format", "conversations", "messages")}
     shown |= {"speakers": facts["speakers"], "characters": facts["characters"]}
     if facts["first_time"]:
-        shown["time"] = f"{facts['first_time'][:16]} to {facts['last_time'][:16]}"
+        shown["time"] = _spanned(facts["first_time"], facts["last_time"])
     shown |= {key.replace("_", " "): value for key, value in facts["shape"].items()}
     if facts["format"] in _TABLES:
         shown["columns"] = [
@@ -93,6 +93,13 @@ def show(corpus: Corpus, facts: dict[str, Any]) -> None:
         tell_advice(corpus, console)
     elif corpus.n_messages > 1 and not facts["shape"]["replies"]:
         console.print(f"\n{no_replies(corpus)}", style="yellow")
+
+
+def _spanned(first: str, last: str) -> str:
+    """Return from when to when, without the year 1970 that times without a date have."""
+    if last.startswith("1970-"):
+        return f"{first[11:16]} to {last[11:16]} (without dates)"
+    return f"{first[:16]} to {last[:16]}"
 
 
 def no_replies(corpus: Corpus) -> str:

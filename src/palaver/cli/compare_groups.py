@@ -15,8 +15,8 @@ from palaver.cli.options import (
     Format,
     Formulas,
     Json,
+    PictureOrTableOut,
     Run,
-    TableOut,
     Where,
 )
 from palaver.cli.talks import NamesFile
@@ -45,7 +45,7 @@ def run(
     resample: Annotated[
         str, typer.Option(help="What to resample for intervals: auto, conversation or message.")
     ] = "auto",
-    out: TableOut = None,
+    out: PictureOrTableOut = None,
     formulas: Formulas = False,
     names: NamesFile = None,
     where: Where = None,
@@ -65,11 +65,12 @@ def run(
 
     Example: `palaver compare-groups run/ --between "time<2024-04" "time>=2024-04" --out new.csv`
     """
-    from palaver.cli.output import check_table_file, print_json, write_table
+    from palaver.cli.output import check_out_file, print_json, write_out
     from palaver.cli.talks import remembered, talk_of
     from palaver.errors import ParameterError
+    from palaver.questions.drawing import draw_changes
 
-    check_table_file(out)
+    check_out_file(out)
     by = by or (None if between else remembered(folder, "by"))
     if (by is None) == (between is None):
         raise ParameterError(
@@ -79,7 +80,7 @@ def run(
                    anonymize=anonymize, names=names)  # fmt: skip
     table = talk.compare_groups(by, between=between, top=top, resample=resample)
     if out is not None:
-        write_table(table, out, spreadsheet=not formulas)
+        write_out(out, table, lambda: draw_changes(table), spreadsheet=not formulas)
     if json:
         print_json(table.to_dicts())
     else:

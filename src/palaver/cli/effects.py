@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run
+from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run, Where
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +46,8 @@ def run(
     ] = None,
     formulas: Formulas = False,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
+    names: NamesFile = None,
+    where: Where = None,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -72,13 +75,16 @@ def run(
     if not picture:
         check_table_file(out)
     model = load(folder)
-    corpus = runs.corpus_of(folder, file, format, column, chain)
+    if names is not None:
+        runs.keep_names(folder, names, model)
+        model = load(folder)
+    corpus = runs.corpus_of(folder, file, format, column, chain, where)
     with folding("classifying messages"):
         table = model.effects(corpus, formula, groups=groups, n_draws=draws, n_sweeps=sweeps)
     summary = model.summary()
-    names = names_shown(summary, runs.names_of(folder, summary))
+    called = names_shown(summary, runs.names_of(folder, summary))
     if picture and out is not None:
-        drawn = plot_effects(table, names).encoded(out.suffix)
+        drawn = plot_effects(table, called).encoded(out.suffix)
         with replace_file(out) as path:
             path.write_bytes(drawn)
     elif out is not None:
@@ -86,7 +92,7 @@ def run(
     if json:
         print_json(table.to_dicts())
         return
-    _show(table, names)
+    _show(table, called)
     if out is not None:
         console.print(f"-> {out}", soft_wrap=True)
 

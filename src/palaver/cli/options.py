@@ -40,6 +40,13 @@ CorpusOut = Annotated[
 TableOut = Annotated[
     Path | None, typer.Option(help="Also save the full table as x.csv or x.parquet.")
 ]
+PictureOrTableOut = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also save the full table (x.csv, x.parquet) or a chart (x.svg, x.png, x.pdf).",
+        show_default=False,
+    ),
+]
 Spreadsheet = Annotated[
     bool,
     typer.Option(

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from palaver.corpus.table import Corpus
+    from palaver.draw.svg import Svg
+
+
+_SHORT_NAME = 8  # characters
 
 
 class Terminal(Console):
@@ -79,9 +83,11 @@ def print_table(
     rows = [tuple(make(_words(cell)) for cell in row) for row in table.iter_rows()]
     columns = list(zip(*rows, strict=True)) or [()] * table.width
     longest = [
-        max(len(word) for cell in (name, *map(str, cells)) for word in [*cell.split(), ""])
-        for name, cells in zip(table.columns, columns, strict=True)
+        max(len(word) for cell in map(str, cells) for word in [*cell.split(), ""]) if cells else 0
+        for cells in columns
     ]
+    longest = [max(width, *map(len, _unbroken(name)))
+               for width, name in zip(longest, table.columns, strict=True)]  # fmt: skip
     if sum(longest) + 3 * len(longest) + 1 > console.width:
         _print_lists(table.columns, rows, title)
         return
@@ -97,6 +103,11 @@ def print_table(
     for row in rows:
         view.add_row(*row)
     console.print(view)
+
+
+def _unbroken(name: str) -> list[str]:
+    """Return what stays on one line of a column's name: short names do, such as ``1 h %``."""
+    return [name] if len(name) <= _SHORT_NAME else [*name.split(), ""]
 
 
 def _print_lists(names: list[str], rows: list[tuple[Text, ...]], title: str | None) -> None:
@@ -123,6 +134,36 @@ def check_table_file(path: Path | None) -> None:
         raise ParameterError(f"--out takes x.csv or x.parquet, got {path.name}")
     if path.is_dir():
         raise ParameterError(f"{path}: is a folder; choose another name for --out")
+
+
+#: Suffixes of pictures; all but the first need the extra ``pictures``.
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def check_out_file(path: Path | None) -> None:
+    """Before the work starts, refuse a file that :func:`write_out` could not write."""
+    from palaver.errors import ParameterError
+
+    if path is not None and path.suffix not in PICTURES:
+        if path.suffix not in (".csv", ".parquet"):
+            raise ParameterError(
+                f"--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, got {path.name}"
+            )
+        check_table_file(path)
+
+
+def write_out(
+    path: Path, table: pl.DataFrame, drawn: Callable[[], Svg], *, spreadsheet: bool = True
+) -> None:
+    """Write a table, or the picture of it if that is what the file name implies."""
+    from palaver.store.atomic import replace_file
+
+    if path.suffix not in PICTURES:
+        write_table(table, path, spreadsheet=spreadsheet)
+        return
+    picture = drawn().standalone().encoded(path.suffix)
+    with replace_file(path) as target:
+        target.write_bytes(picture)
 
 
 def write_table(table: pl.DataFrame, path: Path, *, spreadsheet: bool = True) -> None:

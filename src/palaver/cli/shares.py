@@ -16,10 +16,11 @@ from palaver.cli.options import (
     Format,
     Formulas,
     Json,
+    PictureOrTableOut,
     Run,
-    TableOut,
     Where,
 )
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,9 +44,10 @@ def run(
     resample: Annotated[
         str, typer.Option(help="What to resample for intervals: auto, conversation or message.")
     ] = "auto",
-    out: TableOut = None,
+    out: PictureOrTableOut = None,
     formulas: Formulas = False,
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
+    names: NamesFile = None,
     where: Where = None,
     anonymize: Anonymize = False,
     chain: Chain = False,
@@ -61,15 +63,21 @@ def run(
     Example: `palaver shares run/ threads.jsonl --by speaker`
 
     Example: `palaver shares run/ --by month --out shares.csv`
+
+    Example: `palaver shares run/ --by channel --out shares.png`
     """
     from palaver.cli import runs
-    from palaver.cli.output import check_table_file, console, folding, print_json, write_table
+    from palaver.cli.output import check_out_file, console, folding, print_json, write_out
     from palaver.models import load
+    from palaver.models.views.notebook import chart_of
     from palaver.models.views.shares import shares_table
     from palaver.questions.talk import ask
 
-    check_table_file(out)
+    check_out_file(out)
     model = load(folder)
+    if names is not None:
+        runs.keep_names(folder, names, model)
+        model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain, where)
     talk: Any = None
     with folding("classifying messages"):
@@ -80,17 +88,17 @@ def run(
                                  resample=resample, level=0.95, random_state=0)  # fmt: skip
         else:
             table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
+    summary = model.summary()
+    if anonymize:
+        safe = summary.words["word"].is_in(talk.words["word"].unique().to_list())
+        summary = replace(summary, words=summary.words.filter(safe), class_names=talk.names)
     if out is not None:
-        write_table(table, out, spreadsheet=not formulas)
+        write_out(out, table, lambda: chart_of(summary, table, by), spreadsheet=not formulas)
     if json:
         print_json(table.to_dicts())
     elif not table.height:
         console.print("No message contains a word that the run knows.")
     else:
-        summary = model.summary()
-        if anonymize:
-            safe = summary.words["word"].is_in(talk.words["word"].unique().to_list())
-            summary = replace(summary, words=summary.words.filter(safe), class_names=talk.names)
         show(table, summary, by, runs.names_of(folder, summary), _n_messages(table, corpus, by))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from palaver.cli.options import Formulas, Json, Run
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,7 @@ def run(
         ),
     ] = None,
     formulas: Formulas = False,
+    names: NamesFile = None,
     json: Json = False,
 ) -> None:
     """Show which classes follow which more often than usual.
@@ -54,7 +56,7 @@ def run(
     Example: `palaver transitions run/ --out follows.csv`
     """
     from palaver.cli.output import console, counted, folding, print_json, write_table
-    from palaver.cli.runs import names_of
+    from palaver.cli.runs import keep_names, names_of
     from palaver.errors import ParameterError
     from palaver.models import load
     from palaver.models.summary import least_replies
@@ -63,6 +65,9 @@ def run(
     if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES, *_GRAPHS):
         raise ParameterError(f"--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, got {out.name}")
     model: Any = load(folder)
+    if names is not None:
+        keep_names(folder, names, model)
+        model = load(folder)
     summary = model.summary()
     if summary.next_shares() is None:
         raise ParameterError(
@@ -77,8 +82,8 @@ def run(
     called = _called(summary, names_of(folder, summary))
     table = _labelled(summary.follow_ups(answered), called)
     if out is not None and out.suffix in _PICTURES:
-        names = {int(number): name for number, name in called.items() if number != "start"}
-        drawn = model.plot_graph(least, corpus=data, names=names).encoded(out.suffix)
+        own = {int(number): name for number, name in called.items() if number != "start"}
+        drawn = model.plot_graph(least, corpus=data, names=own).encoded(out.suffix)
         with replace_file(out) as path:
             path.write_bytes(drawn)
     elif out is not None and out.suffix not in _GRAPHS:

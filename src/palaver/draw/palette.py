@@ -2,8 +2,8 @@
 
 The first seven are from Okabe & Ito (2008, "Color universal design"), without black. Five
 more, and the order, were chosen so that neighbours differ clearly and all twelve differ, even for
-eyes that lack one kind of cone; a test verifies this. Beyond twelve classes, colours repeat
-with dashed edges; letters always distinguish classes.
+eyes that lack one kind of cone; a test verifies this. Beyond twelve classes come darker, then
+lighter shades of them, with dashed edges; letters always distinguish classes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,16 @@ COLOURS = (
     "#0072b2", "#e69f00", "#56b4e9", "#d55e00", "#009e73", "#f0e442", "#cc79a7", "#6a5acd",
     "#994f00", "#332288", "#999933", "#882255",
 )  # fmt: skip
+
+
+def _mixed(colour: str, other: int, part: float) -> str:
+    """Return a colour mixed with black (0) or white (255)."""
+    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round((1 - part) * c + part * other):02x}" for c in channels)
+
+
+#: The colours, then darker and lighter ones, for up to 36 classes.
+SHADES = (*COLOURS, *(_mixed(c, 0, 0.4) for c in COLOURS), *(_mixed(c, 255, 0.5) for c in COLOURS))
 
 
 def letters(rank: int) -> str:
@@ -27,7 +37,7 @@ def letters(rank: int) -> str:
 def colour_class(rank: int) -> str:
     """Return the style classes for the colour of a rank."""
     again = " again" if rank >= len(COLOURS) else ""
-    return f"c{rank % len(COLOURS)}{again}"
+    return f"c{rank % len(SHADES)}{again}"
 
 
 def luminance(colour: str) -> float:
@@ -50,7 +60,7 @@ def ink_on(colour: str) -> str:
 
 def style_sheet() -> str:
     """Return the style rules for the colours of classes."""
-    rules = [f".c{i}{{--c:{colour};--on:{ink_on(colour)}}}" for i, colour in enumerate(COLOURS)]
+    rules = [f".c{i}{{--c:{colour};--on:{ink_on(colour)}}}" for i, colour in enumerate(SHADES)]
     return "".join(rules) + _SHAPES
 
 

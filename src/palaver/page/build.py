@@ -15,10 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palaver.corpus.describe import are_roles, bots, roles
+from palaver.corpus.grouping import is_dated
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
-from palaver.draw.svg import tag, words
+from palaver.draw.svg import Svg, tag, words
+from palaver.draw.topics import topic_map
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
@@ -28,6 +30,8 @@ from palaver.page.names import Names, read_names
 from palaver.page.people import make_people
 from palaver.page.progress import Work, part_of_work
 from palaver.page.quality import make_quality
+from palaver.page.questions import make_questions
+from palaver.page.relevance import packed
 from palaver.page.settings import make_settings
 from palaver.page.tagging import make_tagging
 from palaver.page.text import name, to_json
@@ -42,8 +46,8 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 #: Joined in this order.
-_SCRIPTS = ("base.js", "names.js", "kept.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
-            "reader.js", "main.js")  # fmt: skip
+_SCRIPTS = ("base.js", "save.js", "names.js", "kept.js", "graph.js", "groups.js", "rebuilt.js",
+            "thread.js", "reader.js", "relevance.js", "main.js")  # fmt: skip
 _STYLES = ("page.css", "rebuilt.css")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
 _POLICY = (
@@ -191,6 +195,7 @@ def render(
     ``n_new`` messages are not among those that the model learned from; None if that is not known.
     """
     values = _values(findings, names, title, command, fit_command, n_new, by)
+    values |= {"questions": make_questions(findings, by), "all_button": True}
     part = findings.corpus.take(findings.shown.conversations)
     rows = rows_of(findings.corpus, findings.shown)
     rebuilt = None if rebuilder is None else rebuilder.predict(part)["parent_row"].to_numpy()
@@ -220,7 +225,7 @@ def render_sections(
     """Return the sections of the page without its reader, and what their script needs."""
     values = _values(findings, names, None, None, fit_command, n_new)
     template = environment().get_template("sections.html.j2")
-    return template.render(**values), _data(findings, values)
+    return template.render(**values, all_button=False), _data(findings, values)
 
 
 def _values(
@@ -251,6 +256,7 @@ def _values(
         "quality": make_quality(findings),
         "n_new": n_new,
         "topics": sections.make_topics(findings),
+        "topic_map": _topic_map(findings, acts),
         "topic_share": findings.summary.facts.get("topic_share", 0.0),
         "tagging": make_tagging(findings, acts),
         "groups": make_groups(findings, acts, by),
@@ -258,7 +264,7 @@ def _values(
         "walks": make_walks(findings.walks, findings.corpus, [act.name for act in acts]),
         "steps": findings.flow.steps,
         "words_apart": findings.words_apart,
-        "units": findings.summary.units,
+        "units": findings.units,
         "reads_all": findings.reads_all,
         "wording": wording,
         "settings": make_settings(findings, command, fit_command),
@@ -267,6 +273,14 @@ def _values(
         "proposes": any(act.proposed for act in acts),
         "guided": findings.summary.is_guided,
     }
+
+
+def _topic_map(findings: Findings, acts: list[sections.Act]) -> Svg | None:
+    """Draw the topics of documents next to each other."""
+    if findings.topic_view is None:
+        return None
+    shares = findings.flow.class_shares.tolist()
+    return topic_map(findings.topic_view.places, shares, [act.name for act in acts])
 
 
 def _gold(part: Corpus) -> pl.Series | None:
@@ -344,6 +358,7 @@ def _corpus_facts(findings: Findings) -> dict[str, Any]:
         "bots": len(bots(corpus)),
         "first": str(times.min())[:10] if len(times) else None,
         "last": str(times.max())[:10] if len(times) else None,
+        "undated": not is_dated(corpus),
         "shown_messages": int(shown.lengths.sum()),
         "shown_conversations": len(shown.conversations),
     }
@@ -370,6 +385,7 @@ def _data(findings: Findings, values: dict[str, Any]) -> dict[str, Any]:
         ],
         "steps": graph["steps"],
         "topics": values["topics"],
+        "relevance": packed(findings.topic_view),
         **_group_data(values["groups"]),
     }  # fmt: skip
 

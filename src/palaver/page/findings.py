@@ -28,6 +28,7 @@ from palaver.page.flow import Flow, find_flow
 from palaver.page.marks import BACKGROUND, Marks, mark
 from palaver.page.prediction import Prediction, PredictsWords, predict_words
 from palaver.page.progress import Work, part_of_work
+from palaver.page.relevance import TopicView, topic_view
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
 from palaver.page.wording import Wording, wording_of
@@ -88,6 +89,10 @@ class Findings:
     hidden : frozenset of str
         Words that an anonymized page does not list: those of what was replaced somewhere, those
         of speakers' names, and words of the model that are in no text of the page.
+    units : str
+        What shares on the page are shares of.
+    topic_view : TopicView or None
+        Topics next to each other, for a model that has topics.
     """
 
     summary: ModelSummary
@@ -111,6 +116,8 @@ class Findings:
     reads_all: bool
     anonymized: bool
     hidden: frozenset[str]
+    units: str
+    topic_view: TopicView | None
 
     @property
     def n_classes(self) -> int:
@@ -150,7 +157,8 @@ def gather(
         reading = reading or read(model, corpus)
     shares = reading.shares[:, order] * reading.known[:, None]
     same = learned_from(reading.encoded)
-    lengths = _lengths(reading, summary.units)
+    units = "messages" if model.origin.one_class_per_message else summary.units
+    lengths = _lengths(reading, units)
     prediction = None
     with part_of_work(work.prediction):
         if predict_heldout:
@@ -173,6 +181,10 @@ def gather(
         )
         quoted = sorted({row for own in examples for row in own})
         walks = find_walks(model.origin, corpus, reading.encoded, order, quoted, _numbers(model))
+    hidden: frozenset[str] = frozenset()
+    if anonymize:
+        known = reading.encoded.vocabulary.words
+        hidden = hidden_words(corpus.table["speaker"], reading.words, words, known)
     return Findings(
         summary=summary,
         corpus=displayed,
@@ -181,7 +193,9 @@ def gather(
         shares=shares,
         speaking=reading.known,
         same_texts=same,
-        flow=find_flow(summary, corpus, order, shares, lengths, same_texts=same),
+        flow=find_flow(
+            summary, corpus, order, shares, lengths, same_texts=same, recount=units != summary.units
+        ),
         examples=[examples[k] for k in order.tolist()],
         shown=shown,
         texts=texts.to_list(),
@@ -194,13 +208,9 @@ def gather(
         telling=_telling(model),
         reads_all=model.keeps_unknown,
         anonymized=anonymize,
-        hidden=(
-            hidden_words(
-                corpus.table["speaker"], reading.words, words, reading.encoded.vocabulary.words
-            )
-            if anonymize
-            else frozenset()
-        ),
+        hidden=hidden,
+        units=units,
+        topic_view=_topics_apart(model, summary, order, reading.encoded.n_tokens, hidden),
     )
 
 
@@ -208,6 +218,19 @@ def _numbers(model: Model) -> list[int]:
     """Return the number of each class of the origin; of its first part, if it was divided."""
     state = curation_of(model)
     return [state.numbers_of(id)[0] for id in range(state.n_classes)]
+
+
+def _topics_apart(
+    model: Model,
+    summary: ModelSummary,
+    order: NDArray[np.int64],
+    n_tokens: int,
+    hidden: frozenset[str],
+) -> TopicView | None:
+    """Return topics next to each other, for a model whose classes are topics."""
+    if wording_of(summary).noun != "topic" or not hasattr(model, "class_words_"):
+        return None
+    return topic_view(model, order, n_tokens, hidden)
 
 
 def _lengths(reading: Reading, units: str) -> NDArray[np.int64]:

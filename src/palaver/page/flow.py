@@ -50,6 +50,7 @@ def find_flow(
     lengths: NDArray[np.int64],
     *,
     same_texts: bool,
+    recount: bool = False,
 ) -> Flow:
     """Take what follows what from the model where it learned it here, else count it.
 
@@ -68,8 +69,11 @@ def find_flow(
         How much each message counts.
     same_texts : bool
         Whether the model learned from these texts.
+    recount : bool
+        Count shares in the texts also where the model has them, of something else.
     """
-    own_shares = summary.class_shares[order] if same_texts else _weighted(shares, lengths)
+    learned_shares = same_texts and not recount
+    own_shares = summary.class_shares[order] if learned_shares else _weighted(shares, lengths)
     links = summary.transition_steps in ("replies", "messages")
     by_order = summary.transition_steps == "messages"
     parents = messages_before(corpus, np.any(shares, axis=1)) if by_order else corpus.parents

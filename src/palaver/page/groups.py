@@ -190,10 +190,11 @@ def _time(findings: Findings, acts: list[Act]) -> dict[str, Any] | None:
     counts = table.group_by("group", maintain_order=True).agg(pl.col("messages").first())
     quiet = quiet_periods(counts["messages"])
     loud = [i for i in range(len(labels)) if i not in quiet]
-    top = float(np.nanmax(np.fmax(centre, high)[loud]))
+    tops = np.nanmax(np.fmax(centre, high)[loud], axis=0)
     curves = [
         band_chart(
-            centre[:, act.rank], low[:, act.rank], high[:, act.rank], labels, act.rank, top,
+            centre[:, act.rank], low[:, act.rank], high[:, act.rank], labels, act.rank,
+            float(tops[act.rank]),
             label=f"Share of {act.letter} from {labels[0]} to {labels[-1]}", quiet=quiet,
         )
         for act in acts

@@ -24,6 +24,7 @@ from palaver.page.text import MAX_WORD, excerpt, name, speaker_name
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
 _LITTLE, _SMALL = 0.5, 0.05  # messages in all, and share of the words, of an empty class
+_DOMINANT = 0.4  # share of one class, from which on it may be several things at once
 _NOTABLE = 1.25  # times as likely as usual, to be called typical
 
 
@@ -336,8 +337,12 @@ def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) 
     shown = [act for act in acts if not act.is_hidden] or acts
     starters = sorted(shown, key=lambda act: -first[act.rank])
     largest = sorted(shown, key=lambda act: -act.share)  # in other texts A need not be
+    taught = findings.summary.tags is not None
     return {
         "largest": [act for act in largest[:3] if act.share > 0] or shown[:1],
+        "dominant": largest[0]
+        if largest[0].share > _DOMINANT and len(acts) > 1 and not taught
+        else None,
         "starts": [(act.rank, float(first[act.rank])) for act in starters[:2] if act.opens],
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
         "replies": [] if threads else _usual_replies(findings),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from palaver.draw.intervals import interval_chart
 from palaver.draw.network import network as draw
 from palaver.draw.svg import Svg
 from palaver.questions.answers import network
@@ -11,6 +12,20 @@ from palaver.questions.talk import Talk
 
 #: Most people and arrows in a picture.
 MAX_PEOPLE, MAX_LINKS = 16, 40
+
+
+def draw_changes(table: pl.DataFrame) -> Svg:
+    """Draw the differences of :func:`palaver.questions.changes.changes`, a panel per comparison.
+
+    Comparisons of groups that are too small to judge are left out.
+    """
+    panels = []
+    for (first, second), own in table.group_by("first", "second", maintain_order=True):
+        known = own.drop_nulls(["low", "high"])
+        if known.height:
+            values = known.select("difference", "low", "high").to_numpy()
+            panels.append((f"{second} compared with {first}", known["name"].to_list(), values))
+    return interval_chart(panels, label="Differences between groups, with 95% intervals")
 
 
 def draw_network(talk: Talk) -> Svg:

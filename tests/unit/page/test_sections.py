@@ -19,7 +19,7 @@ import palaver as pv
 from palaver.draw import graph
 from palaver.draw.bars import percents, stacked_bar
 from palaver.draw.layout import place, typical_places
-from palaver.draw.palette import COLOURS, contrast, ink_on, letters
+from palaver.draw.palette import COLOURS, SHADES, colour_class, contrast, ink_on, letters
 from palaver.encoding import encode
 from palaver.errors import InputError, ParameterError
 from palaver.models import MODELS, model_class
@@ -133,8 +133,10 @@ def test_flow_goes_from_what_starts_to_what_ends():
 
 
 def test_letters_can_be_read_on_every_colour():
-    for colour in COLOURS:
+    for colour in SHADES:
         assert contrast(ink_on(colour), colour) >= 4.5
+    assert len(set(SHADES)) == 36
+    assert colour_class(30) == "c30 again"
     assert [letters(i) for i in (0, 25, 26, 27, 701, 702)] == ["A", "Z", "AA", "AB", "ZZ", "AAA"]
 
 

@@ -77,6 +77,8 @@ class Model(HasParams, ABC):
     finds_topics: ClassVar[bool] = False
     #: What has a class, and what ``class_shares_`` are shares of: "words" or "messages".
     units: str = "words"
+    #: Whether every message has one class, so that it counts once however long it is.
+    one_class_per_message: ClassVar[bool] = False
     #: Whether unknown words keep their place among the tokens, as number -1.
     keeps_unknown: ClassVar[bool] = False
     #: Whether its chains are joined into one answer, so that their number is part of the model.

@@ -90,6 +90,7 @@ class BlockHMM(ThreadModel):
     """
 
     name = "block-hmm"
+    one_class_per_message = True
     transition_rows: ClassVar = ["start"]
     transition_kind: ClassVar = "probabilities"
     heldout_methods: ClassVar = ("sequential", "paper", "blocks")

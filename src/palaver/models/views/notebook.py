@@ -123,10 +123,14 @@ def plot_words(summary: ModelSummary, n: int) -> Svg:
 
 def plot_shares(model: Model, corpus: Corpus, by: str, top: int) -> Svg:
     """Chart what groups do; see :meth:`Model.plot_shares`."""
+    check("plot_shares", {"top": whole(1, 100)}, {"top": top})
+    return chart_of(model.summary(), model.shares(corpus, by, top=top), by)
+
+
+def chart_of(summary: ModelSummary, table: pl.DataFrame, by: str) -> Svg:
+    """Chart a table of shares by group."""
     from palaver.draw.charts import shares_chart
 
-    check("plot_shares", {"top": whole(1, 100)}, {"top": top})
-    summary, table = model.summary(), model.shares(corpus, by, top=top)
     values = _cube(summary, table)[1]
     counts = table.group_by("group", maintain_order=True).agg(pl.col("messages").first())
     named = [f"{group} ({number:,})" for group, number in counts.iter_rows()]

@@ -71,6 +71,7 @@ function showTip(text, x, y) {
 }
 
 function startGraph() {
+  if (!$("#least")) return; // documents have no graph
   $("#least").addEventListener("input", showEdges);
   $("#show-less").addEventListener("change", showEdges);
   showEdges();

@@ -39,12 +39,7 @@ function keepNames() {
 
 function exportNames() {
   const content = JSON.stringify({ palaver: "names", run: data.run, names: givenNames() }, null, 1);
-  const address = URL.createObjectURL(new Blob([content + "\n"], { type: "application/json" }));
-  const link = make("a", { href: address, download: "names.json" });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  saveBlob(new Blob([content + "\n"], { type: "application/json" }), "names.json");
 }
 
 function startNames() {

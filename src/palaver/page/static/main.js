@@ -18,6 +18,8 @@ startNames();
 startGraph();
 startGroups();
 startReader();
+startPictures();
+startRelevance();
 startTheme();
 startScrolling();
 startLinks();

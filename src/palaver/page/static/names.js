@@ -28,7 +28,7 @@ function showName(rank) {
     place.parentNode.setAttribute("aria-label", act.letter + ": " + act.name + ", " + act.share);
   }
   const only = $('#only option[value="' + rank + '"]');
-  if (only) only.textContent = "40% or more " + act.letter + " " + act.name;
+  if (only) only.textContent = act.letter + " " + act.name;
   const one = $('#one option[value="' + rank + '"]');
   if (one) one.textContent = act.letter + " " + act.name + ", with 95% intervals";
 }
