@@ -149,24 +149,38 @@ def strings(corpus: Corpus) -> Iterator[tuple[list[list[str]], list[str]]]:
         yield rows, acts[first:last]
 
 
+def peer_trained(train: Corpus, path: str) -> Any:
+    """Train a plain field by python-crfsuite (L-BFGS, c2 = 1, 100 iterations)."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c1": 0.0, "c2": 1.0, "max_iterations": 100})
+    for rows, acts in strings(train):
+        trainer.append(rows, acts)
+    trainer.train(path)
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    return tagger
+
+
+def peer_tags(train: Corpus, test: Corpus) -> list[str]:
+    """Return the tags of that field."""
+    with TemporaryDirectory() as place:
+        tagger = peer_trained(train, str(Path(place) / "model"))
+        tags = [tag for rows, _ in strings(test) for tag in tagger.tag(rows)]
+        tagger.close()
+    return tags
+
+
 def peer_cell(options: Options, corpus: str) -> Cell:
-    """Return the cell of a plain field by python-crfsuite (L-BFGS, c2 = 1, 100 iterations)."""
+    """Return the cell of that field."""
 
     def work(folder: Path) -> dict[str, Any]:
-        import pycrfsuite
-
         train, test = (read(options.data, corpus, part) for part in ("train", "test"))
         begun = time.process_time()
-        trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-        trainer.set_params({"c1": 0.0, "c2": 1.0, "max_iterations": 100})
-        for rows, acts in strings(train):
-            trainer.append(rows, acts)
         with TemporaryDirectory() as place:
-            path = str(Path(place) / "model")
-            trainer.train(path)
+            tagger = peer_trained(train, str(Path(place) / "model"))
             trained = time.process_time()
-            tagger = pycrfsuite.Tagger()
-            tagger.open(path)
             tags = [tag for rows, _ in strings(test) for tag in tagger.tag(rows)]
             tagger.close()
         return {"right": right_by_conversation(test, tags), "train": trained - begun,
