@@ -13,7 +13,7 @@ from benchmarks.papers.pictures import curves, keep
 
 _HEAD = """## One state per word
 
-`InfiniteHMM(one_state_per_word=True, n_states=50, n_sweeps=40)`: all occurrences of a word have the
+`InfiniteHMM(n_states=50)`, with its default of 40 sweeps: all occurrences of a word have the
 word's state, given the words next to it and how it is written. Forms and number of states were
 chosen on web text. {seeds} seeds: means, with 95% intervals of the mean (t distribution). Newspaper
 text as [below](#a-state-per-occurrence), scored on the same 94,084 words; web text is UD English
