@@ -91,3 +91,14 @@ def test_words_of_the_slider_hide_what_is_hidden(corpus):
     without = topic_view(lda, order, n_words, frozenset([frequent]))
     assert all(frequent != word for own in without.words for word, _, _ in own)
     assert topic_view(lda, order[:2], n_words, frozenset()) is None
+
+
+def test_one_large_class_is_pointed_out(corpus, tmp_path):
+    model = pv.BlockHMM(n_classes=2, n_sweeps=10).fit(corpus)
+    page = pv.report(model, corpus, tmp_path / "page.html", predict_heldout=False).read_text(
+        "utf-8"
+    )
+    shares = np.bincount(model.message_classes(corpus), minlength=2) / corpus.n_messages
+    assert shares.max() > 0.4  # of two classes, one is that large
+    said = page[page.index('id="dominant"') :][:700]
+    assert f"holds {shares.max():.0%} of the messages. An act that is so large" in said
