@@ -3,6 +3,9 @@
 The built-in sample at several sizes, with M4 of ten classes fitted to the smallest. Opening lasts
 from the request until everything can be clicked, in chromium without a cache; then comes the first
 search, which unpacks all texts. Times are medians of five. Needs chromium and playwright.
+
+``python -m benchmarks.page --run RUN FILE`` measures what a page of a fitted run costs instead, in
+processor time, which other work on the machine hardly affects.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
-
-from playwright.sync_api import Page, sync_playwright
+from typing import TYPE_CHECKING, Any
 
 import palaver as pv
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 #: Threads of the sample, and the maximum number of messages on the page.
 SIZES = ((400, 20_000), (9_600, 20_000), (9_600, 60_000))
@@ -45,11 +49,28 @@ def search(page: Page) -> float:
     return time.perf_counter() - start
 
 
+def cost(run: Path, file: Path) -> None:
+    model = pv.load(run)
+    corpus = pv.read(file)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        pv.report(model, corpus, Path(folder) / "report.html")
+        print(
+            f"{corpus.n_messages:,} messages: {time.process_time() - start:.1f} processor seconds"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="threads of the fold-in")
+    parser.add_argument("--run", type=Path, nargs=2, metavar=("RUN", "FILE"))
     arguments = parser.parse_args()
+    if arguments.run:
+        cost(*arguments.run)
+        return
+    from playwright.sync_api import sync_playwright
+
     corpora = {n: pv.sample(n) for n in sorted({n for n, _ in SIZES})}
     smallest = corpora[min(corpora)]
     model = pv.M4(n_classes=10, n_sweeps=60, n_jobs=arguments.jobs).fit(smallest)

@@ -59,6 +59,7 @@ from palaver.models.taggers.hidden_backoff.words import (
     word_tables,
 )
 from palaver.models.taggers.tag_moves import learn_tag_moves
+from palaver.parallel.restored import Expected, check_arrays
 from palaver.params import Limit
 
 
@@ -309,6 +310,8 @@ class HiddenBackoffTagger(Tagger):
         learned = self.chains_[0]
         layout = StateLayout.of_arrays(learned, fork=self.topology == "fork")
         n_words = len(self.vocabulary_)
+        shapes = {"start": (layout.n_units,), "moves": (layout.n_units, layout.most)}
+        check_arrays(learned, {n: Expected(shape, least=0) for n, shape in shapes.items()})
         self._words = make_word_model(self, layout, n_words, self.factor_values_)
         self._tables = word_tables(self._words, learned)
         self.n_states_ = layout.named(self.tags_)
