@@ -174,10 +174,12 @@ def _run(
     while sweep < schedule.n_sweeps and not _settled(schedule, chains):
         sweep += 1
         is_first = snapshot is not None and sweep == snapshot.sweep + 1
+        unscored = getattr(engine, "unscored", ())  # phases that have no log_joint
+        scored = [chain for chain in chains if chain.shared.phase not in unscored]
         with checkpoints.distrusted() if is_first and checkpoints else nullcontext():
             _sweep_chains(engine, executor, schedule, seed, sweep, chains)
             if is_first:
-                check_trace([chain.trace[-1] for chain in chains])
+                check_trace([chain.trace[-1] for chain in scored])
         asked = [callback(sweep, chains) for callback in callbacks]
         late = time.monotonic() > deadline
         if stop.is_set() or late or any(asked):

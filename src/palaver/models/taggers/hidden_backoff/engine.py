@@ -42,7 +42,7 @@ PHASES = ("begin", "score", "epoch", "align", "done")
 
 
 #: Globals that steer the rounds and are no part of what is learned.
-COURSE = ("progress", "reached")
+COURSE = ("progress", "log_reached")
 
 
 class Stage(IntEnum):
@@ -148,6 +148,7 @@ class HiddenBackoffEngine:
     """Embedded EM as the functions that the loop calls."""
 
     exact: ClassVar[tuple[str, ...]] = ()
+    unscored: ClassVar[tuple[str, ...]] = ("begin", "done")
 
     def __init__(self, words: WordModel, rounds: Rounds, medians: NDArray[np.float64]) -> None:
         self.words, self.rounds, self.medians = words, rounds, medians
@@ -155,7 +156,7 @@ class HiddenBackoffEngine:
 
     def start(self, generator: np.random.Generator) -> Globals:
         """Start with the first alignment."""
-        return Globals("begin", {"progress": Progress().array, "reached": np.array(-np.inf)})
+        return Globals("begin", {"progress": Progress().array, "log_reached": np.array(-np.inf)})
 
     def open(self, shared: Globals, shard: TagShard, key: NDArray[np.uint64]) -> Arrays:
         """Spread the states evenly along each sentence (section 4.1), or draw them."""
@@ -279,9 +280,9 @@ class HiddenBackoffEngine:
         ends = progress.epoch == (self.rounds.final_epochs if is_final else self.rounds.epochs)
         if ends and not is_final:
             reached = float(statistics["log_likelihood"])
-            if self._is_last(progress.round, reached, float(shared.arrays["reached"])):
+            if self._is_last(progress.round, reached, float(shared.arrays["log_reached"])):
                 progress = replace(progress, stage=Stage.LAST_ROUND)
-            arrays["reached"] = np.array(reached)
+            arrays["log_reached"] = np.array(reached)
         arrays["progress"] = progress.array
         return Globals("align" if ends else "epoch", arrays)
 
@@ -306,7 +307,7 @@ class HiddenBackoffEngine:
             progress = replace(progress, stage=Stage.FINAL)
             is_over = is_over or not self.rounds.final_epochs
         arrays["progress"] = replace(progress, round=progress.round + 1, epoch=0).array
-        arrays["reached"] = shared.arrays["reached"]
+        arrays["log_reached"] = shared.arrays["log_reached"]
         return Globals("done" if is_over else "score", arrays)
 
     def _train(self, statistics: Arrays) -> Arrays:
