@@ -35,9 +35,10 @@ _MEANING = [
     "and 0.3 to 2.2% above at K = 20 and 100: M3 does not win everywhere against a sampler with "
     "good settings. We do not know why K = 50 is different; each row is one run.",
     "",
-    "From a stream, M3 is below scikit-learn's online LDA and our own after every number of "
-    "documents that was measured. By seconds, it is below scikit-learn's from its first point on; "
-    "our online LDA is ahead of it at first, because M3 takes a little longer per document.",
+    "From a stream, M3 is below scikit-learn's online LDA and level with or below our own after "
+    "every number of documents that was measured. Its curve begins after the start, at a lower "
+    "perplexity than scikit-learn's model ever has. On nips, whose documents are long, this start "
+    "alone takes more time than scikit-learn's three passes.",
     "",
     "Why is the difference so small? The tables below suggest two reasons. Given the same topics, "
     "both models predict about "
