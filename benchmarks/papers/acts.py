@@ -33,8 +33,10 @@ from palaver.evaluate.bootstrap import bootstrap, of_tables
 from palaver.trials import rivals
 
 VERSION = 1
-#: Versions of what depends on the number of acts: the rule that chooses it has changed twice.
-NUMBER_VERSIONS = {"chosen": 3, "gold": 1}
+#: Version of Acts: raise it when its defaults change.
+ACTS_VERSION = 2
+#: Versions of rivals: those with the number of acts that Acts chose depend on its defaults.
+NUMBER_VERSIONS = {"chosen": 4, "gold": 1}
 #: Seeds of Acts, of the training parts, and of the names.
 SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(2), range(3)
 #: Seeds of k-means and of the other rivals: five where the agreement of seeds is measured.
@@ -171,7 +173,7 @@ def acts_cell(options: Options, corpus: str, number: str) -> Cell:
         return _of_seeds(folder, found, own.judged)
 
     settings = {"acts": corpus, "number": number, "seeds": len(SEEDS),
-                "version": NUMBER_VERSIONS[number], **_silent(corpus)}  # fmt: skip
+                "acts_version": ACTS_VERSION, **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/Acts/{number}", settings, work, cost=30)
 
 
@@ -325,7 +327,7 @@ def whole_cell(options: Options) -> Cell:
         found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in WHOLE_SEEDS]
         return {**_of_seeds(folder, found, judged), "fitted": train.n_messages}
 
-    settings = {"whole": "swda", "seeds": len(WHOLE_SEEDS), "version": 3}
+    settings = {"whole": "swda", "seeds": len(WHOLE_SEEDS), "acts_version": ACTS_VERSION}
     return Cell("swda/Acts/whole", settings, work, cost=300)
 
 
@@ -338,7 +340,8 @@ def few_cell(options: Options, corpus: str, n_acts: int) -> Cell:
             for seed in TRAIN_SEEDS
         ]}  # fmt: skip
 
-    settings = {"few": n_acts, "corpus": corpus, "seeds": len(TRAIN_SEEDS), "version": VERSION}
+    settings = {"few": n_acts, "corpus": corpus, "seeds": len(TRAIN_SEEDS),
+                "acts_version": ACTS_VERSION}  # fmt: skip
     return Cell(f"few/{corpus}/{n_acts}", settings, work, cost=12)
 
 
@@ -358,7 +361,8 @@ def training_cell(
         return [float(evaluate.v_measure(model.message_classes(seen), gold)) for model in found]
 
     settings = {"training": corpus, "weights": dict(weights), "context": context,
-                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": VERSION}  # fmt: skip
+                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS),
+                "acts_version": ACTS_VERSION}  # fmt: skip
     return Cell(f"training/{name}/{corpus}", settings, work, cost=12)
 
 
@@ -404,7 +408,7 @@ def names_cell(options: Options, corpus: str) -> Cell:
             found.append(fitting_names(classes, gold, model.act_names_, accepted()[corpus]))
         return found
 
-    settings = {"names": corpus, "table": accepted()[corpus], "version": 5}
+    settings = {"names": corpus, "table": accepted()[corpus], "acts_version": ACTS_VERSION}
     return Cell(f"names/{corpus}", settings, work, cost=15)
 
 

@@ -33,7 +33,7 @@ from benchmarks.papers.acts_data import (
     TRAIN_MEETINGS,
     TRAINING,
 )
-from benchmarks.papers.acts_more import all_said, eye_section
+from benchmarks.papers.acts_more import SEARCHES, all_said, eye_section
 
 Results = Mapping[str, Any]
 ACTS = "Acts"
@@ -51,7 +51,7 @@ def text(results: Results, missing: Sequence[str]) -> str:
         _HEAD, "## What to make of it\n", *_reading(results), _SETUP, _facts(results),
         _overview(results, "chosen"), _overview(results, "gold"), _few(results),
         *_agreement(results), _names(results), eye_section(results), _details(results), _CHOICE,
-        _choice(results), _ablation(results), _missing(missing),
+        _choice(results), _ablation(results), SEARCHES, _missing(missing),
     ]  # fmt: skip
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
@@ -124,7 +124,9 @@ def _against_rule(results: Results) -> Iterator[str]:
     for corpus in JUDGED:
         own, rule = row(results, corpus, ACTS, "chosen"), row(results, corpus, RULE, "chosen")
         if own is not None and rule is not None and mean(rule) > mean(own):
-            cases.append(f"{corpus} ({mean(rule):.3f}, Acts {mean(own):.3f})")
+            taught = row(results, corpus, MAXENT, "chosen")
+            ceiling = "" if taught is None else f", supervised MaxEnt {mean(taught):.3f}"
+            cases.append(f"{corpus} ({mean(rule):.3f}, Acts {mean(own):.3f}{ceiling})")
     if cases:
         yield (
             f"- The rule “{RULE}”, with two classes, has a higher V than Acts at the number "

@@ -189,6 +189,43 @@ def test_states_that_say_the_same_become_one_act():
     assert found[3] in found[:3]
 
 
+def test_states_too_rare_to_show_are_merged_though_few_are_left():
+    kinds = np.eye(5)[:, :3] * 1600 + 1
+    model = ActEngine(3, np.array([0, 5]), np.full((5, 3), 0.2), 1.0)
+    rare = np.array([400.0, 400.0, 1.0])
+    np.testing.assert_array_equal(
+        consensus.merge_alike(model, kinds, np.full(3, 400.0), fewest=3), [0, 1, 2]
+    )
+    assert len(set(consensus.merge_alike(model, kinds, rare, fewest=3))) == 2
+
+
+def test_the_better_half_is_joined_best_first():
+    assert consensus.better_half([-5.0, -1.0, -3.0, -2.0, -9.0]) == [1, 3, 2]
+    assert consensus.better_half([-5.0]) == [0]
+
+
+def test_states_that_make_up_an_act_together_have_found_it():
+    answer = np.array([0] * 60 + [1] * 40)
+    split = np.array([3] * 30 + [1] * 30 + [0] * 40)
+    blurred = np.array([0] * 100)
+    np.testing.assert_array_equal(consensus.put_together(split, answer, 2), answer)
+    np.testing.assert_array_equal(consensus.finders_of(answer, [split, split, blurred], 2), [3, 2])
+
+
+def test_acts_that_one_search_found_are_merged_with_the_most_similar():
+    posteriors = np.repeat(np.eye(3), [50, 30, 20], axis=0)
+    counts = np.array([[150, 0, 40], [0, 90, 0], [0, 0, 20], [0, 0, 0], [0, 0, 0]], float)
+    model = ActEngine(3, np.array([0, 5]), np.full((5, 3), 0.2), 1.0)
+    answer = consensus.Answer({"feature_counts": counts}, posteriors, 0.0)
+    states = posteriors.argmax(axis=1)
+    without = np.where(states == 2, 0, states)
+    groups = np.arange(3)
+    merged = consensus.merge_unfound(model, answer, groups, [states, without, without, without])
+    np.testing.assert_array_equal(merged, [0, 1, 0])
+    twice = [states, states, without, without]
+    np.testing.assert_array_equal(consensus.merge_unfound(model, answer, groups, twice), groups)
+
+
 def test_the_cost_of_merging_is_the_loss_of_evidence():
     counts = np.array([[90, 2], [3, 80], [40, 1], [5, 2], [1, 70]], float)
     model = ActEngine(2, STARTS, np.full((5, 2), 0.4), 1.0)

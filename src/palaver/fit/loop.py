@@ -93,10 +93,14 @@ class Fit:
     states: Callable[[], States]
 
     @property
+    def scores(self) -> list[float]:
+        """Mean log joint of each chain over its samples."""
+        return [chain.score / max(chain.n_samples, 1) for chain in self.chains]
+
+    @property
     def best(self) -> int:
-        """Index of the chain with the highest mean log joint over its samples."""
-        scores = [chain.score / max(chain.n_samples, 1) for chain in self.chains]
-        return int(np.argmax(scores))
+        """Index of the chain with the highest score."""
+        return int(np.argmax(self.scores))
 
 
 #: Called after each sweep with its number and the chains; returning True stops the fit.

@@ -8,7 +8,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import CorpusError, ParameterError, StoreError
-from palaver.models.acts import names
+from palaver.models.acts import consensus, names
 
 QUESTIONS = ["do you like {} ?", "what is {} ?", "is the {} here ?", "how much is {} ?"]
 THANKS = ["thanks a lot !", "thank you so much !", "thanks , great !"]
@@ -53,7 +53,7 @@ def test_planted_acts_are_found_named_and_agreed_on(model, corpus):
     }  # fmt: skip
     assert next(name for name, acts in called.items() if acts == {"thanks"}) == "thanks"
     assert "question" in next(name for name, acts in called.items() if acts == {"question"})
-    assert model.acts_table()["searches"].to_list() == ["3 of 3"] * 3
+    assert set(model.acts_table()["searches"]) <= {"2 of 3", "3 of 3"}
     assert all(model.names_are_proposed_)
 
 
@@ -208,3 +208,55 @@ def test_question_marks_within_texts_do_not_ask():
     share, usual = shares.marked("question")
     assert share.tolist() == [1.0, 0.01]  # "are you there?", and "see ?try."
     assert usual == 0.75
+
+
+def named(features, shares, class_shares, beginnings=None):
+    """Return the names proposed for acts with these shares of features."""
+    views = SimpleNamespace(features=features, starts=starts_of(features))
+    counts = np.array(shares, float).T
+    n = counts.shape[1]
+    model = SimpleNamespace(
+        _views=views, feature_counts_=counts, class_shares_=np.array(class_shares),
+        transitions_=np.full((n + 1, n), 1 / n), beginnings_=beginnings or [[]] * n,
+    )  # fmt: skip
+    return names.propose(model)
+
+
+def starts_of(features):
+    views = [f.split(":")[0] for f in features]
+    first = [i for i, view in enumerate(views) if i == 0 or views[i - 1] != view]
+    return np.array([*first, len(features)])
+
+
+FEATURES = ["beginning: do", "beginning: what", "beginning: okay", "beginning: <other>",
+            "question: no", "question: yes", "length: 1 word", "length: 8-15 words"]  # fmt: skip
+
+
+def test_mixed_questions_are_questions_and_clear_ones_have_their_kind():
+    rows = [[20, 10, 0, 70, 0, 100, 10, 90], [30, 3, 0, 67, 0, 100, 10, 90],
+            [0, 0, 0, 200, 200, 0, 20, 180]]  # fmt: skip
+    found = named(FEATURES, rows, [0.25, 0.25, 0.5])
+    assert found == ["question", "yes/no question", "statement"]
+
+
+def test_long_talk_is_not_named_after_something_short():
+    rows = [[0, 0, 30, 70, 100, 0, 10, 90], [0, 0, 30, 70, 100, 0, 80, 20],
+            [0, 0, 0, 200, 200, 0, 60, 140]]  # fmt: skip
+    found = named(FEATURES, rows, [0.15, 0.15, 0.7], [["okay so"], [], []])
+    assert found == ["statement “okay so …”", "acknowledgement", "statement"]
+
+
+def test_signatures_and_placeholders_are_no_beginnings():
+    rows = []
+    for i in range(30):
+        speaker = f"s{i % 6}"
+        rows.append((f"c{i}", speaker, "could you look at this please"))
+        rows.append((f"c{i}", "ann", "ann smith of the garden"))
+    table = pl.DataFrame(rows, schema=["conversation", "speaker", "text"], orient="row")
+    model = pv.Acts(n_acts=2, n_sweeps=10, n_chains=2).fit(pv.Corpus.from_polars(table))
+    assert sorted(map(tuple, model.beginnings_)) == [(), ("could you",)]
+
+
+def test_acts_that_nobody_found_are_merged(corpus):
+    model = pv.Acts(n_sweeps=20, n_chains=5).fit(corpus)
+    assert (model._found_by() >= consensus.FEWEST_FINDERS).all()

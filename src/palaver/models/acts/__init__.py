@@ -39,8 +39,9 @@ from palaver.params import Limit, either, nothing, one_of, real, satisfies, text
 
 #: Fewest acts to end with when the data decide.
 FEWEST_ACTS = 5
-#: Searches cool down from this temperature over their burn-in.
-START_TEMPERATURE = 5.0
+#: Searches cool down from this temperature over their burn-in. From higher ones, all units of a
+#: small corpus end in one or two states, which never part again; labels and seeds hold acts apart.
+START_TEMPERATURE, GUIDED_TEMPERATURE = 2.0, 5.0
 
 
 def _is_weights(value: Any) -> bool:
@@ -80,7 +81,7 @@ class Acts(Model):
         Sweeps of each search, sweeps before the first sample (default: half), and samples to
         keep.
     n_chains : int
-        Searches to join into one answer.
+        Searches; the better half of them is joined into one answer.
     max_seconds : float, optional
         Stop after this many seconds; results then depend on the machine's speed.
     random_state : int, Generator or None
@@ -165,10 +166,10 @@ class Acts(Model):
         seed_weight: float = 1.0,
         feature_prior: float = 0.2,
         transition_prior: float = 1.0,
-        n_sweeps: int = 100,
+        n_sweeps: int = 60,
         burn_in: int | None = None,
         n_samples: int = 10,
-        n_chains: int = 10,
+        n_chains: int = 20,
         max_seconds: float | None = None,
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int = 1,
@@ -267,7 +268,9 @@ class Acts(Model):
         return "parallel"
 
     def _schedule(self) -> Schedule:
-        return replace(super()._schedule(), anneal=1.0, start_temperature=START_TEMPERATURE)
+        held = self._labels is not None or bool(self.seed_words)
+        start = GUIDED_TEMPERATURE if held else START_TEMPERATURE
+        return replace(super()._schedule(), anneal=1.0, start_temperature=start)
 
     def _shards(self, data: Encoded, engine: Any) -> list[ActShard]:
         features = features_of(self._views, data, self._units)
@@ -282,19 +285,17 @@ class Acts(Model):
         engine = self._make_engine(self.n_classes, preparing.seed_prior(self, data))
         shards = self._shards(data, engine)
         answer, found = consensus.join_searches(
-            engine, shards, self.chains_, self.best_chain_, self.n_jobs
+            engine, shards, self.chains_, fit.scores, self.n_jobs
         )
         self._answer = answer.statistics
         self._seed_prior = engine.feature_prior - float(self.feature_prior)
-        self._states = self._merged(engine, answer.statistics, answer.posteriors.argmax(axis=1))
+        self._states = self._merged(engine, answer, found)
         posteriors = answer.posteriors @ self._members
         acts = posteriors.argmax(axis=1)
-        searches = [
-            self._merged(engine, search, own)[own]
-            for search, own in zip(self.chains_, found, strict=True)
-        ]
         n_acts = posteriors.shape[1]
-        self.agreement_ = consensus.agreement(acts, searches, n_acts)
+        if self.n_acts == "auto":
+            found = [consensus.put_together(own, acts, n_acts) for own in found]
+        self.agreement_ = consensus.agreement(acts, found, n_acts)
         self._shares = np.bincount(acts, minlength=n_acts) / max(len(acts), 1)
         self.class_words_, self._words_of_acts = tables.word_shares(data, self._units, posteriors)
         self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)
@@ -303,17 +304,20 @@ class Acts(Model):
         del self._units, self._unit_vectors, self._source
 
     def _merged(
-        self, engine: ActEngine, statistics: Arrays, states: NDArray[np.integer]
+        self, engine: ActEngine, answer: consensus.Answer, found: Sequence[NDArray[np.int16]]
     ) -> NDArray[np.int64]:
-        """Return the act that each state of the searches belongs to: itself, unless merged."""
+        """Return the act that each state of the answer belongs to: itself, unless merged."""
         if self.n_acts != "auto":
             return np.arange(engine.n_acts)
-        sizes = np.bincount(states, minlength=engine.n_acts).astype(float)
-        return consensus.merge_alike(
-            engine, statistics["feature_counts"], sizes, fewest=FEWEST_ACTS,
-            n_named=len(self.class_names_),
+        states = answer.posteriors.argmax(axis=1)
+        statistics, named = answer.statistics, len(self.class_names_)
+        groups = consensus.merge_alike(
+            engine, statistics["feature_counts"],
+            np.bincount(states, minlength=engine.n_acts).astype(float),
+            fewest=FEWEST_ACTS, n_named=named,
             vectors=None if engine.vectors is None else explained(engine.vectors, statistics),
         )  # fmt: skip
+        return consensus.merge_unfound(engine, answer, groups, found, named)
 
     @property
     def _members(self) -> NDArray[np.float64]:

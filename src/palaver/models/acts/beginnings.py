@@ -9,8 +9,8 @@ from palaver.encoding import Encoded
 from palaver.models.acts.units import Units
 from palaver.models.acts.views import kinds_of
 
-#: Units that must begin alike.
-_FEWEST = 3
+#: Units that must begin alike, and people who must have said them: a signature is no beginning.
+_FEWEST, _FEWEST_PEOPLE = 5, 3
 
 
 def common_beginnings(
@@ -19,7 +19,9 @@ def common_beginnings(
     """Return the beginnings that are most typical of each act, best first.
 
     A beginning counts by how many units of the act have it times how much more often they do
-    than all units, so that it is both frequent and characteristic.
+    than all units, so that it is both frequent and characteristic. At least three people (or
+    conversations, where nobody knows who speaks) must have begun like that, or all if there are
+    fewer.
 
     Parameters
     ----------
@@ -47,8 +49,12 @@ def common_beginnings(
     counts = counts.reshape(n_acts, width).astype(float)
     usual = counts.sum(axis=0) / max(counts.sum(), 1)
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    people = _people(data)[units.messages[has]]
+    shared = _by_people(acts[has] * width + inverse, people, n_acts * width)
+    wanted = min(_FEWEST_PEOPLE, len(np.unique(people)))
+    common = (counts >= _FEWEST) & (shared.reshape(n_acts, width) >= wanted)
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = np.where(counts >= _FEWEST, counts * np.log2(counts / totals / usual), 0.0)
+        told = np.where(common, counts * np.log2(counts / totals / usual), 0.0)
     words = [*data.vocabulary.words, ""]
     found = []
     for act in range(n_acts):
@@ -61,3 +67,19 @@ def common_beginnings(
             ]
         )
     return found
+
+
+def _people(data: Encoded) -> NDArray[np.int64]:
+    """Return who says each message, or its conversation where nobody knows who speaks."""
+    speakers = np.asarray(data.speakers.codes).astype(np.int64)
+    lengths = np.diff(np.asarray(data.conversation_offsets))
+    conversations = np.repeat(np.arange(len(lengths)), lengths)
+    return np.where(speakers >= 0, speakers, len(data.speakers.names) + conversations)
+
+
+def _by_people(
+    cells: NDArray[np.int64], people: NDArray[np.int64], n_cells: int
+) -> NDArray[np.int64]:
+    """Count the different people of each cell."""
+    pairs = np.unique(np.stack((cells, people)), axis=1)
+    return np.bincount(pairs[0], minlength=n_cells)

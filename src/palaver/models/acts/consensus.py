@@ -20,6 +20,8 @@ from palaver.parallel import Arrays
 _ROUNDS, _STEPS, _TINY_GAIN = 4, 30, 1e-4
 #: Overlap (intersection over union) from which a search counts as having found an act.
 FOUND = 0.5
+#: Searches that must have found an act when the data decide, where there are twice as many.
+FEWEST_FINDERS = 2
 #: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
 #: are acts of a smaller share of the units than this.
 ALIKE, SMALL_SHARE = 2.0, 0.01
@@ -89,14 +91,15 @@ def climb(
 
 
 def join_searches(
-    engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays], best: int,
-    n_jobs: int = 1,
+    engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays],
+    scores: Sequence[float], n_jobs: int = 1,
 ) -> tuple[Answer, list[NDArray[np.int16]]]:  # fmt: skip
-    """Join the acts of several searches.
+    """Join the acts of the better half of several searches.
 
-    The acts of every search are matched with those of a reference (Hungarian method, by how
-    often both have the same unit), first with the best search, then with the mean of all; from
-    that mean the answer climbs to a mode.
+    Their acts are matched with those of a reference (Hungarian method, by how often both have
+    the same unit), first with the best search, whose order of acts is kept, then with the mean of
+    all that are joined; from that mean the answer climbs to a mode. The other half only tells how
+    stable the answer is.
 
     Parameters
     ----------
@@ -104,8 +107,8 @@ def join_searches(
     shards : sequence of ActShard
     searches : sequence of dict
         Mean statistics of each search.
-    best : int
-        The search whose order of acts is kept.
+    scores : sequence of float
+        Mean log of (c) of each search.
 
     Returns
     -------
@@ -113,25 +116,38 @@ def join_searches(
     found : list of arrays of int16, shape (n_units,)
         The acts that each search found, by its own numbers.
     """
-    overlaps, found = _compare(engine, shards, searches, n_jobs)
-    joined = mean_matched(searches, match_acts(overlaps, best))
+    better = better_half(scores)
+    overlaps, found = _compare(engine, shards, searches, better, n_jobs)
+    joined = mean_matched([searches[s] for s in better], match_acts(overlaps, 0))
     return climb(engine, shards, joined, n_jobs), found
 
 
-def _compare(
-    engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays], n_jobs: int
-) -> tuple[NDArray[np.float64], list[NDArray[np.int16]]]:
-    """Return how often the acts of two searches have the same unit, (S, S, K, K), and all acts.
+def better_half(scores: Sequence[float]) -> list[int]:
+    """Return the searches with the higher scores, the best first."""
+    order = np.argsort(-np.asarray(scores), kind="stable")
+    return [int(s) for s in order[: (len(order) + 1) // 2]]
 
-    The posteriors of all searches are in memory for one shard at a time.
+
+def _compare(
+    engine: ActEngine, shards: Sequence[ActShard], searches: Sequence[Arrays],
+    better: Sequence[int], n_jobs: int,
+) -> tuple[NDArray[np.float64], list[NDArray[np.int16]]]:  # fmt: skip
+    """Return how often acts of two of the better searches have the same unit, and all acts.
+
+    The first is of shape (S, S, K, K), in the order of ``better``. The posteriors of these
+    searches are in memory for one shard at a time.
     """
     arrays = [engine.expected(search) for search in searches]
 
     def work(shard: ActShard) -> tuple[NDArray[np.float64], list[NDArray[np.int16]]]:
-        own = [engine.posteriors(one, shard)[0] for one in arrays]
-        acts = [one.argmax(axis=1).astype(np.int16) for one in own]
+        acts, kept = [], {}
+        for s, one in enumerate(arrays):
+            own = engine.posteriors(one, shard)[0]
+            acts.append(own.argmax(axis=1).astype(np.int16))
+            if s in better:
+                kept[s] = own
         with threadpool_limits(1):
-            return np.array([[one.T @ other for other in own] for one in own]), acts
+            return np.array([[kept[s].T @ kept[t] for t in better] for s in better]), acts
 
     parts = list(mapped(work, shards, n_jobs))
     overlaps = sum(part[0] for part in parts)
@@ -218,6 +234,32 @@ def agreement(
     return found
 
 
+def put_together(
+    states: NDArray[np.integer], labels: NDArray[np.integer], n_acts: int
+) -> NDArray[np.int64]:
+    """Give each state of a search to the act of the answer that has most of its units.
+
+    Where acts are made of several states, a search has found an act if some of its states, put
+    together, make it up, whether or not the search itself would have merged them.
+
+    Parameters
+    ----------
+    states : array of int, shape (n_units,)
+        What a search found, by its own numbers.
+    labels : array of int, shape (n_units,)
+        The answer.
+    n_acts : int
+
+    Returns
+    -------
+    array of int64, shape (n_units,)
+        Acts of the answer.
+    """
+    width = int(states.max(initial=0)) + 1
+    both = np.bincount(states * n_acts + labels, minlength=width * n_acts)
+    return np.asarray(both.reshape(width, n_acts).argmax(axis=1)[states])
+
+
 def merge_alike(
     engine: ActEngine,
     counts: NDArray[np.float64],
@@ -242,7 +284,7 @@ def merge_alike(
     sizes : array of float64, shape (K,)
         Units of each act.
     fewest : int
-        Groups to leave, unless merging further loses nothing.
+        Groups to leave, unless merging further loses nothing or some are too small.
     n_named : int
         The first acts, which have names, are not merged with each other.
     vectors : array of float64, shape (K, D + 1), optional
@@ -270,7 +312,8 @@ def merge_alike(
         difference = loss / np.maximum(smaller, 1)
         difference = np.where(smaller < least, difference - _RARE_FIRST, difference)
         one, other = divmod(int(np.argmin(difference)), engine.n_acts)
-        if difference[one, other] >= ALIKE or (n_groups <= fewest and loss[one, other] > 0):
+        few = n_groups <= fewest and loss[one, other] > 0 and smaller[one, other] >= least
+        if few or difference[one, other] >= ALIKE:
             break
         counts[:, one] += counts[:, other]
         sizes[one] += sizes[other]
@@ -283,6 +326,57 @@ def merge_alike(
             joint = evidence(counts[:, one] + counts[:, k])
             loss[min(one, k), max(one, k)] = alone[one] + alone[k] - joint
     return np.unique(groups, return_inverse=True)[1]
+
+
+def merge_unfound(
+    engine: ActEngine, answer: Answer, groups: NDArray[np.int64],
+    found: Sequence[NDArray[np.integer]], n_named: int = 0,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Merge acts that fewer than two searches found with the act that they differ from least.
+
+    Such acts come from the mean of searches that saw different things. Two acts are left at least,
+    and acts with names stay.
+
+    Parameters
+    ----------
+    engine : ActEngine
+    answer : Answer
+    groups : array of int64, shape (K,)
+        The act of each state, as :func:`merge_alike` gives it.
+    found : sequence of arrays of int, shape (n_units,)
+        The states that each search found.
+    n_named : int
+        The first acts, which have names.
+    """
+    if len(found) < 2 * FEWEST_FINDERS:
+        return groups
+    counts, prior = answer.statistics["feature_counts"], engine.feature_prior[:, -1]
+    while (n_acts := int(groups.max()) + 1) > max(n_named, 2):
+        members = np.eye(n_acts)[groups]
+        acts = (answer.posteriors @ members).argmax(axis=1)
+        finders = finders_of(acts, found, n_acts)
+        finders[:n_named] = len(found)
+        weak = int(finders.argmin())
+        if finders[weak] >= FEWEST_FINDERS:
+            break
+        of_acts = counts @ members
+        lost = [
+            _evidence(engine, of_acts[:, k], prior)
+            - _evidence(engine, of_acts[:, k] + of_acts[:, weak], prior)
+            if k != weak else np.inf
+            for k in range(n_acts)
+        ]  # fmt: skip
+        groups = np.where(groups == weak, int(np.argmin(lost)), groups)
+        groups = np.unique(groups, return_inverse=True)[1]
+    return groups
+
+
+def finders_of(
+    labels: NDArray[np.integer], found: Sequence[NDArray[np.integer]], n_acts: int
+) -> NDArray[np.int64]:
+    """Return how many searches found each act, their states put together, (n_acts,)."""
+    searches = [put_together(own, labels, n_acts) for own in found]
+    return np.asarray((agreement(labels, searches, n_acts) >= FOUND).sum(axis=1))
 
 
 def _evidence(engine: ActEngine, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from palaver.models.acts import Acts
 
 #: Bits that an entry must reach to be proposed.
-LEAST_BITS = 0.25
+LEAST_BITS = 0.3
 #: Added to shares before they are compared, so that rare cues do not count too much.
 _FLOOR = 0.02
 #: Share from which an act without other signs is called a statement.
 _LARGE = 0.2
+#: Share of short units below which an act is not named after something short.
+_MOSTLY_LONG = 1 / 3
+#: How many times as often as other kinds of questions one kind must be asked to give the name.
+_CLEARLY = 3
 _SHORT = ("no words", "1 word", "2 words", "3 words")
 #: View that each kind of cue is looked up in.
 _CUE_VIEWS = {"begins": "beginning", "has": "words", "ends": "end", "closes": "closing"}
@@ -88,7 +92,8 @@ def bits(share: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
 def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
     """Return how well an entry of the inventory describes each act, in bits, (K,).
 
-    Being short only supports other signs: it counts as much as they do at the most.
+    Being short only supports other signs: it counts as much as they do at the most. What is said
+    at length most of the time is not called by the name of something short.
     """
     found = np.zeros(shares.by_act.shape[1])
     for cue, view in _CUE_VIEWS.items():
@@ -103,6 +108,7 @@ def entry_bits(entry: Mapping[str, Any], shares: Shares) -> NDArray[np.float64]:
     short, usual = shares.of("length", _SHORT)
     if entry.get("short"):
         found += np.minimum(bits(short, usual), np.maximum(found, 0))
+        found = np.where(short < _MOSTLY_LONG, np.minimum(found, 0), found)
     if entry.get("long"):
         found += bits(1 - short, 1 - usual)
     return found
@@ -114,6 +120,7 @@ def scores(model: Acts) -> tuple[list[str], NDArray[np.float64]]:
     table = np.array([entry_bits(entry, shares) for entry in inventory().values()])
     entries = list(inventory())
     asking = [i for i, name in enumerate(entries) if inventory()[name].get("question")]
+    _mix_questions(table, entries, asking, shares)
     after = np.argmax(table, axis=0)
     asks = np.isin(after, asking) & (table.max(axis=0) > LEAST_BITS)
     n_acts = len(asks)
@@ -123,26 +130,45 @@ def scores(model: Acts) -> tuple[list[str], NDArray[np.float64]]:
     usual = float(share[asks].sum())
     for i, name in enumerate(entries):
         if "after" in inventory()[name]:
-            table[i] += bits(before, usual)
+            table[i] += np.minimum(bits(before, usual), np.maximum(table[i], 0))
     return entries, table
+
+
+def _mix_questions(
+    table: NDArray[np.float64], entries: list[str], asking: list[int], shares: Shares
+) -> None:
+    """Leave a kind of question no better than "question" where other kinds are there as well."""
+    plain = next(i for i in asking if "begins" not in inventory()[entries[i]])
+    begun = {
+        i: shares.of("beginning", inventory()[entries[i]]["begins"])[0]
+        for i in asking
+        if i != plain
+    }
+    for i, own in begun.items():
+        others = np.max([share for j, share in begun.items() if j != i], axis=0)
+        mixed = own < _CLEARLY * others
+        table[i] = np.where(mixed, np.minimum(table[i], table[plain]), table[i])
 
 
 def propose(model: Acts) -> list[str]:
     """Return a name for each act; different acts have different names."""
     entries, table = scores(model)
     beginnings = model.beginnings_
-    usual = _is_usual(model)
+    usual, short = _is_usual(model), Shares(model).of("length", _SHORT)[0]
     chosen = []
     for act in range(table.shape[1]):
         best = int(np.argmax(table[:, act]))
         if table[best, act] >= LEAST_BITS:
             chosen.append(entries[best])
+        elif usual[act]:
+            chosen.append("statement")
         else:
-            chosen.append("statement" if usual[act] else "")
+            brief = short[act] >= 0.5 and not beginnings[act]
+            chosen.append("short reply" if brief else "")
     repeated = {name for name, n in Counter(chosen).items() if n > 1 and name}
     names = []
     for name, beginning in zip(chosen, beginnings, strict=True):
-        begins = [words for words in beginning if not words.startswith("<")] or beginning
+        begins = [words for words in beginning if "<" not in words]
         opening = f"“{begins[0]} …”" if begins else "other talk"
         if not name:
             names.append(opening)
