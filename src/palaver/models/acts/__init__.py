@@ -293,9 +293,10 @@ class Acts(Model):
         posteriors = answer.posteriors @ self._members
         acts = posteriors.argmax(axis=1)
         n_acts = posteriors.shape[1]
+        searches: Sequence[NDArray[np.integer]] = found
         if self.n_acts == "auto":
-            found = [consensus.put_together(own, acts, n_acts) for own in found]
-        self.agreement_ = consensus.agreement(acts, found, n_acts)
+            searches = [consensus.put_together(own, acts, n_acts) for own in found]
+        self.agreement_ = consensus.agreement(acts, searches, n_acts)
         self._shares = np.bincount(acts, minlength=n_acts) / max(len(acts), 1)
         self.class_words_, self._words_of_acts = tables.word_shares(data, self._units, posteriors)
         self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)

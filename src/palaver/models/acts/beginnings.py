@@ -72,7 +72,8 @@ def common_beginnings(
 def _people(data: Encoded) -> NDArray[np.int64]:
     """Return who says each message, or its conversation where nobody knows who speaks."""
     speakers = np.asarray(data.speakers.codes).astype(np.int64)
-    lengths = np.diff(np.asarray(data.conversation_offsets))
+    starts = np.asarray(data.conversation_offsets)
+    lengths = np.diff(starts)
     conversations = np.repeat(np.arange(len(lengths)), lengths)
     return np.where(speakers >= 0, speakers, len(data.speakers.names) + conversations)
 

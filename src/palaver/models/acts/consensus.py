@@ -256,7 +256,7 @@ def put_together(
         Acts of the answer.
     """
     width = int(states.max(initial=0)) + 1
-    both = np.bincount(states * n_acts + labels, minlength=width * n_acts)
+    both = np.bincount(states.astype(np.int64) * n_acts + labels, minlength=width * n_acts)
     return np.asarray(both.reshape(width, n_acts).argmax(axis=1)[states])
 
 
