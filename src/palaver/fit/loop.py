@@ -183,7 +183,7 @@ def _run(
         with checkpoints.distrusted() if is_first and checkpoints else nullcontext():
             _sweep_chains(engine, executor, schedule, seed, sweep, chains)
             if is_first:
-                check_trace([chain.trace[-1] for chain in scored])
+                check_trace(engine, [chain.trace[-1] for chain in scored])
         asked = [callback(sweep, chains) for callback in callbacks]
         late = time.monotonic() > deadline
         if stop.is_set() or late or any(asked):
