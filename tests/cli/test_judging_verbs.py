@@ -54,7 +54,7 @@ def test_shares_of_narrow_terminals_and_mistakes(threads, run, tmp_path, monkeyp
     assert all(len(line) <= 40 for line in output.splitlines())
     assert "do not fit" in output
     assert "no column 'mood'" in fails("shares", run, "--by", "mood")
-    assert "x.csv or x.parquet" in fails("shares", run, "--out", tmp_path / "x.xls")
+    assert "x.csv, x.parquet" in fails("shares", run, "--out", tmp_path / "x.xls")
     pv.load(run).save(tmp_path / "bare")
     assert "give a FILE" in fails("shares", tmp_path / "bare")
     moved = tmp_path / "moved.csv"
