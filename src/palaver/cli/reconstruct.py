@@ -123,7 +123,7 @@ def run(
 
     With --ask, it shows the first question (a message and its likeliest parents, without names of
     people), asks you once, and sends one question per uncertain link, the least certain first.
-    Answers are kept beside the output, so that a repeated command goes on where it stopped.
+    Answers are kept next to the output, so that a repeated command continues where it stopped.
 
     Example: `palaver reconstruct chat.txt --out rebuilt.jsonl`
 

@@ -43,7 +43,7 @@ def run(
     column: Column = None,
     json: Json = False,
 ) -> None:
-    """Fit RUN again with what was curated, beside the old fit; then take it or leave it.
+    """Fit RUN again with what you curated, compare it with the old fit, and take it or leave it.
 
     Messages that you marked as right have their class; the surest messages of classes that you
     named, merged or divided stand for these, and words that you gave are what a class begins with.
