@@ -8,6 +8,7 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 from support.words import tokenize
 
 import palaver as pv
@@ -151,14 +152,21 @@ def test_matching_messages_and_pictures_can_be_saved(visit, path, corpus):
     assert table["speaker"].to_list() == [speaker] * table.height
     own = corpus.table.filter(pl.col("speaker") == speaker)["text"]
     assert sorted(table["text"].str.strip_chars("'")) == sorted(own.str.strip_chars("'"))
-    buttons = page.locator("main .save-picture:visible")
-    assert buttons.count() >= 3
+    buttons = page.locator("main .save-picture button:visible")
+    assert buttons.count() >= 6
     with page.expect_download() as download:
-        buttons.first.click()
+        buttons.filter(has_text="SVG").first.click()
     picture = download.value.path().read_text("utf-8")
     assert picture.startswith("<svg")
     assert "var(" not in picture
     assert download.value.suggested_filename.endswith(".svg")
+    with page.expect_download() as download:
+        buttons.filter(has_text="PNG").first.click()
+    assert download.value.suggested_filename.endswith(".png")
+    with Image.open(download.value.path()) as pixels:
+        assert pixels.format == "PNG"
+        assert pixels.width > 1000
+        assert len(pixels.convert("RGB").getcolors(10**7)) > 20, "not blank"
 
 
 def test_documents_have_a_map_a_slider_and_ranked_documents(visit, corpus, tmp_path):

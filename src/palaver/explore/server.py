@@ -31,11 +31,11 @@ from palaver.explore.workbench import Workbench
 from palaver.page.build import environment, script_of, style_of
 from palaver.page.text import to_json
 
-_SCRIPTS = ("base.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
+_SCRIPTS = ("base.js", "save.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
             "explore/base.js", "explore/overview.js", "explore/search.js", "explore/facets.js",
             "explore/judge.js", "explore/curate.js", "explore/split.js",
             "explore/refit.js", "explore/compare.js",
-            "explore/pictures.js", "explore/coders.js", "explore/main.js")  # fmt: skip
+            "pictures.js", "explore/coders.js", "explore/main.js")  # fmt: skip
 _STYLES = ("page.css", "rebuilt.css", "explore/explore.css")
 
 #: Name, address and what the navigation calls it.

@@ -46,13 +46,14 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 #: Joined in this order.
-_SCRIPTS = ("base.js", "save.js", "names.js", "kept.js", "graph.js", "groups.js", "rebuilt.js",
-            "thread.js", "reader.js", "relevance.js", "main.js")  # fmt: skip
+_SCRIPTS = ("base.js", "save.js", "pictures.js", "names.js", "kept.js", "graph.js", "groups.js",
+            "rebuilt.js", "thread.js", "reader.js", "relevance.js", "main.js")  # fmt: skip
 _STYLES = ("page.css", "rebuilt.css")
 #: Nothing may be fetched, framed, submitted or evaluated; only our own script and style run.
+#: Pictures may come from the script itself (blob:), which makes PNG files of them.
 _POLICY = (
-    "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
-    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src blob:; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 

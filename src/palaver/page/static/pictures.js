@@ -13,54 +13,65 @@ function standalone(picture) {
   });
   const box = picture.getBoundingClientRect();
   const [width, height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
-  copy.setAttribute("xmlns", SVG);
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
   const view = picture.viewBox.baseVal;
-  const ground = draw("rect", { x: view.x, y: view.y, width: view.width || width, height: view.height || height, fill: getComputedStyle(document.body).backgroundColor });
+  const space = "http://www.w3.org/2000/svg";
+  const ground = document.createElementNS(space, "rect");
+  const place = { x: view.x, y: view.y, width: view.width || width, height: view.height || height, fill: getComputedStyle(document.body).backgroundColor };
+  for (const [name, value] of Object.entries(place)) ground.setAttribute(name, value);
   copy.prepend(ground);
+  for (const [name, value] of Object.entries({ xmlns: space, width, height })) copy.setAttribute(name, value);
   return [new XMLSerializer().serializeToString(copy), width, height];
 }
 
-function saveBlob(blob, name) {
-  const address = URL.createObjectURL(blob);
-  const link = make("a", { href: address, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
+function svgBlob(text) {
+  return new Blob([text], { type: "image/svg+xml" });
 }
 
 function saveSvg(picture, name) {
-  saveBlob(new Blob([standalone(picture)[0]], { type: "image/svg+xml" }), name + ".svg");
+  saveBlob(svgBlob(standalone(picture)[0]), name + ".svg");
 }
 
+// The only image that the policy allows is one that the script itself made (blob:): no request.
 async function savePng(picture, name) {
   const [text, width, height] = standalone(picture);
   const image = new Image();
-  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  image.src = address;
-  await image.decode();
-  URL.revokeObjectURL(address);
+  const address = URL.createObjectURL(svgBlob(text));
+  try {
+    image.src = address;
+    await image.decode();
+  } finally {
+    URL.revokeObjectURL(address);
+  }
   const canvas = make("canvas", { width: width * SCALE, height: height * SCALE });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  canvas.toBlob((blob) => saveBlob(blob, name + ".png"), "image/png");
+  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  if (!blob) throw new Error("no picture");
+  saveBlob(blob, name + ".png");
 }
 
-function nameOf(picture) {
+function pictureName(picture) {
   const said = picture.getAttribute("aria-label") || document.title;
   return said.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "picture";
 }
 
+// Buttons below each picture; there are none for the small bars within lines of text.
 function startPictures() {
   for (const picture of all("main svg:not(.interval):not([data-saved])")) {
     if (picture.parentElement.closest("svg, button, a")) continue;
     picture.dataset.saved = "yes";
+    const name = pictureName(picture);
+    const kind = picture.classList.contains("tall") || picture.classList.contains("narrow") ? " if-narrow" : picture.classList.contains("wide") ? " if-wide" : "";
     const button = (words, save) => {
-      const made = make("button", { type: "button", title: "Save this picture as " + words, "aria-label": "Save " + nameOf(picture) + " as " + words }, words);
-      made.addEventListener("click", () => Promise.resolve(save(picture, nameOf(picture))).catch(() => say("The picture cannot be saved.")));
+      const made = make("button", { type: "button", title: "Save this picture as " + words, "aria-label": "Save " + name + " as " + words }, words);
+      made.addEventListener("click", async () => {
+        try {
+          await save(picture, name);
+        } catch {
+          made.textContent = words + ": not possible here";
+        }
+      });
       return made;
     };
-    picture.after(make("span", { class: "save-picture" }, button("SVG", saveSvg), button("PNG", savePng)));
+    picture.after(make("span", { class: "save-picture" + kind }, button("SVG", saveSvg), button("PNG", savePng)));
   }
 }
