@@ -22,7 +22,7 @@ from palaver.encoding.part import members
 from palaver.encoding.tokenizer import split_words
 from palaver.models.curated import curation_of
 from palaver.models.summary import ModelSummary
-from palaver.models.views.reading import Reading, read
+from palaver.models.views.reading import Reading, contained, read
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, Shown, choose
 from palaver.page.flow import Flow, find_flow
 from palaver.page.marks import BACKGROUND, Marks, mark
@@ -32,7 +32,7 @@ from palaver.page.relevance import TopicView, topic_view
 from palaver.page.text import MAX_TEXT
 from palaver.page.walks import Walk, find_walks
 from palaver.page.wording import Wording, wording_of
-from palaver.questions.talk import Talk
+from palaver.questions.talk import Talk, as_marked
 from palaver.ranking.exemplars import N_WORDS, choose_examples
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Findings:
         of speakers' names, and words of the model that are in no text of the page.
     units : str
         What shares on the page are shares of.
+    contains : array of bool, shape (n_messages, n_classes), or None
+        Which ranks the sentences of each message have, where sentences have classes.
     topic_view : TopicView or None
         Topics next to each other, for a model that has topics.
     """
@@ -118,6 +120,7 @@ class Findings:
     hidden: frozenset[str]
     units: str
     topic_view: TopicView | None
+    contains: NDArray[np.bool_] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -211,7 +214,18 @@ def gather(
         hidden=hidden,
         units=units,
         topic_view=_topics_apart(model, summary, order, reading.encoded.n_tokens, hidden),
+        contains=_contains(reading, summary, order),
     )
+
+
+def _contains(
+    reading: Reading, summary: ModelSummary, order: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Return which ranks the sentences of each message have, where sentences have classes."""
+    if reading.tokens is None or summary.units != "sentences":
+        return None
+    found = as_marked(contained(reading.tokens, reading.encoded), reading.shares)
+    return found[:, order]
 
 
 def _numbers(model: Model) -> list[int]:
@@ -318,6 +332,10 @@ def talk_of_findings(findings: Findings, names: Mapping[int, str] | None = None)
     summary = findings.summary
     shares = np.empty_like(findings.shares)
     shares[:, findings.order] = findings.shares
+    contains = None
+    if findings.contains is not None:
+        contains = np.empty_like(findings.contains)
+        contains[:, findings.order] = findings.contains
     own = {k: name for k, name in summary.class_names.items()
            if k in summary.named or not tells(name, findings.hidden)}  # fmt: skip
     return Talk(
@@ -329,6 +347,7 @@ def talk_of_findings(findings: Findings, names: Mapping[int, str] | None = None)
         named=summary.named | set(names or {}),
         sizes=summary.class_shares,
         words=summary.words.filter(~pl.col("word").is_in(list(findings.hidden))),
+        contains=contains,
     )
 
 

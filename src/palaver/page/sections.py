@@ -15,11 +15,12 @@ from palaver.draw.lines import band_chart
 from palaver.draw.palette import colour_class, letters
 from palaver.encoding.hidden import tells
 from palaver.models.summary import least_replies
-from palaver.page.findings import Findings, characteristic_words
+from palaver.page.findings import Findings, characteristic_words, talk_of_findings
 from palaver.page.names import automatic_name, spoken
 from palaver.page.positions import Positions, by_position
 from palaver.page.sentences import typical_sentences
 from palaver.page.text import MAX_WORD, excerpt, name, speaker_name
+from palaver.questions.story import opening
 
 _WORDS, _NEIGHBOURS, _EXCERPT = 14, 3, 320
 _TOPIC_LENGTH = 160
@@ -344,9 +345,24 @@ def make_story(findings: Findings, acts: list[Act], graph_data: dict[str, Any]) 
         if largest[0].share > _DOMINANT and len(acts) > 1 and not taught
         else None,
         "starts": [(act.rank, float(first[act.rank])) for act in starters[:2] if act.opens],
+        "opening": _opening(findings),
         "follows": sorted(threads, key=lambda e: -weight[id(e)])[:2],
         "replies": [] if threads else _usual_replies(findings),
     }
+
+
+def _opening(findings: Findings) -> tuple[int, float, float] | None:
+    """Return the rank that most sets openings apart, and how many of them and of others have it.
+
+    Only where sentences have classes: shares of a long message say little about what it does.
+    """
+    if findings.contains is None:
+        return None
+    found = opening(talk_of_findings(findings))
+    if found is None:
+        return None
+    (rank,) = np.flatnonzero(findings.order == found[0]).tolist()
+    return rank, *found[1:]
 
 
 def _usual_replies(findings: Findings) -> list[tuple[int, float]]:

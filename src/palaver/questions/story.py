@@ -139,12 +139,14 @@ def helping(talk: Talk) -> list[str]:
 
 def largest(talk: Talk, units: str = "messages", noun: str = "act") -> list[str]:
     """Say which classes are largest, as verbs where the names allow it."""
-    sizes = talk.shares[talk.known].mean(axis=0) if talk.known.any() else np.zeros(talk.n_classes)
+    sizes = talk.doing[talk.known].mean(axis=0) if talk.known.any() else np.zeros(talk.n_classes)
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:3] if sizes[k] > 0]
     if not order:
         return []
     shares = [_percent(sizes[k]) for k in order]
     shares[0] += f" of the {units}"
+    if talk.contains is not None:  # of several sentences, each does something
+        shares[0] = f"in {shares[0]}"
     verbs = [verb_of(talk, k) for k in order]
     if all(verbs):
         parts = [f"{verb} ({talk.letters[k]}, {share})"
@@ -162,19 +164,29 @@ def follows(talk: Talk, steps: str = "replies") -> list[str]:
 
 
 def _opening(talk: Talk) -> Iterator[str]:
+    found = opening(talk)
+    if found is not None:
+        number, own, other = found
+        yield (f"Of the messages that open a conversation, {_percent(own)} "
+               f"{_doing(talk, number)}, of the later ones {_percent(other)}.")  # fmt: skip
+
+
+def opening(talk: Talk) -> tuple[int, float, float] | None:
+    """Return the class that tells openings from later messages best, and its share of each.
+
+    None if there are few of either, or if no class does.
+    """
     first = starts(talk)
     first = first[talk.known[first]]
     later = talk.known.copy()
     later[first] = False
     if len(first) < _FEW or later.sum() < _FEW or talk.n_classes < 2:
-        return
-    own, other = talk.shares[first].mean(axis=0), talk.shares[later].mean(axis=0)
+        return None
+    own, other = talk.doing[first].mean(axis=0), talk.doing[later].mean(axis=0)
     times = own / np.maximum(other, 1e-12)
     weight = np.where(own >= _TINY, own * np.log2(np.maximum(times, 1e-9)), 0)
     best = int(np.argmax(weight))
-    if times[best] >= _NOTABLE:
-        yield (f"Of the messages that open a conversation, {_percent(own[best])} "
-               f"{_doing(talk, best)}, of the later ones {_percent(other[best])}.")  # fmt: skip
+    return (best, float(own[best]), float(other[best])) if times[best] >= _NOTABLE else None
 
 
 def _following(talk: Talk, steps: str) -> Iterator[str]:
@@ -182,14 +194,17 @@ def _following(talk: Talk, steps: str) -> Iterator[str]:
     is_next = steps == "messages" or not (parents >= 0).any()
     if is_next:
         parents = messages_before(talk.corpus, talk.known)
-    replied = replies_to(talk.shares, parents)
+    replied = replies_to(talk.doing, parents)
     rows = np.flatnonzero((parents >= 0) & talk.known)
     if len(rows) < _FEW or talk.n_classes < 2:
         return
-    after = talk.shares[parents[rows]].T @ talk.shares[rows]
-    after /= np.maximum(after.sum(axis=1, keepdims=True), 1e-12)
-    sizes = talk.shares[talk.known].mean(axis=0)
-    effects = relative(np.vstack((after, sizes)), sizes, replied)[:-1]
+    before, then = talk.doing[parents[rows]], talk.doing[rows]
+    after = before.T @ then / np.maximum(before.sum(axis=0), 1e-12)[:, None]
+    sizes = talk.doing[talk.known].mean(axis=0)
+    if talk.contains is None:
+        effects = relative(np.vstack((after, sizes)), sizes, replied)[:-1]
+    else:  # a message has several: compare with what replies usually contain
+        effects = after / np.maximum(then.mean(axis=0), 1e-12)
     enough = replied >= least_replies(replied)
     weight = np.where(enough[:, None] & (after >= _TINY), replied[:, None] * after * np.log2(
         np.maximum(effects, 1e-9)), 0)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
 from palaver.draw.palette import letters
+from palaver.encoding import Encoded
 from palaver.encoding.hidden import hidden_words, tells
 from palaver.encoding.tokenizer import split_words
 from palaver.errors import ParameterError
 from palaver.models.views.marks import with_marks
+from palaver.models.views.reading import ReadsTokens, contained
 
 if TYPE_CHECKING:
     from palaver.models.base.model import Model
@@ -45,6 +47,8 @@ class Talk:
         Shares of the classes in what the model learned from: they decide the letters.
     words : polars.DataFrame
         Characteristic words of each class, columns class and word, for choosing examples.
+    contains : array of bool, shape (n_messages, n_classes), or None
+        Which classes the sentences of each message have, where sentences have classes.
     """
 
     corpus: Corpus
@@ -57,6 +61,7 @@ class Talk:
     words: pl.DataFrame = field(
         default_factory=lambda: pl.DataFrame(schema={"class": pl.Int64, "word": pl.String})
     )
+    contains: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         n_messages = self.corpus.n_messages
@@ -77,6 +82,15 @@ class Talk:
         if not self.n_classes:
             return np.full(len(self.known), -1)
         return np.where(self.known, self.shares.argmax(axis=1), -1)
+
+    @cached_property
+    def doing(self) -> NDArray[np.float64]:
+        """How far each message does what a class does, (n_messages, n_classes).
+
+        Where sentences have classes, 1 for each class that one of them has: somebody who greets,
+        explains and asks does ask. Otherwise shares.
+        """
+        return self.shares if self.contains is None else self.contains.astype(np.float64)
 
     @cached_property
     def letters(self) -> list[str]:
@@ -237,13 +251,26 @@ def ask(model: Model, corpus: Corpus, names: Mapping[int, str] | None = None) ->
     summary = model.summary()
     read = corpus if model.needs_texts else model._encode(corpus)
     known = model.known_messages(read)
+    tokens = None
+    if summary.units == "sentences" and isinstance(read, Encoded):
+        tokens = cast(ReadsTokens, model).read_tokens(read)
+    found = model.message_shares(read) if tokens is None else tokens.shares
+    shares = with_marks(model, corpus, found) * known[:, None]
     return Talk(
         corpus=corpus,
-        shares=with_marks(model, corpus, model.message_shares(read)) * known[:, None],
+        shares=shares,
         known=known,
         names=summary.class_names | dict(names or {}),
         proposed=summary.proposed - set(names or {}),
         named=summary.named | set(names or {}),
         sizes=summary.class_shares,
         words=summary.words.select("class", "word"),
+        contains=None
+        if tokens is None
+        else as_marked(contained(tokens, cast(Encoded, read)), shares),
     )
+
+
+def as_marked(contains: NDArray[np.bool_], shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return what messages contain, with what people said about them, which is in the shares."""
+    return np.asarray((contains & (shares > 0)) | (shares == 1))

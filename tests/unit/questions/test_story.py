@@ -76,6 +76,22 @@ def test_conversations_with_two_openings_count_once():
     assert said[0] == "Somebody else answered in all 12 conversations."
 
 
+def test_a_message_does_what_one_of_its_sentences_does():
+    """Everybody who opens a conversation explains at length, then asks; nobody else asks."""
+    talk = talk_of(support(0))
+    asks = talk.main == ASK
+    shares = np.where(asks[:, None], [0.2, 0.8, 0.0], talk.shares)
+    long = Talk(talk.corpus, shares, talk.known, NAMES, frozenset(NAMES), contains=shares > 0)
+    said = five(long, "messages", "replies")
+    assert said[0].startswith(
+        "Mostly, people state something (A, in 67% of the messages), ask open"
+    )
+    assert "Of the messages that open a conversation, 100% ask open questions" in said[1]
+    assert "of the later ones 0%" in said[1]
+    told = " ".join(five(long, "messages", "replies"))
+    assert "20%" not in told
+
+
 def test_roles_do_not_help_each_other():
     rows = []
     for c in range(40):

@@ -105,3 +105,19 @@ def test_only_a_corpus_can_be_asked_about(talk):
         pv.ask(model, ["a"])
     with pytest.raises(ParameterError, match="one row for each"):
         Talk(pv.sample(2), np.ones((1, 1)), np.ones(1, bool))
+
+
+def test_sentences_are_looked_at_one_by_one():
+    corpus = pv.sample(12)
+    model = pv.Acts(n_sweeps=6, n_chains=2, unit="sentence").fit(corpus)
+    talk = pv.ask(model, corpus)
+    units = model.unit_acts(corpus)
+    by_hand = np.zeros_like(talk.shares, bool)
+    by_hand[units["message"].to_numpy(), units["act"].to_numpy()] = True
+    spoken = talk.known & (corpus.table["text"].str.len_chars() > 0).to_numpy()
+    assert (talk.contains[spoken] <= by_hand[spoken]).all()
+    assert (talk.contains[spoken].sum(axis=1) >= 1).all()
+    assert talk.contains[spoken].sum() > 0.9 * by_hand[spoken].sum()  # all but empty sentences
+    assert (
+        pv.ask(pv.Acts(n_sweeps=6, n_chains=2, unit="message").fit(corpus), corpus).contains is None
+    )

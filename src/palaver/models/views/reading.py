@@ -71,6 +71,15 @@ class Reading:
     tokens: TokenReading | None
 
 
+def contained(tokens: TokenReading, encoded: Encoded) -> NDArray[np.bool_]:
+    """Return which classes the tokens of each message have, shape (n_messages, n_classes)."""
+    messages = np.repeat(np.arange(encoded.n_messages), np.diff(encoded.message_offsets))
+    found = np.zeros(tokens.shares.shape, bool)
+    has = tokens.classes >= 0
+    found[messages[has], tokens.classes[has]] = True
+    return found
+
+
 def read(model: Model, corpus: Corpus) -> Reading:
     """Let a fitted model read a corpus.
 
