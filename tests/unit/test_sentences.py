@@ -1,11 +1,12 @@
 """Sentence splitting: what ends a sentence and what does not."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver as pv
-from palaver.encoding.sentences import split_sentences
+from palaver.encoding.sentences import may_have_several, split_sentences
 
 # A bar marks the end of a sentence.
 CASES = [
@@ -65,3 +66,9 @@ def test_no_word_is_lost(text):
 def test_long_texts_take_linear_time():
     text = " ".join(pv.sample(60).table["text"]) + " a.b" * 20_000 + " (" * 5000
     assert len(split_sentences(text)) > 100
+
+
+@given(st.text(alphabet="aB1 .!?…\n\t\x1c\x85。！\"')*_`~", max_size=30))
+def test_texts_that_are_surely_one_sentence_are(text):
+    several = may_have_several(pl.Series([text]))[0]
+    assert several or len(split_sentences(text)) <= 1

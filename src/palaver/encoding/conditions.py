@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.encoding.sentences import split_sentences
-from palaver.encoding.tokenizer import split_words
+from palaver.encoding.numbering import split_all
+from palaver.encoding.sentences import may_have_several, split_sentences
 
 OTHER_PARENTS = "other_parents"
 
@@ -54,16 +54,30 @@ def other_parents_of(corpus: Corpus) -> NDArray[np.int32]:
     return np.column_stack((messages[kept], rows[kept]))
 
 
-def sentence_lengths(corpus: Corpus) -> list[list[int]]:
-    """Return the number of words in each sentence of each message.
+def sentence_lengths(
+    corpus: Corpus,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of words in each sentence of messages that may have several.
 
     Sentences come from the column ``sentences`` if there is one, or else from
     :func:`split_sentences`.
+
+    Returns
+    -------
+    messages : array of int64, shape (n,)
+        Rows; all others are one sentence.
+    n_sentences : array of int64, shape (n,)
+    lengths : array of int64, shape (sum(n_sentences),)
     """
     table = corpus.table
-    given = table.schema.get("sentences") == pl.List(pl.String)
-    lists = table["sentences"].to_list() if given else map(split_sentences, table["text"])
-    sentences = [list(own or ()) for own in lists]
-    flat = pl.Series([piece for own in sentences for piece in own], dtype=pl.String)
-    lengths = iter(split_words(flat).list.len().to_list())
-    return [[next(lengths) for _ in own] for own in sentences]
+    if table.schema.get("sentences") == pl.List(pl.String):
+        messages = np.arange(table.height)
+        sentences = table["sentences"].to_list()
+    else:
+        several = may_have_several(table["text"])
+        messages = np.flatnonzero(several.to_numpy())
+        sentences = [split_sentences(text) for text in table["text"].filter(several).to_list()]
+    flat = pl.Series([piece for own in sentences for piece in own or ()], dtype=pl.String)
+    n_sentences = np.fromiter((len(own or ()) for own in sentences), np.int64, len(sentences))
+    lengths = split_all(flat).list.len().fill_null(0).to_numpy().astype(np.int64)
+    return messages, n_sentences, lengths

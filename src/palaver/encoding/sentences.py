@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import polars as pl
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\S+", text))
@@ -43,6 +45,8 @@ _NEXT_WORD = re.compile(r"""\s*["'“‘(\[*_]*(\w+|\S)""")
 _LONGEST_WORD = 60  # that is looked at; abbreviations are shorter
 _SPACES = re.compile(r"\s+")
 _HAS_WORD = re.compile(r"\w")
+#: What a text with several sentences has, as polars spells it.
+_SEVERAL = r"""\n|[。！？]|[.!?…]["'”’)\]*_]*[\s\x1c-\x1f]+\S"""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -54,12 +58,18 @@ def split_sentences(text: str) -> list[str]:
     ['Dr. Wu paid $3.50, e.g. for tea.', 'See www.x.org/a.b!', 'ok?']
     """
     sentences: list[str] = []
-    for piece, is_code in _pieces(text):
+    pieces = _pieces(text) if "\n" in text else ((text, False),)
+    for piece, is_code in pieces:
         if is_code:
             sentences.append(piece.strip())
         else:
             sentences.extend(_SPACES.sub(" ", part).strip() for part in _prose(piece))
     return [sentence for sentence in sentences if _HAS_WORD.search(sentence)]
+
+
+def may_have_several(texts: pl.Series) -> pl.Series:
+    """Return which texts are not surely one sentence, in compiled code."""
+    return texts.str.contains(_SEVERAL).fill_null(False)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:

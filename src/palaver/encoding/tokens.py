@@ -394,7 +394,8 @@ def _renumber(
         tokens[filled : filled + len(chosen)] = chosen
         filled += len(chosen)
         lengths.append(np.bincount(_messages(n_words)[kept], minlength=len(n_words)))
-    return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64), np.unique(before)
+    first = np.diff(before, prepend=-1) > 0  # they ascend
+    return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64), before[first]
 
 
 def _sentence_limits(corpus: Corpus, chunks: list[Chunk]) -> NDArray[np.int64]:
@@ -404,11 +405,17 @@ def _sentence_limits(corpus: Corpus, chunks: list[Chunk]) -> NDArray[np.int64]:
     addresses and custom tokenizers, the message counts as one sentence.
     """
     whole = np.concatenate([np.zeros(0, np.int64), *(lengths for _, lengths in chunks)])
-    parts = [
-        own if sum(own) == n_words else [n_words]
-        for own, n_words in zip(sentence_lengths(corpus), whole.tolist(), strict=True)
-    ]
-    return np.cumsum([0, *(length for own in parts for length in own)], dtype=np.int64)
+    messages, n_sentences, lengths = sentence_lengths(corpus)
+    owner = np.repeat(np.arange(len(messages)), n_sentences)
+    sums = np.bincount(owner, weights=lengths, minlength=len(messages)).astype(np.int64)
+    agrees = (sums == whole[messages]) & (n_sentences > 0)
+    alone = np.ones(len(whole), bool)
+    alone[messages[agrees]] = False
+    kept = agrees[owner]
+    places = np.concatenate((np.flatnonzero(alone), messages[owner[kept]]))
+    order = np.argsort(places, kind="stable")
+    found = np.concatenate((whole[alone], lengths[kept]))[order]
+    return np.concatenate(([0], np.cumsum(found))).astype(np.int64)
 
 
 def coded(column: pl.Series) -> Coded:

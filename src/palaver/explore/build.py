@@ -16,9 +16,12 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +131,31 @@ def build(
     advance : callable
         Called with shares of the work that sum to one.
     """
+    folder = place_of(run, anonymize=anonymize)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    shown = corpus.anonymized() if anonymize else corpus
+    with store.locked(folder):
+        _discard_unnamed(folder)
+        with _writing(folder, shown, corpus, lambda share: advance(share * _WRITING)) as writing:
+            reading, fitted, findings, overview, parts = _read(
+                model, corpus, shown, anonymize, fit_command, n_new, advance
+            )
+            write_parts(folder, parts)
+            _write(folder, findings, fitted, reading, corpus, origin, overview, writing)
+        _discard_unnamed(folder)
+
+
+def _read(
+    model: Model,
+    corpus: Corpus,
+    shown: Corpus,
+    anonymize: bool,
+    fit_command: str | None,
+    n_new: int | None,
+    advance: Callable[[float], None],
+) -> tuple[Reading, Model, Findings, dict[str, Any], dict[int, Any]]:
+    """Let the model read the texts, and make the sections of the page."""
     state = curation_of(model)
     fitted = apply_curation(model, Curation.empty(state.run, state.n_classes))
     n_readings = 1 if _same_shares(state) else 2
@@ -136,21 +164,57 @@ def build(
         seen = reading if n_readings == 1 else read(model, corpus)
     with progress_listener(lambda share: advance(share * _PAGE)):
         findings = gather(
-            model, corpus, _EXAMPLES, predict_heldout=False, anonymize=anonymize, reading=seen
-        )
+            model, corpus, _EXAMPLES, predict_heldout=False, anonymize=anonymize, reading=seen,
+            displayed=shown,
+        )  # fmt: skip
         html, data = render_sections(findings, {}, fit_command=fit_command, n_new=n_new)
     parts = model.find(corpus).parts if isinstance(model, CuratedModel) and state.splits else {}
     ids = [list(own.ids) for own in state.classes]
     overview = {"html": html, "data": data, "ids": ids, "shape": shape_of(state)}
-    folder = place_of(run, anonymize=anonymize)
-    with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with store.locked(folder):
-        _discard_unnamed(folder)
-        write_parts(folder, parts)
-        _write(folder, findings, fitted, reading, corpus, origin, overview,
-               lambda share: advance(share * _WRITING))  # fmt: skip
-        _discard_unnamed(folder)
+    return reading, fitted, findings, overview, parts
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """The file of texts, which a thread of its own writes while the model reads them."""
+
+    path: Path
+    fields: dict[str, Any]
+    done: Future[None]
+
+
+@contextmanager
+def _writing(
+    folder: Path, shown: Corpus, corpus: Corpus, advance: Callable[[float], None]
+) -> Iterator[_Writing]:
+    """Write the texts in a thread; if what is done meanwhile fails, that ends, too."""
+    path = folder / f"texts-{secrets.token_hex(6)}.sqlite"
+    fields = _fields(shown)
+    stopped = Event()
+
+    def go_on(share: float) -> None:
+        if stopped.is_set():
+            raise InterruptedError
+        advance(share)
+
+    def write() -> None:
+        starts = corpus.conversation_offsets[:-1]
+        titles = titles_of(shown.table[starts], shown is not corpus)
+        ids = shown.table["conversation"].gather(starts)
+        names = {field: own.names for field, own in fields.items()}
+        with explained(folder):
+            write_texts(path, shown.table, corpus.table["text"], zip(ids, titles, strict=True),
+                        names, go_on)  # fmt: skip
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
+            sync(folder)
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield _Writing(path, fields, pool.submit(write))
+        except BaseException:
+            stopped.set()
+            raise
 
 
 def _same_shares(state: Curation) -> bool:
@@ -176,24 +240,13 @@ def _write(
     corpus: Corpus,
     origin: Origin,
     overview: dict[str, Any],
-    advance: Callable[[float], None],
+    writing: _Writing,
 ) -> None:
     """Write the files, then the manifest that names them."""
-    mark = secrets.token_hex(6)
-    shown = findings.corpus
-    fields = _fields(shown)
-    titles = titles_of(shown.table[corpus.conversation_offsets[:-1]], findings.anonymized)
-    ids = shown.table["conversation"].gather(corpus.conversation_offsets[:-1])
-    texts = folder / f"texts-{mark}.sqlite"
-    names = {field: own.names for field, own in fields.items()}
-    with explained(folder):
-        write_texts(texts, shown.table, corpus.table["text"], zip(ids, titles, strict=True),
-                    names, advance)  # fmt: skip
-        with texts.open("rb") as stream:
-            os.fsync(stream.fileno())
-        sync(folder)
-        with replace_file(folder / f"overview-{mark}.json") as path:
-            path.write_text(json.dumps(overview), encoding="utf-8")
+    shown, fields, texts = findings.corpus, writing.fields, writing.path
+    pages = texts.with_suffix(".json").name.replace("texts-", "overview-")
+    with explained(folder), replace_file(folder / pages) as path:
+        path.write_text(json.dumps(overview), encoding="utf-8")
     shares = (reading.shares * reading.known[:, None]).astype(np.float32)
     classes, lengths = token_ranks(
         reading, np.arange(shares.shape[1]), shares.astype(float),
@@ -210,6 +263,7 @@ def _write(
         "token_offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         **{f"field_{i}": own.codes for i, own in enumerate(fields.values())},
     }
+    writing.done.result()
     summary, own = findings.summary, fitted.summary()
     wording = wording_of(summary, findings.flow.steps)
     content = {
@@ -218,7 +272,7 @@ def _write(
         "anonymized": findings.anonymized,
         "texts": texts.name,
         "bytes": texts.stat().st_size,
-        "overview": f"overview-{mark}.json",
+        "overview": pages,
         "fields": list(fields),
         "run": fitted.run_id,
         "sizes": own.class_shares.tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.errors import DamagedStoreError, MissingExtraError
-from palaver.explore.words import Part, spaced
+from palaver.explore.words import Part, has_unspaced, spaced
 
 _CHUNK = 20_000  # messages written at a time
 #: Bytes of new index entries that are collected before they are written.
@@ -22,8 +23,14 @@ _COLLECTED = 64 << 20
 _CHECKED_WHOLE = 32 << 20
 _ALL = "row, id, text, original"
 _QUICKLY = """
-PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;
+PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;
 """
+_FROM_JSON = """
+INSERT INTO messages SELECT key + ?, json_extract(value, '$[0]'), json_extract(value, '$[1]'),
+    json_extract(value, '$[2]') FROM json_each(?)
+"""
+_NUL = r"\u0000"
 _SCHEMA = """
 CREATE TABLE messages (row INTEGER PRIMARY KEY, id TEXT, text TEXT NOT NULL, original TEXT);
 CREATE TABLE conversations (number INTEGER PRIMARY KEY, id TEXT, title TEXT NOT NULL);
@@ -75,7 +82,7 @@ def write_texts(
     names : dict of str to sequence of str
         Names behind the codes of each field.
     advance : callable
-        Called with shares of the work that sum to one.
+        Called with shares of the work that sum to one; what it raises ends the work.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # Nobody reads the file before it is complete, so a kill need not be survived.
@@ -84,17 +91,14 @@ def write_texts(
         connection.execute("BEGIN")
         same = (table["text"] == originals).to_numpy()
         for start in range(0, table.height, _CHUNK):
-            part = table.slice(start, _CHUNK)
-            rows = range(start, start + part.height)
-            texts = part["text"].to_list()
-            kept = originals[start : start + _CHUNK].to_list()
-            differs = [None if same[row] else text for row, text in zip(rows, kept, strict=True)]
-            ids = part["id"].to_list()
-            connection.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)",
-                                   zip(rows, ids, texts, differs, strict=True))  # fmt: skip
-            connection.executemany("INSERT INTO words(rowid, text) VALUES (?, ?)",
-                                   zip(rows, map(spaced, texts), strict=True))  # fmt: skip
-            advance(part.height / max(table.height, 1) * 0.9)
+            here = slice(start, start + _CHUNK)
+            texts = table["text"][here].to_list()
+            kept = originals[here].to_list()
+            differs = [
+                None if equal else text for equal, text in zip(same[here], kept, strict=True)
+            ]
+            _insert(connection, start, table["id"][here].to_list(), texts, differs)
+            advance(len(texts) / max(table.height, 1) * 0.9)
         connection.executemany("INSERT INTO conversations VALUES (?, ?, ?)",
                                ((i, *pair) for i, pair in enumerate(titles)))  # fmt: skip
         for field, values in names.items():
@@ -104,6 +108,33 @@ def write_texts(
         connection.execute("INSERT INTO done VALUES (?)", [table.height])
         connection.execute("COMMIT")
         advance(0.1)
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    start: int,
+    ids: list[str],
+    texts: list[str],
+    originals: list[str | None],
+) -> None:
+    """Insert messages and their words, from a row on.
+
+    They go to SQLite as one text, so that other threads need not wait for every row.
+    """
+    rows = list(zip(ids, texts, originals, strict=True))
+    numbers = range(start, start + len(rows))
+    content = json.dumps(rows, ensure_ascii=False)
+    if _NUL in content:  # ends a text within JSON
+        numbered = ((row, *own) for row, own in zip(numbers, rows, strict=True))
+        connection.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", numbered)
+    else:
+        connection.execute(_FROM_JSON, [start, content])
+    if not has_unspaced(content):
+        query = "INSERT INTO words(rowid, text) SELECT row, text FROM messages WHERE row >= ?"
+        connection.execute(query, [start])
+    else:
+        connection.executemany("INSERT INTO words(rowid, text) VALUES (?, ?)",
+                               zip(numbers, map(spaced, texts), strict=True))  # fmt: skip
 
 
 class Texts:

@@ -29,6 +29,11 @@ def spaced(text: str) -> str:
     return text if text.isascii() else _CHARACTER.sub(r" \1 ", text)
 
 
+def has_unspaced(text: str) -> bool:
+    """Whether a text has characters of scripts without spaces."""
+    return not text.isascii() and _CHARACTER.search(text) is not None
+
+
 @dataclass(frozen=True)
 class Part:
     """A word or phrase that was asked for.

@@ -146,11 +146,13 @@ def gather(
     predict_heldout: bool = True,
     anonymize: bool = False,
     reading: Reading | None = None,
+    displayed: Corpus | None = None,
 ) -> Findings:
     """Let a model read a corpus once, and predict words of it, or of ``test`` if that is given.
 
     The model reads the texts as they are, even where they are shown anonymized. If it has read
-    them before, pass its ``reading``.
+    them before, pass its ``reading``; if the corpus was anonymized before, pass that, too
+    (``displayed``).
     """
     summary = model.summary() if summary is None else summary
     order = summary.order
@@ -169,7 +171,8 @@ def gather(
     with part_of_work(work.showing):
         examples = _examples(model, corpus, reading)
         shown = choose(corpus, _conversations(corpus, examples), max_messages, max_characters)
-        displayed = corpus.anonymized() if anonymize else corpus
+        if displayed is None:
+            displayed = corpus.anonymized() if anonymize else corpus
         words = split_words(displayed.table["text"]) if anonymize else reading.words
         rows = rows_of(corpus, shown)
         texts = corpus.table["text"].gather(rows)
@@ -253,7 +256,8 @@ def _lengths(reading: Reading, units: str) -> NDArray[np.int64]:
     if units == "words":
         return np.diff(encoded.message_offsets)
     if units == "sentences":
-        bounds = np.union1d(encoded.sentence_offsets, encoded.message_offsets)
+        bounds = encoded.sentence_offsets  # those of messages are among them
+        bounds = bounds if len(bounds) else np.unique(encoded.message_offsets)
         return np.diff(np.searchsorted(bounds, encoded.message_offsets))
     return reading.known.astype(np.int64)
 

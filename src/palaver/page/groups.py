@@ -12,6 +12,7 @@ from palaver.corpus.grouping import NO_GROUP, best_period, quiet_periods
 from palaver.corpus.table import Corpus
 from palaver.draw.bars import stacked_bar
 from palaver.draw.lines import band_chart
+from palaver.encoding.tokens import coded
 from palaver.models.views.shares import OTHERS, shares_table
 from palaver.page.findings import Findings
 from palaver.page.sections import Act
@@ -92,8 +93,21 @@ def _same(one: pl.Series, other: pl.Series) -> bool:
     if len(one) > _GLANCE and not _same(one.head(_GLANCE), other.head(_GLANCE)):
         return False
     if one.dtype == pl.List(pl.String) == other.dtype:
-        return bool(one.list.unique().list.sort().equals(other.list.unique().list.sort()))
+        return one.equals(other) or _same_sets(one, other)
     return bool(one.equals(other))
+
+
+def _same_sets(one: pl.Series, other: pl.Series) -> bool:
+    """Whether the lists of two columns have the same values, row by row; nulls do not count."""
+    parts = [
+        lists.alias("value").to_frame().with_row_index().explode("value").drop_nulls("value")
+        for lists in (one, other)
+    ]
+    values = coded(pl.concat([part["value"] for part in parts]))
+    rows = np.concatenate([part["index"].to_numpy().astype(np.int64) for part in parts])
+    pairs = rows * max(len(values.names), 1) + values.codes
+    n_first = parts[0].height
+    return np.array_equal(np.unique(pairs[:n_first]), np.unique(pairs[n_first:]))
 
 
 def make_groups(findings: Findings, acts: list[Act], by: str | None = None) -> dict[str, Any]:

@@ -57,8 +57,10 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
     counts = np.bincount(label, minlength=len(pairs.names))
     if (counts > 0).sum() < 2:
         return None
-    sums = np.zeros((len(pairs.names), findings.n_classes))
-    np.add.at(sums, label, findings.shares[message])
+    sums = np.column_stack(
+        [np.bincount(label, findings.shares[message, k], len(pairs.names))
+         for k in range(findings.n_classes)]
+    )  # fmt: skip
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
     labels = [name(str(pairs.names[i]), 40) for i in order]
@@ -73,7 +75,7 @@ def _gold(findings: Findings, column: str) -> dict[str, Any] | None:
         "column": name(column),
         "is_label": column in LABELS,
         "v_measure": float(v_measure(findings.shares[message].argmax(axis=1), label)),
-        "n_messages": len(np.unique(message)),
+        "n_messages": int(np.count_nonzero(np.bincount(message))),
         "rows": [
             {"label": label, "count": int(count),
              "cells": [(round(100 * x), shade(x)) for x in row]}

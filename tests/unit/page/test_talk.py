@@ -108,6 +108,16 @@ def test_labels_of_any_number_are_judged_and_divisions_are_not(corpus, found):
     assert sum(row["count"] for row in table["rows"]) == found.speaking.sum()
 
 
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [([["b", "a"], [], None, ["c", "c"]], "same as act"), ([["a"], ["b"], None, ["c"]], None)],
+)
+def test_lists_of_the_same_labels_are_listed_once(other, why):
+    lists = {"act": [["a", "b"], [], None, ["c"]], "other": other}
+    corpus = pv.Corpus.from_polars(pl.DataFrame({"text": list("wxyz"), **lists}))
+    assert choose_columns(corpus)[1].get("other") == why
+
+
 def test_labels_and_reasons_are_on_the_page(corpus, model, tmp_path):
     page = pv.report(model, corpus, tmp_path / "talk.html").read_text()
     assert "Compared with the column “<bdi>act</bdi>”" in page

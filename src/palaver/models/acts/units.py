@@ -99,7 +99,8 @@ def units_of(data: Encoded, unit: str) -> Units:
 
 def _inner(data: Encoded) -> NDArray[np.int64]:
     """Return the bounds of sentences that are not bounds of messages."""
-    return np.setdiff1d(np.asarray(data.sentence_offsets), np.asarray(data.message_offsets))
+    bounds, messages = np.asarray(data.sentence_offsets), np.asarray(data.message_offsets)
+    return np.asarray(bounds[messages[np.searchsorted(messages, bounds)] != bounds])
 
 
 def _messages_of(

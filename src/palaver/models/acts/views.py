@@ -204,24 +204,26 @@ def features_of(views: Views, data: Encoded, units: Units) -> Features:
     ``w / sqrt(n)``, so that long units do not drown the other views. Units without words have no
     features: nothing is known about them but their context.
     """
-    rows, ids, weights = [], [], []
-    for i, view in enumerate(views.names):
-        unit, feature = _view_pairs(view, views, data, units)
-        number = np.bincount(unit, minlength=units.n_units)
-        rows.append(unit)
-        ids.append(feature + views.starts[i])
-        weights.append(views.weights[i] / np.sqrt(number[unit]))
-    flat = np.concatenate([np.zeros(0, np.int64), *rows])
-    order = np.argsort(flat, kind="stable")
-    lengths = np.bincount(flat, minlength=units.n_units)
-    return Features(
-        np.concatenate([np.zeros(0, np.int64), *ids])[order].astype(np.int32),
-        np.concatenate([np.zeros(0), *weights])[order],
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-    )
+    edges = _Edges(units, kinds_of(data.vocabulary))
+    pairs = [_view_pairs(view, views, data, units, edges) for view in views.names]
+    numbers = [np.bincount(unit, minlength=units.n_units) for unit, _ in pairs]
+    lengths = np.sum(numbers, axis=0, dtype=np.int64, initial=0) if numbers else 0
+    offsets = np.zeros(units.n_units + 1, np.int64)
+    np.cumsum(np.broadcast_to(lengths, units.n_units), out=offsets[1:])
+    ids, weights = np.empty(offsets[-1], np.int32), np.empty(offsets[-1])
+    free = offsets[:-1].copy()  # first place of each unit that is not taken
+    for i, ((unit, feature), number) in enumerate(zip(pairs, numbers, strict=True)):
+        first = free - np.concatenate(([0], np.cumsum(number)[:-1]))  # units ascend in every view
+        places = first[unit] + np.arange(len(unit))
+        ids[places] = feature + views.starts[i]
+        weights[places] = views.weights[i] / np.sqrt(number[unit])
+        free += number
+    return Features(ids, weights, offsets)
 
 
-def _view_pairs(view: str, views: Views, data: Encoded, units: Units) -> Pairs:
+def _view_pairs(
+    view: str, views: Views, data: Encoded, units: Units, edges: _Edges | None = None
+) -> Pairs:
     """Return the units that a view says something about, and their features in it."""
     speaking = np.flatnonzero(np.diff(units.offsets) > 0)
     if view in views.columns:
@@ -234,7 +236,7 @@ def _view_pairs(view: str, views: Views, data: Encoded, units: Units) -> Pairs:
     if view == "length":
         return speaking, _length_class(_count(units, kinds.is_word))[speaking]
     if view in ("beginning", "end", "closing"):
-        edges = _Edges(units, kinds)
+        edges = edges or _Edges(units, kinds)
         tokens = {"beginning": edges.first, "end": edges.last, "closing": edges.closing}[view]
         return speaking, _edge_features(tokens[speaking], views.tables[view])
     marked = _count(units, getattr(kinds, view)) > 0

@@ -123,23 +123,25 @@ def shares_table(
     members = _groups(corpus, by, top, known)
     lengths = np.diff(corpus.conversation_offsets)
     conversations = np.repeat(np.arange(corpus.n_conversations), lengths)
+    overall = shares[known].mean(axis=0) if members else np.zeros(shares.shape[1])
     parts = []
     for number, (name, rows) in enumerate(members):
+        own = shares[rows]
         units = rows if resample == "message" else conversations[rows]
         generator = rng.generator(random_state, "shares", number)
-        low, high = _interval(shares[rows], units, level, generator)
+        low, high = _interval(own, units, level, generator)
         facts = pl.DataFrame(
             {
                 "class": np.arange(shares.shape[1]),
-                "share": shares[rows].mean(axis=0),
+                "share": own.mean(axis=0),
                 "low": low,
                 "high": high,
-                "overall": shares[known].mean(axis=0),
+                "overall": overall,
             }
         ).with_columns(
             group=pl.lit(name),
             messages=pl.lit(len(rows)),
-            conversations=pl.lit(len(np.unique(conversations[rows]))),
+            conversations=pl.lit(int(np.count_nonzero(np.diff(conversations[rows], prepend=-1)))),
             resampled=pl.lit(resample),
         )
         parts.append(facts.with_columns(pl.col("low", "high").fill_nan(None)))
