@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from palaver import store
 from palaver.corpus.table import Corpus
@@ -154,7 +155,7 @@ def _read(
     fit_command: str | None,
     n_new: int | None,
     advance: Callable[[float], None],
-) -> tuple[Reading, Model, Findings, dict[str, Any], dict[int, Any]]:
+) -> tuple[Reading, Model, Findings, dict[str, Any], dict[str, NDArray[np.float64]]]:
     """Let the model read the texts, and make the sections of the page."""
     state = curation_of(model)
     fitted = apply_curation(model, Curation.empty(state.run, state.n_classes))
@@ -170,7 +171,7 @@ def _read(
         html, data = render_sections(findings, {}, fit_command=fit_command, n_new=n_new)
     parts = model.find(corpus).parts if isinstance(model, CuratedModel) and state.splits else {}
     ids = [list(own.ids) for own in state.classes]
-    overview = {"html": html, "data": data, "ids": ids, "shape": shape_of(state)}
+    overview: dict[str, Any] = {"html": html, "data": data, "ids": ids, "shape": shape_of(state)}
     return reading, fitted, findings, overview, parts
 
 
