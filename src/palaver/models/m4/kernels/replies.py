@@ -72,7 +72,8 @@ class Family(NamedTuple):
 
     rests, counts: flat (n_groups, stride); totals, scales: (n_groups,); keys, first_entry:
     (n_groups,). An entry is a class and its count in one reply, or -1 and the reply's total;
-    entries of a group are linked. values, shares: (stride,).
+    entries of a group are linked. values, shares: (stride,). shifts, slopes, bends: flat
+    (n_groups, stride), of :mod:`palaver.models.m4.kernels.bounds`.
     """
 
     rests: FloatArray
@@ -86,6 +87,9 @@ class Family(NamedTuple):
     next_entry: NDArray[np.int64]
     values: FloatArray
     shares: FloatArray
+    shifts: FloatArray
+    slopes: FloatArray
+    bends: FloatArray
 
 
 @njit(cache=True, nogil=True)
@@ -152,7 +156,7 @@ def make_family(links, stride):  # type: ignore[no-untyped-def]
         aligned(most * stride), aligned(most * stride), np.zeros(most), np.zeros(most),
         np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most_units, np.int32),
         np.zeros(most_units, np.int32), np.zeros(most_units, np.int64), aligned(stride),
-        aligned(stride),
+        aligned(stride), aligned(most * stride), aligned(most * stride), aligned(most * stride),
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
 from palaver.kernels.simd.vectors import exponentials, move_row
+from palaver.models.m4.kernels.bounds import MOST_DOUBT, bounded_change, open_bounds
 from palaver.models.m4.kernels.lanes import parts_order
 from palaver.models.m4.kernels.outcomes import (
     Words,
@@ -69,9 +70,10 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
     Returns the conversation's topic total.
     """
     n_classes, is_dirichlet, own = layout.n_classes, layout.is_dirichlet, words.masses
-    current = 0.0
+    current = here = 0.0
+    doubt, rounding, is_exact = 0.0, -1.0, False  # doubt: of the change up to here
     if n_groups > 0:
-        current = family_log(n_groups, n_classes, n_classes, n_units, sums, layout, family)
+        rounding = open_bounds(n_groups, n_units, sums, layout, family)
     for i in range(first, last):
         old = np.int64(words.classes[i])
         n_others = n_units - (old < n_classes)
@@ -94,13 +96,36 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
             new_row = min(new, n_classes)
             if new_row != old_row:
                 n_after = n_others + (new < n_classes)
-                after = family_log(n_groups, new_row, old_row, n_after, sums, layout, family)
-                if uniform(stream) < math.exp(min(after - current, 0.0)):
-                    current = after
+                drawn = uniform(stream)
+                change, after_doubt, side = 0.0, np.inf, 0.0
+                if rounding >= 0.0:
+                    change, after_doubt = bounded_change(
+                        n_groups, new_row, old_row, n_after, sums, layout, family
+                    )
+                    side = change - here
+                    if side < doubt + after_doubt + rounding:  # else it is likelier after the move
+                        side -= math.log(drawn)
+                if abs(side) <= doubt + after_doubt + rounding:
+                    if not is_exact:
+                        current = family_log(
+                            n_groups, n_classes, n_classes, n_units, sums, layout, family
+                        )
+                    after = family_log(n_groups, new_row, old_row, n_after, sums, layout, family)
+                    side = 1.0 if drawn < math.exp(min(after - current, 0.0)) else -1.0
+                    is_exact = True
+                    if side > 0.0:
+                        current = after
+                elif side > 0.0:
+                    is_exact = False
+                if side > 0.0:
                     move_row(
                         layout.rows, new_row * layout.stride, old_row * layout.stride,
                         layout.n_blocks, sums,
                     )  # fmt: skip
+                    here, doubt = change, after_doubt
+                    if rounding >= 0.0 and doubt > MOST_DOUBT:
+                        rounding = open_bounds(n_groups, n_after, sums, layout, family)
+                        here = doubt = 0.0
                 else:
                     new = old
         if new != old:
