@@ -11,8 +11,8 @@ With the symbols of :mod:`palaver.models.m4.kernels.replies`, Dirichlet transiti
     R_m(s) = log of exp(s) (exp(s) + 1) ... (exp(s) + m - 1)
 
 ``R_m`` is convex, with ``0 <= R_m'' <= R_m' <= m``, so both terms are convex. Let ``t_j`` be the
-sum of ``R_mj'`` over replies and ``e_j`` that of ``R_M' exp(s_j) / A``: the gradient is ``t - e``, and
-the second derivatives of the terms in a direction ``d`` are at most ``sum_j t_j d_j^2`` and
+sum of ``R_mj'`` over replies and ``e_j`` that of ``R_M' exp(s_j) / A``: the gradient is ``t - e``,
+and the second derivatives of the terms in a direction ``d`` are at most ``sum_j t_j d_j^2`` and
 ``sum_j e_j d_j^2``. On the way to ``s + d`` these grow at most by ``exp(3 x)``, ``x = max|d|``,
 which is below ``1 / (1 - 3 x)``. Hence::
 
