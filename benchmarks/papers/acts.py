@@ -23,6 +23,7 @@ from benchmarks.papers import Options
 from benchmarks.papers.acts_data import JUDGED, TRAINING, Parts, apart, parts, training_part
 from benchmarks.papers.acts_data import whole_train as whole_swda
 from benchmarks.papers.acts_more import UNLABELLED, all_cell, eye_cell
+from benchmarks.papers.acts_number import number_cell
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.gaussian_hmm import glove
 from benchmarks.papers.gaussian_hmm_page import HEADLINE, JOINED
@@ -34,9 +35,9 @@ from palaver.trials import rivals
 
 VERSION = 1
 #: Version of Acts: raise it when its defaults change.
-ACTS_VERSION = 2
+ACTS_VERSION = 3
 #: Versions of rivals: those with the number of acts that Acts chose depend on its defaults.
-NUMBER_VERSIONS = {"chosen": 4, "gold": 1}
+NUMBER_VERSIONS = {"chosen": 5, "gold": 1}
 #: Seeds of Acts, of the training parts, and of the names.
 SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(2), range(3)
 #: Seeds of k-means and of the other rivals: five where the agreement of seeds is measured.
@@ -361,7 +362,7 @@ def training_cell(
         return [float(evaluate.v_measure(model.message_classes(seen), gold)) for model in found]
 
     settings = {"training": corpus, "weights": dict(weights), "context": context,
-                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": VERSION}  # fmt: skip
+                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": 2}  # fmt: skip
     return Cell(f"training/{name}/{corpus}", settings, work, cost=12)
 
 
@@ -436,6 +437,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
               for name, weights in CANDIDATES.items() for corpus in TRAINING]  # fmt: skip
     found += [training_cell(options, corpus, name, weights, context)
               for name, (weights, context) in ABLATIONS.items() for corpus in ABLATED]  # fmt: skip
+    found += [number_cell(options, corpus) for corpus in TRAINING]
     found += _rivals(words_cell, options, kept, names, WORDS)
     found += [whole_cell(options), all_cell(options, judge, silent_apart)]
     found += [eye_cell(options, name) for name in UNLABELLED]

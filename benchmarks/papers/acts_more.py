@@ -36,7 +36,7 @@ def all_cell(options: Options, judge: Any, silent_apart: Any) -> Cell:
         judged = judge(silent_apart(found, corpus), corpus)
         return {**judged, "seconds": seconds, "messages": messages, "calls": calls}
 
-    return Cell(ALL, {"all": "swda", "version": 2}, work, cost=100)
+    return Cell(ALL, {"all": "swda", "version": 3}, work, cost=100)
 
 
 def eye_cell(options: Options, name: str) -> Cell:
@@ -50,7 +50,7 @@ def eye_cell(options: Options, name: str) -> Cell:
         acts = model.acts_table().sort("share", descending=True).select(columns).to_dicts()
         return {"acts": acts, "messages": corpus.n_messages, "unit": model.unit_}
 
-    settings = {"eye": name, "conversations": n_conversations, "version": 2}
+    settings = {"eye": name, "conversations": n_conversations, "version": 3}
     return Cell(f"eye/{name}", settings, work, cost=30)
 
 
@@ -103,9 +103,3 @@ and says little: `n_acts=12` splits them.
 """
 #: Cues to show.
 N_CUES = 3
-
-SEARCHES = """The weights and parts above were compared with the searches of before: ten of 100
-sweeps from temperature 5, all joined. Twenty of 60 sweeps from temperature 2, the better half
-joined, came later. On small corpora, searches from 5 could end with nearly all units in one state;
-from 2 they reach a higher log of (c), which knows no labels.
-"""

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 import palaver as pv
 from palaver import rng
 from palaver.encoding.corpus_vectors import learn_word_vectors
-from palaver.models.acts import consensus
+from palaver.models.acts import consensus, merging
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.units import RELATIONS, units_of
 from palaver.models.acts.vectors import UnitVectors, by_words, counted, explained, learn_view
@@ -123,11 +123,11 @@ def test_the_sampler_visits_assignments_as_often_as_the_tempered_target_says():
 @pytest.mark.parametrize("sums", [200.0, 260.0])
 def test_acts_that_differ_by_vectors_alone_stay_apart(sums):
     counts, sizes, model = np.full((2, 2), 300.0), np.full(2, 300.0), engine(2)
-    assert consensus.merge_alike(model, counts, sizes, fewest=1).max() == 0
+    assert merging.merge_alike(model, counts, sizes, fewest=1).max() == 0
     vectors = np.array([[sums, 0.0, 90.0], [-sums, 0.0, 90.0]])
-    found = consensus.merge_alike(model, counts, sizes, fewest=1, vectors=vectors)
+    found = merging.merge_alike(model, counts, sizes, fewest=1, vectors=vectors)
     lost = 2 * sums**2 / (2 * 90)  # both means move to the centre
-    assert (found.max() == 1) == (sums == 260.0) == (lost / 300 > consensus.ALIKE)
+    assert (found.max() == 1) == (sums == 260.0) == (lost / 300 > merging.ALIKE)
 
 
 def test_what_a_mean_of_its_own_explains_is_the_gain_of_likelihood():

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 import palaver as pv
 from palaver import rng
 from palaver.kernels.random import uniforms
-from palaver.models.acts import consensus
+from palaver.models.acts import consensus, merging
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.kernels.forests import forest_posteriors, sample_forests
 from palaver.models.acts.units import RELATIONS, choose_unit, units_of
@@ -176,16 +176,14 @@ def test_states_that_say_the_same_become_one_act():
     twins[3, 2] += 200  # nearly the same
     model = ActEngine(4, np.array([0, 5]), np.full((5, 4), 0.2), 1.0)
     sizes = np.full(4, 400.0)
-    found = consensus.merge_alike(model, twins, sizes, fewest=1)
+    found = merging.merge_alike(model, twins, sizes, fewest=1)
     np.testing.assert_array_equal(found, [0, 1, 1, 2])
-    np.testing.assert_array_equal(
-        consensus.merge_alike(model, twins, sizes, fewest=4), [0, 1, 2, 3]
-    )
+    np.testing.assert_array_equal(merging.merge_alike(model, twins, sizes, fewest=4), [0, 1, 2, 3])
     np.testing.assert_array_equal(  # acts with names stay apart
-        consensus.merge_alike(model, twins, sizes, fewest=1, n_named=3), [0, 1, 2, 3]
+        merging.merge_alike(model, twins, sizes, fewest=1, n_named=3), [0, 1, 2, 3]
     )
     rare = np.array([400.0, 400.0, 400.0, 1.0])
-    found = consensus.merge_alike(model, twins, rare, fewest=1)
+    found = merging.merge_alike(model, twins, rare, fewest=1)
     assert found[3] in found[:3]
 
 
@@ -194,9 +192,9 @@ def test_states_too_rare_to_show_are_merged_though_few_are_left():
     model = ActEngine(3, np.array([0, 5]), np.full((5, 3), 0.2), 1.0)
     rare = np.array([400.0, 400.0, 1.0])
     np.testing.assert_array_equal(
-        consensus.merge_alike(model, kinds, np.full(3, 400.0), fewest=3), [0, 1, 2]
+        merging.merge_alike(model, kinds, np.full(3, 400.0), fewest=3), [0, 1, 2]
     )
-    assert len(set(consensus.merge_alike(model, kinds, rare, fewest=3))) == 2
+    assert len(set(merging.merge_alike(model, kinds, rare, fewest=3))) == 2
 
 
 def test_the_better_half_is_joined_best_first():
@@ -220,10 +218,10 @@ def test_acts_that_one_search_found_are_merged_with_the_most_similar():
     states = posteriors.argmax(axis=1)
     without = np.where(states == 2, 0, states)
     groups = np.arange(3)
-    merged = consensus.merge_unfound(model, answer, groups, [states, without, without, without])
+    merged = merging.merge_unfound(model, answer, groups, [states, without, without, without])
     np.testing.assert_array_equal(merged, [0, 1, 0])
     twice = [states, states, without, without]
-    np.testing.assert_array_equal(consensus.merge_unfound(model, answer, groups, twice), groups)
+    np.testing.assert_array_equal(merging.merge_unfound(model, answer, groups, twice), groups)
 
 
 def test_the_cost_of_merging_is_the_loss_of_evidence():
@@ -235,9 +233,50 @@ def test_the_cost_of_merging_is_the_loss_of_evidence():
     joined[:, 0] += joined[:, 1]
     joined[:, 1] = 0
     loss = apart - model.log_joint(joined, moves)
-    for size in (loss / consensus.ALIKE * 0.9, loss / consensus.ALIKE * 1.1):
-        found = consensus.merge_alike(model, counts, np.full(2, size), fewest=1)
-        assert (found.max() == 0) == (loss / size < consensus.ALIKE)
+    for size in (loss / merging.ALIKE * 0.9, loss / merging.ALIKE * 1.1):
+        found = merging.merge_alike(model, counts, np.full(2, size), fewest=1)
+        assert (found.max() == 0) == (loss / size < merging.ALIKE)
+
+
+def _polya(counts, prior):
+    """Log probability of a sequence with these counts, one draw after the other."""
+    seen, total = dict.fromkeys(range(len(counts)), 0), 0.0
+    for k, n in enumerate(counts):
+        for _ in range(int(n)):
+            total += np.log((prior[k] + seen[k]) / (sum(prior) + sum(seen.values())))
+            seen[k] += 1
+    return total
+
+
+def test_what_follows_counts_when_acts_are_merged():
+    """The second line of (d) is the log Bayes factor of the moves, drawn one after the other."""
+    generator = np.random.default_rng(8)
+    moves = generator.integers(0, 6, (10, 3)).astype(float)  # three relations, and the start
+    prior = [0.7] * 3
+    apart = sum(_polya(row, prior) for row in moves)
+    lumped = np.column_stack((moves[:, 0], moves[:, 1] + moves[:, 2]))
+    rows = [row for c in range(3) for row in (lumped[3 * c], lumped[3 * c + 1] + lumped[3 * c + 2])]
+    one = sum(_polya(row, [0.7, 1.4]) for row in [*rows, lumped[-1]])
+    which = _polya(moves[:, 1:].sum(axis=0), prior[1:])
+    follow = merging._Following(moves, 3, 0.7)
+    np.testing.assert_allclose(follow.loss(1, 2), apart - one - which, rtol=1e-10)
+    follow.merge(1, 2)
+    np.testing.assert_allclose(follow.moves[3, [0, 1]], rows[2])
+    assert follow.moves[:, 2].sum() == 0
+    np.testing.assert_allclose(follow.prior, [0.7, 1.4, 0.0])
+
+
+def test_acts_that_say_the_same_in_other_places_stay_apart():
+    counts = np.full((5, 3), 100.0)
+    counts[:, 2] = [400, 0, 0, 60, 40]
+    model = ActEngine(3, STARTS, np.full((5, 3), 0.4), 1.0)
+    sizes = np.full(3, 100.0)
+    moves = np.zeros((10, 3))
+    moves[:3] = [[0, 100, 0], [0, 0, 100], [100, 0, 0]]  # always one after the other
+    assert merging.merge_alike(model, counts, sizes, fewest=1).tolist() == [0, 0, 1]
+    alone = merging.merge_alike(model, counts, sizes, fewest=1, moves=moves)
+    assert alone.tolist() == [0, 1, 2]
+    assert merging.merge_alike(model, counts, sizes, fewest=1, moves=moves * 0).max() == 1
 
 
 def test_moves_are_added_up_by_groups():
@@ -247,8 +286,19 @@ def test_moves_are_added_up_by_groups():
                                               moves[4:6].sum(), moves[6].sum()])  # fmt: skip
 
 
+def _without_addressee(tokens, people):
+    """Drop "@ ann", "ann :" or "ann ," where somebody is called that; names are one word here."""
+    text = " ".join(tokens)
+    for name in people:
+        for opening in (f"@ {name} : ", f"@ {name} , ", f"@ {name} ", f"{name} : ", f"{name} , "):
+            if text.startswith(opening):
+                return text.removeprefix(opening).split()
+    return tokens
+
+
 def test_views_equal_a_naive_twin_that_reads_the_texts():
     corpus = pv.sample(40)
+    people = {str(name).lower() for name in corpus.table["speaker"].unique()}
     data = pv.encode(corpus, min_count=1, sentences=True, keep_unknown=True)
     for unit in ("message", "sentence"):
         units = units_of(data, unit)
@@ -262,7 +312,8 @@ def test_views_equal_a_naive_twin_that_reads_the_texts():
             assert ("question: yes" in own) == any("?" in t for t in tokens)
             assert ("exclamation: yes" in own) == any("!" in t for t in tokens)
             spoken = [t for t in tokens if any(c.isalnum() or ord(c) > 0x2000 for c in t)]
-            for view, edge in (("beginning", spoken[0]), ("end", spoken[-1])):
+            said = [t for t in _without_addressee(tokens, people) if t in spoken]
+            for view, edge in (("beginning", said[0]), ("end", spoken[-1])):
                 shown = [name for name in own if name.startswith(f"{view}: ")]
                 assert len(shown) == 1
                 assert shown[0].split(": ", 1)[1] in (edge, "<other>", "<number>")

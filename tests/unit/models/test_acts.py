@@ -8,7 +8,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import CorpusError, ParameterError, StoreError
-from palaver.models.acts import consensus, names
+from palaver.models.acts import merging, names
 
 QUESTIONS = ["do you like {} ?", "what is {} ?", "is the {} here ?", "how much is {} ?"]
 THANKS = ["thanks a lot !", "thank you so much !", "thanks , great !"]
@@ -259,4 +259,22 @@ def test_signatures_and_placeholders_are_no_beginnings():
 
 def test_acts_that_nobody_found_are_merged(corpus):
     model = pv.Acts(n_sweeps=20, n_chains=5).fit(corpus)
-    assert (model._found_by() >= consensus.FEWEST_FINDERS).all()
+    assert (model._found_by() >= merging.FEWEST_FINDERS).all()
+
+
+def test_acts_of_one_name_become_one_act(monkeypatch, corpus):
+    monkeypatch.setattr(merging, "ALIKE", 0.0)  # nothing else is merged
+    monkeypatch.setattr(merging, "SMALL_SHARE", 0.0)
+    model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)
+    entries = [entry for entry in names.entries_of(model) if entry]
+    assert len(set(entries)) == len(entries) < len(model._states)
+    given = pv.Acts(n_acts=12, n_sweeps=20, n_chains=2).fit(corpus)
+    assert len(given.act_names_) == 12  # a number is taken as it is
+
+
+def test_acts_with_given_names_are_not_merged_by_name(monkeypatch, corpus):
+    monkeypatch.setattr(names, "entries_of", lambda model: ["thanks"] * len(model.class_shares_))
+    seeds = {"thanks": ["thanks"], "asks": ["how"]}
+    model = pv.Acts(n_sweeps=20, n_chains=2, seed_words=seeds).fit(corpus)
+    assert model.act_names_[:2] == ["thanks", "asks"]
+    assert len(model.act_names_) == 3

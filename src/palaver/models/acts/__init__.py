@@ -21,7 +21,7 @@ from palaver.encoding import Encoded
 from palaver.encoding.utterances import SentenceEncoder, VectorSource
 from palaver.fit.loop import Fit
 from palaver.fit.schedule import Schedule
-from palaver.models.acts import consensus, names, preparing, stored, tables
+from palaver.models.acts import consensus, merging, names, preparing, stored, tables
 from palaver.models.acts.beginnings import common_beginnings
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.preparing import MOST_ACTS
@@ -57,8 +57,8 @@ class Acts(Model):
     Parameters
     ----------
     n_acts : int or "auto"
-        Number of acts. "auto" searches for 12 and merges those that are rare or differ by
-        little, down to five at the fewest.
+        Number of acts. "auto" searches for 12 and merges those that are rare, differ by little or
+        would have the same name.
     unit : {"auto", "message", "sentence"}
         What has an act. "auto" takes sentences where messages have two or more on average.
     columns : list of str or "auto"
@@ -289,18 +289,17 @@ class Acts(Model):
         )
         self._answer = answer.statistics
         self._seed_prior = engine.feature_prior - float(self.feature_prior)
-        self._states = self._merged(engine, answer, found)
+        self._set_acts(self._merged(engine, answer, found), answer.posteriors)
+        if self.n_acts == "auto":
+            self._merge_namesakes(answer.posteriors)
         posteriors = answer.posteriors @ self._members
-        acts = posteriors.argmax(axis=1)
-        n_acts = posteriors.shape[1]
+        acts, n_acts = posteriors.argmax(axis=1), posteriors.shape[1]
         searches: Sequence[NDArray[np.integer]] = found
         if self.n_acts == "auto":
             searches = [consensus.put_together(own, acts, n_acts) for own in found]
         self.agreement_ = consensus.agreement(acts, searches, n_acts)
-        self._shares = np.bincount(acts, minlength=n_acts) / max(len(acts), 1)
         self.class_words_, self._words_of_acts = tables.word_shares(data, self._units, posteriors)
         self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)
-        self._set_estimates()
         self._name_acts()
         del self._units, self._unit_vectors, self._source
 
@@ -312,13 +311,25 @@ class Acts(Model):
             return np.arange(engine.n_acts)
         states = answer.posteriors.argmax(axis=1)
         statistics, named = answer.statistics, len(self.class_names_)
-        groups = consensus.merge_alike(
+        groups = merging.merge_alike(
             engine, statistics["feature_counts"],
             np.bincount(states, minlength=engine.n_acts).astype(float),
-            fewest=FEWEST_ACTS, n_named=named,
+            fewest=FEWEST_ACTS, moves=statistics["moves"], n_named=named,
             vectors=None if engine.vectors is None else explained(engine.vectors, statistics),
         )  # fmt: skip
-        return consensus.merge_unfound(engine, answer, groups, found, named)
+        return merging.merge_unfound(engine, answer, groups, found, named)
+
+    def _set_acts(self, states: NDArray[np.int64], posteriors: NDArray[np.float64]) -> None:
+        """Take the act of each state, and what follows from it."""
+        self._states = states
+        acts = (posteriors @ self._members).argmax(axis=1)
+        self._shares = np.bincount(acts, minlength=int(states.max()) + 1) / max(len(acts), 1)
+        self._set_estimates()
+
+    def _merge_namesakes(self, posteriors: NDArray[np.float64]) -> None:
+        """Make acts one that would be called the same, such as three ways to acknowledge."""
+        while len(set(groups := names.namesakes(self))) < len(groups):
+            self._set_acts(np.asarray(groups)[self._states], posteriors)
 
     @property
     def _members(self) -> NDArray[np.float64]:

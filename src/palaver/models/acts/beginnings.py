@@ -34,7 +34,7 @@ def common_beginnings(
     digits = np.array([*(word.isdigit() for word in data.vocabulary.words), True])
     is_word = (kinds_of(data.vocabulary).is_word & ~digits)[units.tokens]
     positions = np.append(np.flatnonzero(is_word), [len(is_word)] * 2)
-    place = np.searchsorted(positions[:-2], units.offsets[:-1])
+    place = np.searchsorted(positions[:-2], units.begins)
     first, second = positions[place], positions[np.minimum(place + 1, len(positions) - 1)]
     stops = units.offsets[1:]
     size = len(data.vocabulary) + 1

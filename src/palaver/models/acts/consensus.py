@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
 from palaver.models.acts.engine import ActEngine, ActShard
@@ -20,12 +19,6 @@ from palaver.parallel import Arrays
 _ROUNDS, _STEPS, _TINY_GAIN = 4, 30, 1e-4
 #: Overlap (intersection over union) from which a search counts as having found an act.
 FOUND = 0.5
-#: Searches that must have found an act when the data decide, where there are twice as many.
-FEWEST_FINDERS = 2
-#: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
-#: are acts of a smaller share of the units than this.
-ALIKE, SMALL_SHARE = 2.0, 0.01
-_RARE_FIRST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,128 +253,9 @@ def put_together(
     return np.asarray(both.reshape(width, n_acts).argmax(axis=1)[states])
 
 
-def merge_alike(
-    engine: ActEngine,
-    counts: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    *,
-    fewest: int,
-    n_named: int = 0,
-    vectors: NDArray[np.float64] | None = None,
-) -> NDArray[np.int64]:
-    """Merge acts that differ by little; return the group of each act, numbered through.
-
-    Two acts differ by the log evidence of their features that is lost if they become one, per unit
-    of the smaller. The two that differ least are merged, as long as they differ by less than
-    :data:`ALIKE`; so is an act of less than :data:`SMALL_SHARE` of the units, with the act that
-    it differs from least.
-
-    Parameters
-    ----------
-    engine : ActEngine
-    counts : array of float64, shape (F, K)
-        Summed weights of features.
-    sizes : array of float64, shape (K,)
-        Units of each act.
-    fewest : int
-        Groups to leave, unless merging further loses nothing or some are too small.
-    n_named : int
-        The first acts, which have names, are not merged with each other.
-    vectors : array of float64, shape (K, D + 1), optional
-        As :func:`palaver.models.acts.vectors.explained` gives them.
-    """
-    groups = np.arange(engine.n_acts)
-    n_features, sizes = len(counts), np.asarray(sizes, float).copy()
-    counts = np.vstack((counts, np.zeros((0, len(groups))) if vectors is None else vectors.T))
-    least = SMALL_SHARE * sizes.sum()
-    prior = engine.feature_prior[:, -1]
-
-    def evidence(column: NDArray[np.float64]) -> float:
-        value = _evidence(engine, column[:n_features], prior)
-        sums, n = column[n_features:-1], column[-1]
-        return value + float(sums @ sums / (2 * n)) if len(sums) and n > 0 else value
-
-    alone = np.array([evidence(counts[:, k]) for k in groups])
-    loss = np.full((engine.n_acts, engine.n_acts), np.inf)
-    for one in range(engine.n_acts):
-        for other in range(max(one + 1, n_named), engine.n_acts):
-            joint = evidence(counts[:, one] + counts[:, other])
-            loss[one, other] = alone[one] + alone[other] - joint
-    while (n_groups := len(np.unique(groups))) > max(n_named, 1):
-        smaller = np.minimum(sizes[:, None], sizes[None])
-        difference = loss / np.maximum(smaller, 1)
-        difference = np.where(smaller < least, difference - _RARE_FIRST, difference)
-        one, other = divmod(int(np.argmin(difference)), engine.n_acts)
-        few = n_groups <= fewest and loss[one, other] > 0 and smaller[one, other] >= least
-        if few or difference[one, other] >= ALIKE:
-            break
-        counts[:, one] += counts[:, other]
-        sizes[one] += sizes[other]
-        groups = np.where(groups == other, one, groups)
-        loss[other], loss[:, other] = np.inf, np.inf
-        alone[one] = evidence(counts[:, one])
-        for k in np.unique(groups):
-            if k == one or (k < n_named and one < n_named):
-                continue
-            joint = evidence(counts[:, one] + counts[:, k])
-            loss[min(one, k), max(one, k)] = alone[one] + alone[k] - joint
-    return np.unique(groups, return_inverse=True)[1]
-
-
-def merge_unfound(
-    engine: ActEngine, answer: Answer, groups: NDArray[np.int64],
-    found: Sequence[NDArray[np.integer]], n_named: int = 0,
-) -> NDArray[np.int64]:  # fmt: skip
-    """Merge acts that fewer than two searches found with the act that they differ from least.
-
-    Such acts come from the mean of searches that saw different things. Two acts are left at least,
-    and acts with names stay.
-
-    Parameters
-    ----------
-    engine : ActEngine
-    answer : Answer
-    groups : array of int64, shape (K,)
-        The act of each state, as :func:`merge_alike` gives it.
-    found : sequence of arrays of int, shape (n_units,)
-        The states that each search found.
-    n_named : int
-        The first acts, which have names.
-    """
-    if len(found) < 2 * FEWEST_FINDERS:
-        return groups
-    counts, prior = answer.statistics["feature_counts"], engine.feature_prior[:, -1]
-    while (n_acts := int(groups.max()) + 1) > max(n_named, 2):
-        members = np.eye(n_acts)[groups]
-        acts = (answer.posteriors @ members).argmax(axis=1)
-        finders = finders_of(acts, found, n_acts)
-        finders[:n_named] = len(found)
-        weak = int(finders.argmin())
-        if finders[weak] >= FEWEST_FINDERS:
-            break
-        of_acts = counts @ members
-        lost = [
-            _evidence(engine, of_acts[:, k], prior)
-            - _evidence(engine, of_acts[:, k] + of_acts[:, weak], prior)
-            if k != weak else np.inf
-            for k in range(n_acts)
-        ]  # fmt: skip
-        groups = np.where(groups == weak, int(np.argmin(lost)), groups)
-        groups = np.unique(groups, return_inverse=True)[1]
-    return groups
-
-
 def finders_of(
     labels: NDArray[np.integer], found: Sequence[NDArray[np.integer]], n_acts: int
 ) -> NDArray[np.int64]:
     """Return how many searches found each act, their states put together, (n_acts,)."""
     searches = [put_together(own, labels, n_acts) for own in found]
     return np.asarray((agreement(labels, searches, n_acts) >= FOUND).sum(axis=1))
-
-
-def _evidence(engine: ActEngine, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return the log evidence of the features of one act, (F,), their parameters summed out."""
-    values, flat = counts[:, None], prior[:, None]
-    inner = (gammaln(values + flat) - gammaln(flat)).sum()
-    of_views = gammaln(engine.totals(flat)) - gammaln(engine.totals(values + flat))
-    return float(inner + of_views.sum())

@@ -150,21 +150,39 @@ def _mix_questions(
         table[i] = np.where(mixed, np.minimum(table[i], table[plain]), table[i])
 
 
-def propose(model: Acts) -> list[str]:
-    """Return a name for each act; different acts have different names."""
+def entries_of(model: Acts) -> list[str]:
+    """Return the entry of the inventory that describes each act; empty where none does."""
     entries, table = scores(model)
-    beginnings = model.beginnings_
-    usual, short = _is_usual(model), Shares(model).of("length", _SHORT)[0]
-    chosen = []
+    usual = _is_usual(model)
+    found = []
     for act in range(table.shape[1]):
         best = int(np.argmax(table[:, act]))
-        if table[best, act] >= LEAST_BITS:
-            chosen.append(entries[best])
-        elif usual[act]:
-            chosen.append("statement")
-        else:
-            brief = short[act] >= 0.5 and not beginnings[act]
-            chosen.append("short reply" if brief else "")
+        clear = table[best, act] >= LEAST_BITS
+        found.append(entries[best] if clear else "statement" if usual[act] else "")
+    return found
+
+
+def namesakes(model: Acts) -> list[int]:
+    """Return a number for each act; those that the same entry describes have the same.
+
+    Acts that a person named, and acts that no entry describes, have a number of their own.
+    """
+    n_given = len(model.class_names_)
+    keys: dict[str | int, int] = {}
+    return [
+        keys.setdefault(entry if entry and act >= n_given else act, len(keys))
+        for act, entry in enumerate(entries_of(model))
+    ]
+
+
+def propose(model: Acts) -> list[str]:
+    """Return a name for each act; different acts have different names."""
+    beginnings = model.beginnings_
+    short = Shares(model).of("length", _SHORT)[0]
+    chosen = [
+        entry or ("short reply" if short[act] >= 0.5 and not beginnings[act] else "")
+        for act, entry in enumerate(entries_of(model))
+    ]
     repeated = {name for name, n in Counter(chosen).items() if n > 1 and name}
     names = []
     for name, beginning in zip(chosen, beginnings, strict=True):

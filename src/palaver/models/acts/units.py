@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from palaver.encoding import Encoded
 from palaver.errors import ParameterError
+from palaver.models.acts.addressees import behind_addressees
 
 #: How a unit follows the one before it: said by somebody else, by the same speaker (or nobody
 #: knows by whom), or in the same message.
@@ -37,6 +38,9 @@ class Units:
         Number in :data:`RELATIONS`.
     conversations : array of int64, shape (n_conversations + 1,)
         First unit of each.
+    begins : array of int64, shape (n_units,)
+        Where each unit begins among the tokens, behind the person it is addressed to
+        (:mod:`palaver.models.acts.addressees`).
     """
 
     tokens: NDArray[np.int32]
@@ -45,6 +49,7 @@ class Units:
     parents: NDArray[np.int32]
     relations: NDArray[np.int8]
     conversations: NDArray[np.int64]
+    begins: NDArray[np.int64]
 
     @property
     def n_units(self) -> int:
@@ -94,7 +99,9 @@ def units_of(data: Encoded, unit: str) -> Units:
     same = (before >= 0) & (speakers == speakers[before]) & (speakers >= 0)
     relations[first] = np.where(same, SAME, OTHER)
     conversations = np.append(first, n_units)[np.asarray(data.conversation_offsets)]
-    return Units(np.asarray(data.tokens), bounds, messages, parents, relations, conversations)
+    tokens = np.asarray(data.tokens)
+    begins = behind_addressees(data, tokens, bounds)
+    return Units(tokens, bounds, messages, parents, relations, conversations, begins)
 
 
 def _inner(data: Encoded) -> NDArray[np.int64]:

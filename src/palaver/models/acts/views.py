@@ -281,7 +281,7 @@ class _Edges:
         starts, stops = units.offsets[:-1], units.offsets[1:]
         positions = np.flatnonzero(is_word)
         padded = np.append(positions, len(is_word))
-        first = padded[np.searchsorted(positions, starts)]
+        first = padded[np.searchsorted(positions, units.begins)]
         last = np.append(positions, -1)[np.searchsorted(positions, stops) - 1]
         tokens = np.append(units.tokens, -2).astype(np.int64)
         has = (first < stops) & (stops > starts)

@@ -1,0 +1,219 @@
+"""How many acts there are: which states of a search say nearly the same and become one act.
+
+Two acts are one if telling them apart is worth little: the log Bayes factor of two acts against
+one, of their features and of what follows what, per unit of the smaller. With the features of
+each act and the rows of transitions summed out, it is
+
+    (d)  log p(features | two acts) - log p(features | one)
+       + log p(moves | two acts) - log p(moves | one) - log p(which of the two | one)
+
+where one act, after any other, is the first of the two with one and the same probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from palaver.models.acts import consensus
+from palaver.models.acts.engine import ActEngine
+
+#: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
+#: are acts of a smaller share of the units than this.
+ALIKE, SMALL_SHARE = 2.0, 0.01
+#: Searches that must have found an act when the data decide, where there are twice as many.
+FEWEST_FINDERS = 2
+_RARE_FIRST = 1e6
+
+
+def merge_alike(
+    engine: ActEngine,
+    counts: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    *,
+    fewest: int,
+    moves: NDArray[np.float64] | None = None,
+    n_named: int = 0,
+    vectors: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64]:
+    """Merge acts that differ by little; return the group of each act, numbered through.
+
+    The two that differ least, by (d) per unit of the smaller, are merged, as long as they differ
+    by less than :data:`ALIKE`; so is an act of less than :data:`SMALL_SHARE` of the units, with
+    the act that it differs from least.
+
+    Parameters
+    ----------
+    engine : ActEngine
+    counts : array of float64, shape (F, K)
+        Summed weights of features.
+    sizes : array of float64, shape (K,)
+        Units of each act.
+    fewest : int
+        Groups to leave, unless merging further loses nothing or some are too small.
+    moves : array of float64, shape (C K + 1, K), optional
+        Numbers of transitions; without them, features decide alone.
+    n_named : int
+        The first acts, which have names, are not merged with each other.
+    vectors : array of float64, shape (K, D + 1), optional
+        As :func:`palaver.models.acts.vectors.explained` gives them.
+    """
+    said = _Said(engine, counts, vectors)
+    follow = _Following(moves, engine.n_acts, engine.transition_prior)
+    groups, sizes = np.arange(engine.n_acts), np.asarray(sizes, float).copy()
+    least = SMALL_SHARE * sizes.sum()
+    while (n_groups := len(left := np.unique(groups))) > max(n_named, 1):
+        pairs = [(a, b) for a in left for b in left if b > a and b >= n_named]
+        loss = np.array([said.loss(a, b) + follow.loss(a, b) for a, b in pairs])
+        smaller = np.array([min(sizes[a], sizes[b]) for a, b in pairs])
+        difference = loss / np.maximum(smaller, 1) - np.where(smaller < least, _RARE_FIRST, 0)
+        best = int(np.argmin(difference))
+        few = n_groups <= fewest and loss[best] > 0 and smaller[best] >= least
+        if few or difference[best] >= ALIKE:
+            break
+        one, other = pairs[best]
+        said.merge(one, other)
+        follow.merge(one, other)
+        sizes[one] += sizes[other]
+        groups = np.where(groups == other, one, groups)
+    return np.unique(groups, return_inverse=True)[1]
+
+
+class _Said:
+    """Features of acts, and what merging two of them loses of the features' evidence."""
+
+    def __init__(
+        self, engine: ActEngine, counts: NDArray[np.float64], vectors: NDArray[np.float64] | None
+    ) -> None:
+        self.engine, self.n_features = engine, len(counts)
+        more = np.zeros((0, counts.shape[1])) if vectors is None else vectors.T
+        self.counts = np.vstack((counts, more))
+        self.prior = engine.feature_prior[:, -1]
+        self.alone = np.array([self._evidence(column) for column in self.counts.T])
+        self.known: dict[tuple[int, int], float] = {}
+
+    def _evidence(self, column: NDArray[np.float64]) -> float:
+        value = evidence(self.engine, column[: self.n_features], self.prior)
+        sums, n = column[self.n_features : -1], column[-1]
+        return value + float(sums @ sums / (2 * n)) if len(sums) and n > 0 else value
+
+    def loss(self, one: int, other: int) -> float:
+        """Return the first line of (d)."""
+        if (one, other) not in self.known:
+            joint = self._evidence(self.counts[:, one] + self.counts[:, other])
+            self.known[one, other] = float(self.alone[one] + self.alone[other] - joint)
+        return self.known[one, other]
+
+    def merge(self, one: int, other: int) -> None:
+        """Add the features of ``other`` to those of ``one``."""
+        self.counts[:, one] += self.counts[:, other]
+        self.alone[one] = self._evidence(self.counts[:, one])
+        self.known = {pair: value for pair, value in self.known.items() if one not in pair}
+
+
+class _Following:
+    """Transitions between acts, and what merging two of them loses of their evidence."""
+
+    def __init__(self, moves: NDArray[np.float64] | None, n_acts: int, prior: float) -> None:
+        self.n_acts = n_acts
+        self.moves = None if moves is None else np.asarray(moves, float).copy()
+        self.prior = np.full(n_acts, float(prior))
+
+    def loss(self, one: int, other: int) -> float:
+        """Return the second line of (d)."""
+        if self.moves is None:
+            return 0.0
+        pair = self.moves[:, [one, other]]
+        prior = self.prior[[one, other]]
+        targets = _dirichlet_log(pair, prior).sum() - _dirichlet_log(pair.sum(axis=0), prior)
+        joined, summed = self._targets_merged(one, other)
+        sources = joined[:-1].reshape(-1, self.n_acts, self.n_acts)
+        first, second = sources[:, one], sources[:, other]
+        rows = (
+            _dirichlet_log(first, summed)
+            + _dirichlet_log(second, summed)
+            - _dirichlet_log(first + second, summed)
+        )
+        return float(targets + rows.sum())
+
+    def _targets_merged(
+        self, one: int, other: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the moves with ``other`` counted as ``one`` where it follows, and their prior."""
+        joined, summed = np.array(self.moves), self.prior.copy()
+        joined[:, one] += joined[:, other]
+        joined[:, other] = 0
+        summed[one] += summed[other]
+        summed[other] = 0
+        return joined, summed
+
+    def merge(self, one: int, other: int) -> None:
+        """Count ``other`` as ``one``, where it follows and where it is followed."""
+        if self.moves is None:
+            return
+        self.moves, self.prior = self._targets_merged(one, other)
+        sources = self.moves[:-1].reshape(-1, self.n_acts, self.n_acts)
+        sources[:, one] += sources[:, other]
+        sources[:, other] = 0
+
+
+def _dirichlet_log(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log evidence of counts (..., K) under a Dirichlet prior; 0 in it means never."""
+    kept = prior > 0
+    counts, prior = counts[..., kept], prior[kept]
+    inner = (gammaln(counts + prior) - gammaln(prior)).sum(axis=-1)
+    return np.asarray(inner + gammaln(prior.sum()) - gammaln((counts + prior).sum(axis=-1)))
+
+
+def merge_unfound(
+    engine: ActEngine, answer: consensus.Answer, groups: NDArray[np.int64],
+    found: Sequence[NDArray[np.integer]], n_named: int = 0,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Merge acts that fewer than two searches found with the act that they differ from least.
+
+    Such acts come from the mean of searches that saw different things. Two acts are left at least,
+    and acts with names stay.
+
+    Parameters
+    ----------
+    engine : ActEngine
+    answer : Answer
+    groups : array of int64, shape (K,)
+        The act of each state, as :func:`merge_alike` gives it.
+    found : sequence of arrays of int, shape (n_units,)
+        The states that each search found.
+    n_named : int
+        The first acts, which have names.
+    """
+    if len(found) < 2 * FEWEST_FINDERS:
+        return groups
+    counts, prior = answer.statistics["feature_counts"], engine.feature_prior[:, -1]
+    while (n_acts := int(groups.max()) + 1) > max(n_named, 2):
+        members = np.eye(n_acts)[groups]
+        acts = (answer.posteriors @ members).argmax(axis=1)
+        finders = consensus.finders_of(acts, found, n_acts)
+        finders[:n_named] = len(found)
+        weak = int(finders.argmin())
+        if finders[weak] >= FEWEST_FINDERS:
+            break
+        of_acts = counts @ members
+        lost = [
+            evidence(engine, of_acts[:, k], prior)
+            - evidence(engine, of_acts[:, k] + of_acts[:, weak], prior)
+            if k != weak else np.inf
+            for k in range(n_acts)
+        ]  # fmt: skip
+        groups = np.where(groups == weak, int(np.argmin(lost)), groups)
+        groups = np.unique(groups, return_inverse=True)[1]
+    return groups
+
+
+def evidence(engine: ActEngine, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Return the log evidence of the features of one act, (F,), their parameters summed out."""
+    values, flat = counts[:, None], prior[:, None]
+    inner = (gammaln(values + flat) - gammaln(flat)).sum()
+    of_views = gammaln(engine.totals(flat)) - gammaln(engine.totals(values + flat))
+    return float(inner + of_views.sum())
