@@ -150,7 +150,8 @@ def show(
         f"{table['resampled'][0]}s)."
     )
     if hidden:
-        console.print(f"{hidden} smaller classes do not fit here; see --out or --json.")
+        left = "1 smaller class does" if hidden == 1 else f"{hidden} smaller classes do"
+        console.print(f"{left} not fit here; see --out or --json.")
     console.print()
     print_table(with_names(classes.select("letter", "class", "words"), names_shown(summary, names)))
     tell_proposals(summary, names)
