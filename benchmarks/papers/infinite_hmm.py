@@ -42,12 +42,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "DP fixed, 20 states at first": {**RUNS["DP fixed"], "first_states": 20},
     "DP fixed, from power 0.4": {**RUNS["DP fixed"], "start_temperature": 2.5},
 }
+#: The paper's own schedule: 9,000 sweeps, annealed over 3,400, each occurrence in one of 20 states.
+PAPER = "DP fixed, the paper's schedule"
+LONG: dict[str, dict[str, Any]] = {
+    PAPER: {
+        **RUNS["DP fixed"], "start": "random", "first_states": 20, "start_temperature": 2.5,
+        "sampler": "beam",
+    }
+}  # fmt: skip
+LONG_SWEEPS = {"quick": 60, "full": 9000, "paper": 9000}
+#: Of the burn-in, so that annealing over three quarters of it takes 3,400 sweeps.
+LONG_BURN_IN = {"quick": 30, "full": 4534, "paper": 4534}
 
 
 def fit_cell(options: Options, name: str, run: str) -> Cell:
     """Return the cell for one run: measures during and after it, and characteristic words."""
-    n_sweeps = SWEEPS[options.size]
-    params = {**COMMON, **(RUNS | VARIANTS)[run], "n_sweeps": n_sweeps, "random_state": SEED}
+    n_sweeps = (LONG_SWEEPS if run in LONG else SWEEPS)[options.size]
+    params = {**COMMON, **(RUNS | VARIANTS | LONG)[run], "n_sweeps": n_sweeps, "random_state": SEED}
+    if run in LONG:
+        params["burn_in"] = LONG_BURN_IN[options.size]
 
     def work(folder: Path) -> dict[str, Any]:
         text = corpus(options.data, name, options.size)
@@ -84,7 +97,8 @@ def fit_cell(options: Options, name: str, run: str) -> Cell:
         }
 
     stored = {STORED_NAMES.get(name, name): value for name, value in params.items()}
-    del stored["start"]  # the only one when results were first stored
+    if stored["start"] == "words":  # the only one when results were first stored
+        del stored["start"]
     settings = {"corpus": name, "size": options.size, **stored, "version": VERSION}
     return Cell(f"{name}/{run}", settings, work, n_sweeps / 100)
 
@@ -115,7 +129,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [chunk_cell(options, kept, "given tags", None)]
     found += [chunk_cell(options, kept, run, fit) for run, fit in zip(RUNS, fits, strict=True)]
     found += [fit_cell(options, "ud", run) for run in RUNS]
-    found += [fit_cell(options, "wsj", run) for run in VARIANTS]
+    found += [fit_cell(options, "wsj", run) for run in (*VARIANTS, *LONG)]
     return found + by_word.cells(options, kept)
 
 

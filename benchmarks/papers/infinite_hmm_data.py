@@ -33,9 +33,12 @@ class Tagged:
 
 @cache
 def corpus(data: Path, name: str, size: str) -> Tagged:
-    """Return a corpus; a quick one has wsj-sample and few sentences to chunk."""
-    if name == "ud":
-        parts = ("train",) if size != "quick" else ("dev",)
+    """Return a corpus; a quick one has wsj-sample and few sentences to chunk.
+
+    ``ud-dev`` is the dev part of UD English, ``ud`` the training part.
+    """
+    if name in ("ud", "ud-dev"):
+        parts = ("train",) if size != "quick" and name == "ud" else ("dev",)
         tables = [pv.read(data / f"ud-english-ewt/en_ewt-ud-{p}.conllu.gz").table for p in parts]
         sentences = [list(row) for table in tables for row in table["tokens"]]
         return Tagged(sentences, [tag for table in tables for row in table["xpos"] for tag in row])

@@ -19,9 +19,10 @@ from palaver.parallel import LocalExecutor
 VERSION, SEEDS, POINTS = 1, 3, 20
 SWEEPS = {"quick": 10, "full": 40, "paper": 40}
 N_STATES = 50
-#: Runs of several seeds, then runs of one seed that differ in the first number of states.
+#: Runs of several seeds, then runs that differ in the first number of states, and, from one of
+#: these numbers, in the seed.
 RUNS: dict[str, dict[str, Any]] = {"50 states": {"n_states": N_STATES}}
-FIRST_STATES = (10, 20, 50, 100)
+FIRST_STATES, ONE_START, START_SEEDS = (10, 20, 50, 100), 20, 5
 #: As CRF++ has it.
 PENALTY, ITERATIONS = 0.5, {"quick": 30, "full": 150, "paper": 150}
 
@@ -96,8 +97,11 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
         chunk_cell(options, kept, "states", fits["wsj-types/50 states/0"]),
         chunk_cell(options, kept, "given tags", None),
     ]
-    starts = [
-        fit_cell(options, "wsj", f"{first} first states", {"first_states": first}, 0)
-        for first in FIRST_STATES
+    starts = [(first, 0) for first in FIRST_STATES]
+    starts += [(ONE_START, seed) for seed in range(1, START_SEEDS)]
+    found += [
+        fit_cell(options, name, f"{first} first states", {"first_states": first}, seed)
+        for name in ("ud-dev", "wsj")
+        for first, seed in starts
     ]
-    return found + starts
+    return found

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from benchmarks.papers.infinite_hmm_words import FIRST_STATES, PENALTY, RUNS, SEEDS
+from benchmarks.papers.infinite_hmm_words import (
+    FIRST_STATES,
+    ONE_START,
+    PENALTY,
+    RUNS,
+    SEEDS,
+    START_SEEDS,
+)
 from benchmarks.papers.pictures import curves, keep
 
 _HEAD = """## One state per word
@@ -25,6 +32,13 @@ _COLUMNS = {
     "homogeneity": "homogeneity", "completeness": "completeness", "v_beta": "V-beta",
 }  # fmt: skip
 _CORPORA = {"wsj": "newspaper", "ud": "web"}
+_STARTED = {"wsj": "Newspaper text", "ud-dev": "Web text, its dev part"}
+_STARTS = """
+### The number of states
+
+With `n_states=None` the model finds their number: in the burn-in by an optimizer that splits, merges
+and dissolves states wherever that raises the log joint, then by births and deaths as words move and
+by split and merge moves. 40 sweeps. *First states* is where the search begins (`first_states`)."""
 
 
 def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) -> str:
@@ -102,30 +116,41 @@ def _picture(results: Mapping[str, Any], size: str) -> str:
 
 
 def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
-    """Return the table of the numbers of states that the model finds."""
-    names = {first: f"wsj-types/{first} first states/0" for first in FIRST_STATES}
-    done = {first: name for first, name in names.items() if name in results}
-    if not done:
+    """Return the tables of the numbers of states that the model finds."""
+    parts = []
+    for corpus, label in _STARTED.items():
+        names = {first: f"{corpus}-types/{first} first states/0" for first in FIRST_STATES}
+        done = {first: name for first, name in names.items() if name in results}
+        if not done:
+            continue
+        head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
+        parts += [f"\n{label}, seed 0:\n", _row(head), "|---" * len(head) + "|"]
+        for first, name in done.items():
+            result = results[name]
+            scores = result["scores"]
+            parts.append(
+                _row([
+                    str(first), str(result["states"]), f"{result['log_joint']:,.0f}",
+                    f"{100 * scores['v_measure']:.1f}", f"{scores['vi']:.2f}",
+                    f"{100 * scores['purity']:.1f}", f"{seconds[name]:.0f}",
+                ])
+            )  # fmt: skip
+        parts.append(_seeds_of_one_start(results, corpus))
+    return "\n".join([_STARTS, *parts]) if parts else ""
+
+
+def _seeds_of_one_start(results: Mapping[str, Any], corpus: str) -> str:
+    """Say where the seeds of one start end."""
+    names = (f"{corpus}-types/{ONE_START} first states/{seed}" for seed in range(START_SEEDS))
+    found = [results[name] for name in names if name in results]
+    if len(found) < 2:
         return ""
-    head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
-    lines = [
-        "\n### The number of states\n\nWith `n_states=None` the model finds their number, by "
-        "births and deaths as words move and by\nsplit and merge moves. Newspaper text, 40 "
-        "sweeps, seed 0:\n",
-        _row(head),
-        "|---" * len(head) + "|",
-    ]
-    for first, name in done.items():
-        result = results[name]
-        scores = result["scores"]
-        lines.append(
-            _row([
-                str(first), str(result["states"]), f"{result['log_joint']:,.0f}",
-                f"{100 * scores['v_measure']:.1f}", f"{scores['vi']:.2f}",
-                f"{100 * scores['purity']:.1f}", f"{seconds[name]:.0f}",
-            ])
-        )  # fmt: skip
-    return "\n".join(lines)
+    states = sorted(result["states"] for result in found)
+    joints = sorted(result["log_joint"] for result in found)
+    return (
+        f"\nFrom {ONE_START} states, {len(found)} seeds end with {states[0]} to {states[-1]} states "
+        f"and log joints from {joints[0]:,.0f}\nto {joints[-1]:,.0f}."
+    )
 
 
 def _chunks(results: Mapping[str, Any]) -> str:

@@ -60,5 +60,5 @@ def _of_types(model: InfiniteHMM, data: Encoded) -> TypeEngine:
         model.n_states or model.max_states, model.n_states is not None, model.first_states,
         unless_learned(model.row_concentration), unless_learned(model.state_concentration),
         unless_learned(model.discount), unless_learned(model.word_prior), WORD_PRIORS,
-        _hyperpriors(model), forms, n_values,
+        _hyperpriors(model), forms, n_values, model._schedule().burn_in,
     )  # fmt: skip

@@ -47,6 +47,9 @@ class TypeEngine:
     hyperpriors : Hyperpriors
     forms : array of int32, shape (n_words, n_forms)
     n_values : array of int64, shape (n_forms,)
+    burn_in : int
+        Sweeps after which states are also split and merged wherever that raises the log joint,
+        unless their number is fixed.
     """
 
     most: int
@@ -60,6 +63,7 @@ class TypeEngine:
     hyperpriors: Hyperpriors
     forms: NDArray[np.int32]
     n_values: NDArray[np.int64]
+    burn_in: int = 0
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = ()
 
@@ -72,7 +76,8 @@ class TypeEngine:
             ("word_prior", self.word_prior, min(max(_FIRST_WORD, self.limits[0]), self.limits[1])),
         )
         arrays = {name: np.array(given if given is not None else at) for name, given, at in first}
-        return Globals("sweep", {**arrays, "form_priors": np.full(len(self.n_values), _FIRST_FORM)})
+        arrays["form_priors"] = np.full(len(self.n_values), _FIRST_FORM)
+        return Globals("sweep", {**arrays, "burn_in": np.array(self.burn_in)})
 
     def open(self, shared: Globals, shard: Shard, key: NDArray[np.uint64]) -> Arrays:
         """Find who stands next to whom, and first states."""
@@ -106,17 +111,24 @@ class TypeEngine:
     def sweep(
         self, shared: Globals, shard: Shard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
-        """Draw the state of every word in a random order; then try to split and merge states."""
+        """Draw the state of every word in a random order; then try to split and merge states.
+
+        In the burn-in, once it has cooled down, splits and merges are those that raise the log
+        joint (an optimizer); after it they are accepted by the ratio of Metropolis-Hastings.
+        """
         classes, n_words = state["classes"], len(self.forms)
         links = types.links_of(state["pairs"], n_words, self.forms)
         order = _shuffled(n_words, key)
         tallies = types.resampled(
             links, classes, order, self.most, self._priors(shared), 1 / shared.temperature, key
         )
-        if not self.fixed:
+        other_key = key[::-1].copy()
+        if not self.fixed and shared.arrays["burn_in"] > 0 and shared.temperature == 1:
+            types.settle(links, tallies, self.most, self._priors(shared), other_key)
+        elif not self.fixed:
             types.split_or_merged(
                 links, tallies, _PAIRS, self.most, self._priors(shared), 1 / shared.temperature,
-                key[::-1].copy(),
+                other_key,
             )  # fmt: skip
         state["states"][:] = classes[shard.tokens]
         return _statistics(links, tallies)
@@ -149,6 +161,7 @@ class TypeEngine:
         n_states = len(sizes)
         arrays = {name: np.array(value) for name, value in named.items()}
         arrays |= {
+            "burn_in": np.maximum(shared.arrays["burn_in"] - 1, 0),
             "form_priors": priors.forms, "classes": statistics["classes"],
             "totals": statistics["totals"], "relabel": np.arange(n_states, dtype=np.int16),
             "transition_counts": tallies.transitions[:n_states, :n_states].copy(),

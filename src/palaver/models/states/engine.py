@@ -222,8 +222,9 @@ class StateEngine:
         """Find classes of word types; return globals and statistics as if they were the states."""
         most = self.n_states or self.max_states
         counts = types.cluster(
-            statistics["pairs"], len(statistics["word_counts"]), self._n_first, most, generator
-        )
+            statistics["pairs"], len(statistics["word_counts"]), self._n_first, most,
+            self.n_states is not None, generator,
+        )  # fmt: skip
         n_states = self.n_states or len(counts.starts)
         arrays = {**self._first_arrays(n_states, generator), "places": counts.classes}
         words = np.zeros((len(counts.classes), n_states), np.int32)

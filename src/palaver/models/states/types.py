@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from palaver.kernels.random import uniforms
 from palaver.models.states import priors as partitions
+from palaver.models.states.kernels.settle import dissolve_classes, merge_classes, split_classes
 from palaver.models.states.kernels.splits import split_and_merge
 from palaver.models.states.kernels.types import (
     Links,
@@ -27,6 +28,8 @@ from palaver.models.states.kernels.types import (
 from palaver.models.states.priors import HYPERPRIORS, Hyperpriors
 
 _ROOM = 32  # places for new classes, to begin with
+#: For each class, pairs of words that could begin its parts; passes over the words of both parts.
+_TRIES, _PASSES = 4, 5
 _STEPS = (1.0, 0.3, 0.1)
 #: Limits of word and form priors that are learned, uniform in the logarithm.
 WORD_PRIORS, FORM_PRIORS = (1e-4, 1e1), (1e-2, 1e5)
@@ -125,6 +128,22 @@ def split_or_merged(
     n_classes = int(tallies.classes.max(initial=-1)) + 1
     _, splits, merges = split_and_merge(pairs, links, tallies, n_classes, most, priors, power, key)
     return splits, merges
+
+
+def settle(
+    links: Links, tallies: Tallies, most: int, priors: TypePriors, key: NDArray[np.uint64]
+) -> int:
+    """Split and merge classes (IN-OUT) wherever that raises the log joint: an optimizer.
+
+    Every class is split if a split is found that helps; then pairs of classes are merged, best
+    first, until no merge helps; at last each class is dissolved whose words are better off in the
+    other classes. Returns the number of classes.
+    """
+    order = np.argsort(-links.totals, kind="stable")
+    n_classes = int(tallies.classes.max(initial=-1)) + 1
+    n_classes = split_classes(order, links, tallies, n_classes, most, priors, _TRIES, _PASSES, key)
+    n_classes = merge_classes(links, tallies, n_classes, priors)
+    return int(dissolve_classes(order, links, tallies, n_classes, priors))
 
 
 def first_classes(
@@ -271,8 +290,9 @@ class Clustering(NamedTuple):
 
 
 def cluster(
-    pairs: NDArray[np.int64], n_words: int, n_first: int, most: int, generator: np.random.Generator
-) -> Clustering:
+    pairs: NDArray[np.int64], n_words: int, n_first: int, most: int, fixed: bool,
+    generator: np.random.Generator,
+) -> Clustering:  # fmt: skip
     """Find classes of words that stand in similar company, as many as the data call for.
 
     Parameters
@@ -281,6 +301,8 @@ def cluster(
     n_words : int
     n_first, most : int
         Number of classes at first, and the largest number.
+    fixed : bool
+        Whether the largest number was asked for; otherwise classes are split and merged, too.
     generator : numpy.random.Generator
     """
     links = links_of(pairs, n_words, np.zeros((n_words, 0), np.int32))
@@ -290,6 +312,8 @@ def cluster(
     for key in keys[1:]:
         order = generator.permutation(n_words)
         tallies = resampled(links, classes, order, most, priors, 1.0, key)
+        if not fixed:
+            settle(links, tallies, most, priors, key[::-1].copy())
         priors = moved(tallies, links.totals, priors, generator)
     n_classes = len(used(tallies))
     transitions = tallies.transitions[:n_classes, :n_classes]
