@@ -86,7 +86,8 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
     table = _table(results, seconds, "wsj") or _NOT_YET
     parts = [_INTRO.format(flag=flag)]
     judged = {name for name in seconds if not name.startswith("chunks-types/")}
-    if size == "full" and all(n in results for n in judged if "first states" not in n):
+    later = ("first states", "the paper's schedule")
+    if size == "full" and all(n in results for n in judged if not any(x in n for x in later)):
         parts.append(_MEANING)
     parts += [by_word_page.text(results, seconds, size)]
     parts += [_SETUP.format(sweeps=sweeps), "### Newspaper text\n", table, _PAPER]

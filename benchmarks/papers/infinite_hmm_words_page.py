@@ -36,9 +36,10 @@ _STARTED = {"wsj": "Newspaper text", "ud-dev": "Web text, its dev part"}
 _STARTS = """
 ### The number of states
 
-With `n_states=None` the model finds their number: in the burn-in by an optimizer that splits, merges
-and dissolves states wherever that raises the log joint, then by births and deaths as words move and
-by split and merge moves. 40 sweeps. *First states* is where the search begins (`first_states`)."""
+With `n_states=None` the model finds their number: in the burn-in by an optimizer that splits,
+merges and dissolves states wherever that raises the log joint, then by births and deaths as words
+move and by split and merge moves. 40 sweeps. *First states* is where the search begins
+(`first_states`)."""
 
 
 def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) -> str:
@@ -53,7 +54,7 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
 
 def _missing(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
     """Say what is not computed yet."""
-    names = [name for name in seconds if "-types/" in name and name not in results]
+    names = [name for name in seconds if name not in results]
     if not names:
         return ""
     lines = ["\nNot computed yet (the command goes on with these cells):\n"]
@@ -148,8 +149,8 @@ def _seeds_of_one_start(results: Mapping[str, Any], corpus: str) -> str:
     states = sorted(result["states"] for result in found)
     joints = sorted(result["log_joint"] for result in found)
     return (
-        f"\nFrom {ONE_START} states, {len(found)} seeds end with {states[0]} to {states[-1]} states "
-        f"and log joints from {joints[0]:,.0f}\nto {joints[-1]:,.0f}."
+        f"\nFrom {ONE_START} states, {len(found)} seeds end with {states[0]} to {states[-1]} "
+        f"states and\nlog joints from {joints[0]:,.0f} to {joints[-1]:,.0f}."
     )
 
 

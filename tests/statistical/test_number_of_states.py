@@ -1,6 +1,7 @@
-"""One state per word finds the number of planted classes, wherever it starts."""
+"""The number of planted classes is found, wherever the search starts."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import palaver as pv
@@ -30,3 +31,42 @@ def test_the_number_of_planted_classes_is_found(first):
     ).fit(sentences)
     assert model.n_states_ == N_CLASSES
     assert v_measure(model.states_, classes) > 0.99
+
+
+@pytest.mark.parametrize("first", [10, 100])
+def test_the_number_of_states_of_occurrences(first):
+    classes, words = planted()
+    sentences = [[f"w{word}" for word in row] for row in words]
+    model = pv.InfiniteHMM(one_state_per_word=False, first_states=first, n_sweeps=120).fit(
+        sentences
+    )
+    assert (model.class_shares_ > 0.01).sum() == N_CLASSES  # a new state may have a word or two
+    assert v_measure(model.states_, classes) > 0.9
+
+
+@pytest.mark.parametrize("first", [2, 40])
+def test_the_number_of_states_of_messages(first):
+    """Messages of five kinds of words, each an answer to the one before."""
+    generator = np.random.default_rng(1)
+    kinds = np.cumsum(generator.integers(1, 3, (40, 8)), axis=1) % 5
+    rows = [
+        {"conversation": str(c), "id": f"{c}-{i}", "reply_to": f"{c}-{i - 1}" if i else None,
+         "text": " ".join(f"w{kind}x{word}" for word in generator.integers(12, size=8))}
+        for c, conversation in enumerate(kinds)
+        for i, kind in enumerate(conversation)
+    ]  # fmt: skip
+    model = pv.InfiniteHMM(unit="message", first_states=first, n_sweeps=240)
+    model.fit(pv.Corpus.from_polars(pl.DataFrame(rows)))
+    assert model.n_states_ == 5
+    assert v_measure(model.states_, kinds.ravel()) > 0.99
+
+
+def test_the_number_of_states_of_vectors():
+    generator = np.random.default_rng(0)
+    centres = 3 * generator.standard_normal((5, 6))
+    states = np.cumsum(generator.integers(1, 3, (60, 15)), axis=1).ravel() % 5
+    vectors = centres[states] + generator.standard_normal((900, 6))
+    model = pv.GaussianHMM(n_states=None, init="random", n_sweeps=100)
+    model.fit(vectors, lengths=[15] * 60)
+    assert model.n_states_ == 5
+    assert v_measure(model.states_, states) > 0.99

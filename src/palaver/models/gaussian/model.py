@@ -27,6 +27,7 @@ from palaver.models.gaussian.predict import act_posteriors
 from palaver.models.states.emissions.gaussian import GaussianEmissions
 from palaver.models.states.emissions.vectors import VectorEmissions
 from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
+from palaver.models.states.search import search_sweeps
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
 from palaver.params import Limit, either, flag, nothing, one_of, real, satisfies, text, whole
@@ -257,7 +258,7 @@ class VectorModel(Model):
             )
         return StateEngine(
             VectorEmissions(self._emissions(), sketch), None, None, None, 0.0, FIRST_STATES,
-            MAX_STATES, False, Tags.none(),
+            MAX_STATES, False, Tags.none(), search=search_sweeps(self._schedule()),
         )  # fmt: skip
 
     def _emissions(self) -> GaussianEmissions:

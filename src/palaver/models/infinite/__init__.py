@@ -90,7 +90,7 @@ class InfiniteHMM(Model):
         each occurrence, as in the paper.
     max_states : int
         Represent about this many states, used or not, and fail if more than 5% of the weight is
-        left to others.
+        left to others; if some is left, a sweep cannot create those.
     start_temperature : float
         Temperature of the emissions in the first sweep; it falls to one over the share ``anneal``
         of the burn-in. The paper starts at 2.5, likelihoods to the power 0.4; in runs shorter than
@@ -98,7 +98,7 @@ class InfiniteHMM(Model):
     anneal : float
     sampler : {"auto", "beam", "dense"}
         Slices, or all transitions at once, for which the number of states must be fixed; "auto"
-        takes slices for infinitely many states.
+        takes slices for infinitely many states, after a search for states in the burn-in.
     n_sweeps, burn_in, n_samples : int or None
         Number of sweeps (default: 40 with one state per word, else 1,000), of sweeps before the
         first sample (default: half), and of samples kept.

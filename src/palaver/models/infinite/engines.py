@@ -11,6 +11,7 @@ from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.engine import StateEngine
 from palaver.models.states.priors import Hyperpriors
+from palaver.models.states.search import search_sweeps
 from palaver.models.states.types import WORD_PRIORS
 from palaver.params import real, satisfies, unless_learned
 
@@ -43,11 +44,14 @@ def _of_states(model: InfiniteHMM, data: Encoded) -> StateEngine:
     begin = model.start
     if begin == "words" or (begin == "types" and (model.unit != "word" or model._tags.n_tags)):
         begin = "emissions"
+    searching = 0
+    if (model.sampler, model.start, model._tags.n_tags) == ("auto", "types", 0):
+        searching = search_sweeps(model._schedule())
     return StateEngine(
         kind(len(data.vocabulary), low, high), model.n_states,
         unless_learned(model.row_concentration), unless_learned(model.state_concentration),
         unless_learned(model.discount), model.first_states, model.max_states,
-        model._sampler(data) == "dense", model._tags, begin, _hyperpriors(model),
+        model._sampler(data) == "dense", model._tags, begin, _hyperpriors(model), searching,
     )  # fmt: skip
 
 

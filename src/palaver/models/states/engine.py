@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.kernels import chains
-from palaver.models.states import priors, types
+from palaver.models.states import priors, search, types
 from palaver.models.states.emissions import Axes, Emissions
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.kernels import beam, beam_trees, sticks
@@ -62,6 +62,9 @@ class StateEngine:
         Where the first states come from: the emissions, if they suggest any; classes of word types,
         as many as the words call for, found after the first pass over the data; or chance alone.
     hyperpriors : Hyperpriors
+    search : int
+        Sweeps, as soon as the temperature is one, that also look for better states
+        (:mod:`palaver.models.states.search`), without slices if the states are few.
     """
 
     emissions: Emissions
@@ -75,6 +78,7 @@ class StateEngine:
     tags: Tags
     begin: str = "emissions"
     hyperpriors: priors.Hyperpriors = priors.HYPERPRIORS
+    search: int = 0
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = (
         "start_counts", "transition_counts", "group_counts", "word_counts", "pairs",
@@ -95,6 +99,7 @@ class StateEngine:
             "discount": _given_or(self.discount, self.hyperpriors.first_discount),
             "state_weights": np.append(np.full(n_states, (1 - rest) / n_states), rest),
             "relabel": np.arange(n_states, dtype=np.int16),
+            "search": np.array(self.search),
             **self.emissions.start(n_states, generator),
             **self.tags.start(n_states),
         }
@@ -148,8 +153,12 @@ class StateEngine:
         n_states = len(arrays["state_weights"]) - 1
         found: Arrays = {}
         if shared.phase != "count":
-            self._resample(arrays, shard, states, key)
+            self._resample(shared, shard, states, key)
             n_states = max(n_states, int(states.max(initial=-1)) + 1)
+            if self._divides(shared):
+                half = self._n_dense(arrays)
+                states += half * self.emissions.cut(arrays, shard, states, key)
+                n_states = 2 * half
         elif self.begin == "types":
             found["pairs"] = types.count_pairs(shard.tokens, shard.message_offsets, shard.n_words)
         return {**self._count(shard, states, n_states), **found}
@@ -186,15 +195,21 @@ class StateEngine:
             placed = {"places": shared.arrays["places"]}
         n_states = len(statistics["start_counts"])
         known = len(shared.arrays["state_weights"]) - 1
-        grown = self.emissions.grown(shared.arrays, n_states)
-        weights = self._grown_weights(shared.arrays, n_states)
+        grown, weights = self._grown(shared, n_states)
         used = self._used(statistics)
-        n_new = float(used[known:].sum())
+        n_new = 0.0 if self._divides(shared) else float(used[known:].sum())
         relabel = (np.cumsum(used) - 1).astype(np.int16)
         statistics = {n: _take(v, self._axes[n], used) for n, v in statistics.items()}
         grown = {name: value[used] for name, value in grown.items()}
+        weights = weights[np.append(used, True)]
+        if self._left(shared) and search.merges(self._left(shared)):
+            numbers, statistics, grown, weights = search.merged(
+                statistics, self._axes, grown, weights, concentrations(shared.arrays),
+                self.emissions,
+            )  # fmt: skip
+            relabel = np.where(used, numbers[relabel], -1).astype(np.int16)
         counts = _with_start(statistics)
-        arrays = self._draw_weights(shared.arrays, counts, weights[:-1][used], generator)
+        arrays = self._draw_weights(shared.arrays, counts, weights[:-1], generator)
         concentration = float(arrays["row_concentration"])
         shapes = concentration * np.tile(arrays["state_weights"], (len(counts), 1))
         shapes[:, :-1] += counts
@@ -215,7 +230,9 @@ class StateEngine:
             "discount": float(arrays["discount"]),
             **info,
         }
-        arrays |= {"relabel": relabel, **placed, **drawn, **tags, **statistics}
+        left = max(int(shared.arrays["search"]) - (self._left(shared) > 0), 0)
+        arrays |= {"relabel": relabel, "search": np.array(left)}
+        arrays |= {**placed, **drawn, **tags, **statistics}
         return Globals("place" if placed else "sweep", arrays), trace
 
     def _placed(self, statistics: Arrays, generator: np.random.Generator) -> tuple[Globals, Arrays]:
@@ -252,23 +269,49 @@ class StateEngine:
         first = shard.first_message if _by_message(self, shard) else shard.first_token
         return self.tags.groups_of(first, int(offsets[-1]))
 
+    def _left(self, shared: Globals) -> int:
+        """Return how many sweeps are left to the search, with this one; 0 if it does not search."""
+        if self.n_states or shared.phase == "count" or shared.temperature != 1:
+            return 0
+        return int(shared.arrays["search"])
+
+    def _without_slices(self, shared: Globals) -> bool:
+        few = len(shared.arrays["state_weights"]) - 1 <= search.AFFORDABLE
+        return self.dense or (few and self._left(shared) > 0)
+
+    def _divides(self, shared: Globals) -> bool:
+        return (
+            not self.dense and self._without_slices(shared) and search.divides(self._left(shared))
+        )
+
+    @staticmethod
+    def _n_dense(arrays: Arrays) -> int:
+        """Return the number of states of a sweep of the search, empty ones among them."""
+        return len(arrays["state_weights"]) - 1 + search.EMPTY
+
     def _resample(
-        self, arrays: Arrays, shard: Any, states: NDArray[np.int16], key: NDArray[np.uint64]
+        self, shared: Globals, shard: Any, states: NDArray[np.int16], key: NDArray[np.uint64]
     ) -> None:
-        """Draw slices, as many new states as they can reach, then all states given both."""
+        """Draw slices, as many new states as they can reach, then all states given both.
+
+        Without slices there are all represented states, and in a search a few empty ones.
+        """
+        arrays, dense = shared.arrays, self._without_slices(shared)
         n_known = len(arrays["state_weights"]) - 1
         rows = arrays["rows"]
         slices, smallest = np.zeros(len(states)), np.inf
         trees = isinstance(self.emissions, MessageEmissions)
         offsets, first = _sequences(self, shard)
-        if not self.dense and trees:
+        if not dense and trees:
             smallest = beam_trees.draw_tree_slices(
                 states, shard.parents, shard.conversation_offsets, shard.first_conversation, rows,
                 key, slices,
             )  # fmt: skip
-        elif not self.dense:
+        elif not dense:
             smallest = beam.draw_slices(states, offsets, first, rows, key, slices)
         rows, new = self._reachable(arrays, smallest)
+        if dense and not self.n_states:
+            new[:] = True
         allowed = self.tags.allowed(arrays, rows.shape[1])
         groups = self._groups(shard)
         other_key = key[::-1].copy()
@@ -276,12 +319,12 @@ class StateEngine:
             logs = self.emissions.log_densities(arrays, shard, n_known, new)
             beam_trees.beam_trees(
                 logs, shard.parents, shard.conversation_offsets, shard.first_conversation, slices,
-                not self.dense, rows, groups, allowed, other_key, states,
+                not dense, rows, groups, allowed, other_key, states,
             )  # fmt: skip
             return
         table = self.emissions.table(arrays, shard, n_known, new)
         beam.resample_states(
-            table.symbols, offsets, first, slices, not self.dense, rows, table.limits,
+            table.symbols, offsets, first, slices, not dense, rows, table.limits,
             table.listed, table.values, table.emissions, table.extra, groups, allowed, other_key,
             states,
         )  # fmt: skip
@@ -296,7 +339,8 @@ class StateEngine:
         """Return the rows of all represented states, and which new states can be reached."""
         if self.n_states:
             return np.ascontiguousarray(arrays["rows"][:, :-1]), np.zeros(0, bool)
-        found = self._extended(arrays, smallest, 0)
+        at_least = 0 if np.isfinite(smallest) else self._n_dense(arrays)
+        found = self._extended(arrays, smallest, at_least)
         places = found.places
         rows = np.ascontiguousarray(found.rows[places, : found.n_states])
         return rows, found.reached[len(arrays["state_weights"]) - 1 : found.n_states]
@@ -322,6 +366,17 @@ class StateEngine:
         if self.n_states:
             return np.ones(self.n_states, bool)
         return np.asarray(_with_start(statistics).sum(axis=0) > 0)
+
+    def _grown(self, shared: Globals, n_states: int) -> tuple[Arrays, NDArray[np.float64]]:
+        """Return emissions and weights, with those of states that the last sweep created."""
+        arrays = shared.arrays
+        if not self._divides(shared):
+            return self.emissions.grown(arrays, n_states), self._grown_weights(arrays, n_states)
+        found = self.emissions.grown(arrays, n_states // 2)
+        weights = self._grown_weights(arrays, n_states // 2)
+        halves = weights[:-1] / 2
+        grown = {name: np.concatenate((value, value)) for name, value in found.items()}
+        return grown, np.concatenate((halves, halves, weights[-1:]))
 
     def _grown_weights(self, arrays: Arrays, n_states: int) -> NDArray[np.float64]:
         """Return the weights, with those of states that the last sweep created."""

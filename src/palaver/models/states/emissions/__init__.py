@@ -78,3 +78,13 @@ class Emissions(Protocol):
     def table(self, arrays: Arrays, shard: Any, n_known: int, new: NDArray[np.bool_]) -> Table:
         """Return the emissions of a shard; ``new`` says which new states can be reached."""
         ...
+
+    def cut(
+        self, arrays: Arrays, shard: Any, states: NDArray[np.int16], key: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Cut every state in two by chance: return which positions are in the second part."""
+        ...
+
+    def merge_gains(self, arrays: Arrays, statistics: Arrays) -> NDArray[np.float64]:
+        """Return the change of the log joint of what states emit with each merge, (K, K)."""
+        ...

@@ -9,6 +9,7 @@ from palaver.encoding.shards import Shard
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.kernels import levels
 from palaver.models.states.kernels.beam_trees import message_log_densities
+from palaver.models.states.signs import signs
 from palaver.parallel import Arrays
 
 
@@ -45,3 +46,10 @@ class MessageEmissions(WordEmissions):
             shard.tokens, shard.message_offsets, words, float(arrays["power"]), logs
         )
         return logs
+
+    def cut(
+        self, arrays: Arrays, shard: Shard, states: NDArray[np.int16], key: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Put messages with similar words into the same part: each word has a random sign."""
+        sums = np.append(0, np.cumsum(signs(shard.tokens, key), dtype=np.int64))
+        return np.asarray(np.diff(sums[shard.message_offsets]) > 0)

@@ -19,6 +19,7 @@ from palaver.models.states.emissions.gaussian import (
     nearest,
 )
 from palaver.models.states.kernels.beam import list_states
+from palaver.models.states.signs import grouped
 from palaver.parallel import Arrays
 from palaver.parallel.restored import POSITIVE, Expected
 
@@ -120,3 +121,28 @@ class VectorEmissions:
         nothing = np.zeros((len(logs), 0))
         listed = list_states(emissions, np.exp(_LOWEST_LOG))
         return Table(np.arange(len(logs)), emissions, nothing, *listed)
+
+    def cut(
+        self, arrays: Arrays, shard: VectorShard, states: NDArray[np.int16],
+        key: NDArray[np.uint64],
+    ) -> NDArray[np.bool_]:  # fmt: skip
+        """Cut each state by a random plane through its mean."""
+        size = self.prior.size
+        direction = rng.generator(int(key[0]), "plane").standard_normal(size)
+        heights = np.append(arrays["means"] @ direction, np.zeros(int(states.max(initial=0)) + 1))
+        return np.asarray(shard.vectors[:, :size] @ direction > heights[states])
+
+    def merge_gains(self, arrays: Arrays, statistics: Arrays) -> NDArray[np.float64]:
+        """Compare the vectors of states, means and covariances integrated out."""
+        n_states = len(statistics["state_counts"])
+        gains = np.zeros((n_states, n_states))
+        whole = self.prior.log_marginal(statistics)
+        for a, b in zip(*np.triu_indices(n_states, 1), strict=True):
+            groups = np.arange(n_states)
+            groups[b] = a
+            groups[b + 1 :] -= 1
+            parts = {
+                n: grouped(v, self.axes[n], groups) for n, v in statistics.items() if n in self.axes
+            }
+            gains[a, b] = gains[b, a] = self.prior.log_marginal(parts) - whole
+        return gains

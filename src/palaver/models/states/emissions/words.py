@@ -13,6 +13,8 @@ from palaver.kernels.word_weights import word_slices
 from palaver.models.states.emissions import Axes, Run, Table
 from palaver.models.states.kernels import levels
 from palaver.models.states.kernels.beam import list_states
+from palaver.models.states.kernels.mergers import word_gains
+from palaver.models.states.signs import signs
 from palaver.parallel import Arrays
 from palaver.parallel.restored import POSITIVE, Expected
 
@@ -169,3 +171,13 @@ class WordEmissions:
             extra[:, numbers] = np.where(likely > levels.LOWEST_EMISSION, likely, 0.0)
         listed = (arrays[name] for name in ("limits", "listed", "values"))
         return Table(shard.tokens, arrays["emissions"], extra, *listed)
+
+    def cut(
+        self, arrays: Arrays, shard: Shard, states: NDArray[np.int16], key: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
+        """Put all occurrences of a word in a state into the same part."""
+        return np.asarray(signs(shard.tokens, key) > 0)
+
+    def merge_gains(self, arrays: Arrays, statistics: Arrays) -> NDArray[np.float64]:
+        """Compare the words of states, their distributions integrated out."""
+        return np.asarray(word_gains(statistics["word_counts"], arrays["word_priors"]))

@@ -14,7 +14,6 @@ from numba import njit
 from palaver.kernels.random import open_stream, uniform
 from palaver.models.states.kernels.splits import (
     _fold,
-    _log_class,
     _log_odds,
     _log_shape,
     _merge_gain,
