@@ -123,7 +123,8 @@ class TypeEngine:
             links, classes, order, self.most, self._priors(shared), 1 / shared.temperature, key
         )
         other_key = key[::-1].copy()
-        if not self.fixed and shared.arrays["burn_in"] > 0 and shared.temperature == 1:
+        burning = shared.arrays.get("burn_in", 0) > 0 and shared.temperature == 1
+        if not self.fixed and burning:
             types.settle(links, tallies, self.most, self._priors(shared), other_key)
         elif not self.fixed:
             types.split_or_merged(
@@ -161,7 +162,7 @@ class TypeEngine:
         n_states = len(sizes)
         arrays = {name: np.array(value) for name, value in named.items()}
         arrays |= {
-            "burn_in": np.maximum(shared.arrays["burn_in"] - 1, 0),
+            "burn_in": np.maximum(shared.arrays.get("burn_in", 0) - 1, 0),
             "form_priors": priors.forms, "classes": statistics["classes"],
             "totals": statistics["totals"], "relabel": np.arange(n_states, dtype=np.int16),
             "transition_counts": tallies.transitions[:n_states, :n_states].copy(),

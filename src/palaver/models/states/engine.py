@@ -129,6 +129,8 @@ class StateEngine:
         n_states, n_old = len(own["state_weights"]) - 1, len(own["relabel"])
         check_rows(own["state_weights"], (n_states + 1,))
         check_arrays(own, {"relabel": Expected((n_old,), np.int16, -1, max(n_states, 1))})
+        if "search" in own:  # there was no search once
+            check_arrays(own, {"search": Expected((), np.int64, 0, self.search + 1)})
         offsets, _ = _sequences(self, shard)
         if shared.phase == "place":
             check_arrays(own, {"places": indices(shard.n_words, n_states, own["places"].dtype)})
@@ -230,7 +232,7 @@ class StateEngine:
             "discount": float(arrays["discount"]),
             **info,
         }
-        left = max(int(shared.arrays["search"]) - (self._left(shared) > 0), 0)
+        left = int(shared.arrays.get("search", 0)) - (self._left(shared) > 0)
         arrays |= {"relabel": relabel, "search": np.array(left)}
         arrays |= {**placed, **drawn, **tags, **statistics}
         return Globals("place" if placed else "sweep", arrays), trace
@@ -273,7 +275,7 @@ class StateEngine:
         """Return how many sweeps are left to the search, with this one; 0 if it does not search."""
         if self.n_states or shared.phase == "count" or shared.temperature != 1:
             return 0
-        return int(shared.arrays["search"])
+        return int(shared.arrays.get("search", 0))
 
     def _without_slices(self, shared: Globals) -> bool:
         few = len(shared.arrays["state_weights"]) - 1 <= search.AFFORDABLE
