@@ -362,7 +362,7 @@ def training_cell(
         return [float(evaluate.v_measure(model.message_classes(seen), gold)) for model in found]
 
     settings = {"training": corpus, "weights": dict(weights), "context": context,
-                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": 2}  # fmt: skip
+                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": VERSION}  # fmt: skip
     return Cell(f"training/{name}/{corpus}", settings, work, cost=12)
 
 

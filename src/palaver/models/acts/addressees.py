@@ -6,16 +6,17 @@ its addressee: words of speakers' names, or unknown words, up to a colon or comm
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from palaver.encoding import Encoded
-from palaver.encoding.tokenizer import split_words
 
 #: Tokens of an addressee at most, its colon among them.
 _LONGEST = 6
 _MARKS = (":", ",")
+_PARTS = re.compile(r"\w+|[^\w\s]")
 _WORD, _MARK, _AT, _OTHER = range(4)
 
 
@@ -58,7 +59,7 @@ def behind_addressees(
 def _kinds(data: Encoded) -> NDArray[np.int8]:
     """Return what each word of the vocabulary can be in an addressee; the last is any unknown."""
     words = data.vocabulary.words
-    names = set(split_words(pl.Series(data.speakers.names, dtype=pl.String)).explode().to_list())
+    names = {part for name in data.speakers.names for part in _PARTS.findall(name.lower())}
     kinds = np.full(len(words) + 1, _OTHER, np.int8)
     for number, word in enumerate(words):
         if word in _MARKS:
