@@ -75,6 +75,12 @@ def test_verbs(place, number, tmp_path):
         check(verb, call(verb, run, "--anonymize"))
     check("shares by kind", call("shares", run, "--by", "kind", "--anonymize", "--json"))
     check("groups", call("compare-groups", run, "--by", "kind", "--anonymize", "--json"))
+    check("evaluate", call("evaluate", run, "--gold", "kind", "--anonymize"))
+    check("evaluate", call("evaluate", run, "--gold", "kind", "--anonymize", "--json"))
+    effects = ("effects", run, "--formula", "~ kind", "--draws", 3, "--anonymize")
+    check("effects", call(*effects))
+    call(*effects, "--out", tmp_path / "effects.svg")
+    check("effects as a picture", (tmp_path / "effects.svg").read_text())
     call("annotate", run, tmp_path / "out.jsonl", "--anonymize")
     check("annotate", (tmp_path / "out.jsonl").read_text())
 
@@ -82,6 +88,8 @@ def test_verbs(place, number, tmp_path):
 def test_people_convert_and_notebooks(place, tmp_path):
     (file,) = place.glob("chat*")
     check("people", call("people", file, "--chain", "--anonymize", "--json"))
+    check("check", call("check", file, "--anonymize"))
+    check("check", call("check", file, "--anonymize", "--json"))
     call("convert", file, tmp_path / "out.jsonl", "--anonymize")
     check("convert", (tmp_path / "out.jsonl").read_text())
     corpus = pv.read(file).anonymized()

@@ -88,3 +88,16 @@ def test_charts_of_every_kind_are_drawn_in_colour(talk):
         assert max(counts.get(colour, 0) for colour in COLOURS) > 50, name
         assert counts["#ffffff"] > n_pixels / 4, name
         assert counts.get("#000000", 0) < n_pixels / 50, name
+
+
+def test_arrows_carry_numbers_if_asked_for():
+    corpus = pv.sample(60)
+    model = pv.BlockHMM(n_classes=4, n_sweeps=30).fit(corpus, show_progress=False)
+    plain, numbered = (model.plot_graph(1.2, corpus=corpus, numbers=each) for each in (False, True))
+    assert "×" not in plain
+    shown = re.findall(r'<g class="edge[^"]*"[^>]*data-effect="([\d.]+)"', plain)
+    likely = sorted(float(effect) for effect in shown if float(effect) >= 1.2)
+    written = sorted(float(number) for number in re.findall(r">([\d.]+)×<", numbered))
+    assert len(written) == 2 * len(likely), "each on its halo"
+    np.testing.assert_allclose(written[::2], likely, rtol=0.06)
+    assert numbered.encoded(".png").startswith(b"\x89PNG")

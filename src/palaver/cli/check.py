@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json, Strict, Where
+from palaver.cli.options import Anonymize, Column, File, Format, Json, Strict, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ _N_SHOWN = 3
 def run(
     file: File,
     where: Where = None,
+    anonymize: Anonymize = False,
     format: Format = None,
     column: Column = None,
     strict: Strict = False,
@@ -39,7 +40,7 @@ def run(
     from palaver.cli.output import console, counted, print_json
     from palaver.corpus.describe import describe
 
-    corpus = read_corpus(file, format, column, strict=strict, where=where)
+    corpus = read_corpus(file, format, column, strict=strict, where=where, anonymize=anonymize)
     facts = describe(corpus)
     lost = sum(corpus.notes.of("loss").values())
     if json:

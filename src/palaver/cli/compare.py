@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Chain, Column, File, Format, Formulas, Jobs, Json, TableOut, Where
+from palaver.cli.options import (
+    Anonymize,
+    Chain,
+    Column,
+    File,
+    Format,
+    Formulas,
+    Jobs,
+    Json,
+    TableOut,
+    Where,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +71,7 @@ def run(
     out: TableOut = None,
     formulas: Formulas = False,
     where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -82,7 +94,7 @@ def run(
 
     check_table_file(out)
     numbers = _numbers(classes)
-    corpus = read_corpus(file, format, column, chain=chain, where=where)
+    corpus = read_corpus(file, format, column, chain=chain, where=where, anonymize=anonymize)
     if gold is None and "act" in corpus.labels and corpus.table["act"].null_count() < len(corpus):
         gold = "act"
     asked: dict[str, Any] = {"n_sweeps": sweeps, "n_chains": chains}

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Formulas, Json, Run, Where
+from palaver.cli.options import (
+    Anonymize,
+    Chain,
+    Column,
+    FileOfRun,
+    Format,
+    Formulas,
+    Json,
+    Run,
+    Where,
+)
 from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
@@ -48,6 +58,7 @@ def run(
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
     names: NamesFile = None,
     where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -64,9 +75,11 @@ def run(
     from palaver.cli import runs
     from palaver.cli.classes import names_shown
     from palaver.cli.output import check_table_file, console, folding, print_json, write_table
+    from palaver.cli.talks import without_people
     from palaver.errors import ParameterError
     from palaver.models import load
-    from palaver.models.views.effects import plot_effects
+    from palaver.models.views.effects import effects, plot_effects
+    from palaver.questions.talk import ask
     from palaver.store.atomic import replace_file
 
     if not formula:
@@ -79,9 +92,14 @@ def run(
         runs.keep_names(folder, names, model)
         model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain, where)
-    with folding("classifying messages"):
-        table = model.effects(corpus, formula, groups=groups, n_draws=draws, n_sweeps=sweeps)
     summary = model.summary()
+    with folding("classifying messages"):
+        hidden = ask(model, corpus).anonymized() if anonymize else None
+        table = effects(
+            model, corpus, formula, sweeps, groups=groups, n_draws=draws, level=0.95,
+            random_state=0, shown=None if hidden is None else hidden.corpus,
+        )  # fmt: skip
+    summary = summary if hidden is None else without_people(summary, hidden)
     called = names_shown(summary, runs.names_of(folder, summary))
     if picture and out is not None:
         drawn = plot_effects(table, called).encoded(out.suffix)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Chain, Column, FileOfRun, Format, Json, Run, Where
+from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Json, Run, Where
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from palaver.models import ModelSummary
+    from palaver.corpus.table import Corpus
+    from palaver.models import Model, ModelSummary
     from palaver.trials import Judgement
 
 NAME = "evaluate"
@@ -29,7 +31,9 @@ def run(
     ] = "act",
     sweeps: Annotated[int, typer.Option(help="Sweeps over the conversations.")] = 50,
     seed: Annotated[int, typer.Option(help="Random seed for the intervals.")] = 0,
+    names: NamesFile = None,
     where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -53,7 +57,13 @@ def run(
     from palaver.trials import judge
 
     model = load(folder)
+    if names is not None:
+        runs.keep_names(folder, names, model)
+        model = load(folder)
     corpus = runs.corpus_of(folder, file, format, column, chain, where)
+    summary = model.summary()
+    if anonymize:
+        summary, corpus = _hidden(model, summary, corpus, gold)
     with folding("classifying messages"):
         judgement = judge(model, corpus, gold, n_sweeps=sweeps, random_state=seed)
         confusion = model.confusion(corpus, gold) if isinstance(model, Tagger) else None
@@ -61,7 +71,7 @@ def run(
         accuracy = {} if confusion is None else {"accuracy": share_right(confusion)}
         print_json(
             {
-                "run": str(folder),
+                "run": "RUN" if anonymize else str(folder),
                 "model": model.name,
                 "gold": gold,
                 "labels": judgement.n_labels,
@@ -75,13 +85,30 @@ def run(
             }
         )
     else:
-        show(judgement, model.summary(), confusion)
+        show(judgement, summary, confusion)
+
+
+def _hidden(
+    model: Model, summary: ModelSummary, corpus: Corpus, gold: str
+) -> tuple[ModelSummary, Corpus]:
+    """Return words, names and labels without people; texts stay, for the model to read."""
+    from palaver.cli.talks import without_people
+    from palaver.errors import ParameterError
+    from palaver.questions.talk import ask
+
+    talk = ask(model, corpus).anonymized()
+    if gold in corpus.table.columns and gold not in talk.corpus.table.columns:
+        raise ParameterError(f"--anonymize leaves out the column {gold!r}: it tells who people are")
+    if gold in corpus.labels:
+        corpus = corpus.with_columns(**{gold: talk.corpus.table[gold]})
+    return without_people(summary, talk), corpus
 
 
 def show(
     judgement: Judgement, summary: ModelSummary, confusion: pl.DataFrame | None = None
 ) -> None:
     """Print the measures and the main label of each class; ``confusion`` is that of a tagger."""
+    from palaver.cli.classes import tell_proposals
     from palaver.cli.output import console, print_table
     from palaver.cli.tag import in_words as tags_in_words
 
@@ -95,6 +122,7 @@ def show(
     print_table(rivals, right=rivals.columns[1:])
     console.print()
     print_table(_classes(judgement, summary), right=["share"])
+    tell_proposals(summary, None)
     console.print(in_words(judgement))
     if confusion is not None:
         console.print(tags_in_words(confusion))
@@ -145,10 +173,15 @@ def _classes(judgement: Judgement, summary: ModelSummary) -> pl.DataFrame:
     """Return the main label of each class, the largest first; tags are shown by name."""
     import polars as pl
 
+    from palaver.cli.classes import names_shown, with_letters
+
     share = (pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%"
-    classes = summary.classes(6).select("class", "words")
+    classes = with_letters(summary.classes(6).select("class", "words"))
     classes = classes.join(judgement.classes, on="class", how="left", maintain_order="left")
-    called: pl.Expr | pl.Series = pl.col("class")
+    names = names_shown(summary, None)
+    own = [f"{letter} {names.get(number, '')}".strip()
+           for letter, number in classes.select("letter", "class").iter_rows()]  # fmt: skip
+    called = pl.Series("class", own, pl.String)
     if summary.tags is not None:
         tags = pl.Series(summary.tags, dtype=pl.String)
         called = pl.Series("tag", tags.gather(classes["class"]))

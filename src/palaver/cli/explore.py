@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Run
+from palaver.cli.options import Anonymize, Chain, Column, FileOfRun, Format, Run, Where
+from palaver.cli.talks import NamesFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,8 @@ def run(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="For showing: nothing can be changed.")
     ] = False,
+    names: NamesFile = None,
+    where: Where = None,
     anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
@@ -49,10 +52,15 @@ def run(
     Example: `palaver explore run/ threads.jsonl --port 9000 --no-open`
     """
     _check_extra()
+    from palaver.cli import runs
     from palaver.cli.output import console, errors
     from palaver.explore.serve import serve
+    from palaver.models import load
 
-    workbench = _opened(folder, file, format, column, chain, anonymize, read_only)
+    if names is not None:
+        runs.keep_names(folder, names, load(folder))
+    reading = (format, column, chain, where)
+    workbench = _opened(folder, file, reading, anonymize, read_only)
 
     def tell(address: str, own: int) -> None:
         if port and own != port:
@@ -86,9 +94,7 @@ def _check_extra() -> None:
 def _opened(
     folder: Path,
     file: Path | None,
-    format: str | None,
-    column: list[str] | None,
-    chain: bool,
+    reading: tuple[str | None, list[str] | None, bool, list[str] | None],
     anonymize: bool,
     read_only: bool,
 ) -> Workbench:
@@ -107,14 +113,15 @@ def _opened(
             f"{folder}: holds no fitted model; `palaver fit FILE --out {folder}` makes one"
         )
     source = str(file.absolute()) if file else runs.settings_of(folder).get("source", "")
-    origin = origin_of(folder, source)
+    part = reading[-1] or []
+    origin = origin_of(folder, source, part)
     place = place_of(folder, anonymize=anonymize)
 
     def read() -> Corpus:
-        return runs.corpus_of(folder, file, format, column, chain)
+        return runs.corpus_of(folder, file, *reading)
 
     def rebuild() -> None:
-        _build(folder, read(), origin_of(folder, source), anonymize, quiet=True)
+        _build(folder, read(), origin_of(folder, source, part), anonymize, quiet=True)
 
     def page() -> bytes:
         return _page(folder, read(), anonymize)
@@ -123,7 +130,7 @@ def _opened(
         who = runs.who()
         return Workbench(
             folder, place, read_only=read_only, who=who, corpus=read, rebuild=rebuild, page=page,
-            refit=_refit_of(folder, file, format, column, chain),
+            refit=_refit_of(folder, file, *reading[:3]),
         )  # fmt: skip
 
     if is_current(folder, origin, anonymize=anonymize):
@@ -194,9 +201,13 @@ def _page(folder: Path, corpus: Corpus, anonymize: bool) -> bytes:
     """Return the static page of a run."""
     from tempfile import TemporaryDirectory
 
+    from palaver.cli import runs
     from palaver.models import load
     from palaver.page import report
 
+    told = runs.settings_of(folder).get("reading", {})
+    options = {name: told[name] for name in ("title", "by") if told.get(name)}
     with TemporaryDirectory() as place:
-        path = report(load(folder), corpus, Path(place) / "page.html", anonymize=anonymize)
+        path = report(load(folder), corpus, Path(place) / "page.html", anonymize=anonymize,
+                      **options)  # fmt: skip
         return Path(path).read_bytes()

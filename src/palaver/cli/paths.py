@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from palaver.cli.options import (
+    Anonymize,
     Chain,
     Column,
     FileOfRun,
@@ -33,6 +34,7 @@ def run(
     out: TableOut = None,
     formulas: Formulas = False,
     where: Where = None,
+    anonymize: Anonymize = False,
     chain: Chain = False,
     format: Format = None,
     column: Column = None,
@@ -45,10 +47,13 @@ def run(
 
     Example: `palaver paths run/ --out paths.csv`
     """
+    import polars as pl
+
     from palaver.cli.output import check_table_file, console, folding, print_json, write_table
     from palaver.cli.runs import corpus_of
     from palaver.errors import ParameterError
     from palaver.models import load
+    from palaver.questions.talk import ask
 
     check_table_file(out)
     model: Any = load(folder).origin
@@ -56,7 +61,14 @@ def run(
         raise ParameterError(f"{model.name} has no walks; markov-m3 has")
     corpus = corpus_of(folder, file, format, column, chain, where)
     with folding("finding walks"):
-        table = named(model.path(corpus), corpus, model.get_params()["unit"])
+        table = model.path(corpus)
+        if anonymize:
+            talk = ask(model, corpus)
+            hidden = list(talk.private_words)
+            words = pl.col("words").str.split(" ")
+            safe = words.list.eval(pl.element().filter(~pl.element().is_in(hidden)))
+            corpus, table = talk.anonymized().corpus, table.with_columns(safe.list.join(" "))
+        table = named(table, corpus, model.get_params()["unit"])
     if out is not None:
         write_table(table, out, spreadsheet=not formulas)
     if json:

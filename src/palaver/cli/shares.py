@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from palaver.cli.classes import names_shown, tell_proposals, with_letters, with_names
 from palaver.cli.options import (
     Anonymize,
+    By,
     Chain,
     Column,
     FileOfRun,
@@ -20,7 +20,7 @@ from palaver.cli.options import (
     Run,
     Where,
 )
-from palaver.cli.talks import NamesFile
+from palaver.cli.talks import NamesFile, remembered, without_people
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +36,7 @@ NAME = "shares"
 def run(
     folder: Run,
     file: FileOfRun = None,
-    by: Annotated[
-        str,
-        typer.Option(help="A column, or year, month, week, day, weekday or hour (UTC)."),
-    ] = "speaker",
+    by: By = None,
     top: Annotated[int, typer.Option(min=1, help="Number of groups to show, largest first.")] = 15,
     resample: Annotated[
         str, typer.Option(help="What to resample for intervals: auto, conversation or message.")
@@ -57,7 +54,8 @@ def run(
 ) -> None:
     """Show how large each class is in each group of messages, and where it stands out.
 
-    Every message counts once, however long. ▲ and ▼ mark shares whose 95% interval lies above or
+    Groups are those of --by, else of the --by that the run was fitted with, else people. Every
+    message counts once, however long. ▲ and ▼ mark shares whose 95% interval lies above or
     below the share in all messages.
 
     Example: `palaver shares run/ threads.jsonl --by speaker`
@@ -74,6 +72,7 @@ def run(
     from palaver.questions.talk import ask
 
     check_out_file(out)
+    by = by or remembered(folder, "by") or "speaker"
     model = load(folder)
     if names is not None:
         runs.keep_names(folder, names, model)
@@ -90,8 +89,7 @@ def run(
             table = model.shares(corpus, by, top=top, resample=resample, n_sweeps=sweeps)
     summary = model.summary()
     if anonymize:
-        safe = summary.words["word"].is_in(talk.words["word"].unique().to_list())
-        summary = replace(summary, words=summary.words.filter(safe), class_names=talk.names)
+        summary = without_people(summary, talk)
     if out is not None:
         write_out(out, table, lambda: chart_of(summary, table, by), spreadsheet=not formulas)
     if json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli.options import Column, File, Format, Json, Where
+from palaver.cli.options import Anonymize, Column, File, Format, Json, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +39,7 @@ def run(
         ),
     ] = None,
     where: Where = None,
+    anonymize: Anonymize = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -67,7 +68,8 @@ def run(
         check_out(out, file)
     model = load(folder)
     if hasattr(model, "tag_words"):
-        _tag_words(model, runs.corpus_of(folder, file, format, column, where=where), out, json)
+        corpus = runs.corpus_of(folder, file, format, column, where=where)
+        _tag_words(model, corpus.anonymized() if anonymize else corpus, out, json)
         return
     if not isinstance(model, Tagger):
         raise ParameterError(
@@ -77,6 +79,7 @@ def run(
     corpus = runs.corpus_of(folder, file, format, column, where=where)
     with working("tagging"):
         tagged = model.annotate(corpus)
+    tagged = tagged.anonymized() if anonymize else tagged
     path = tagged.write(out) if out is not None else None
     confusion = _confusion(model, corpus)
     accuracy = None if confusion is None else share_right(confusion)

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
+    from palaver.models import ModelSummary
     from palaver.questions.talk import Talk
 
 #: Names of classes for this and all later verbs.
@@ -50,6 +51,14 @@ def talk_of(
     with folding("classifying messages"):
         talk = ask(model, corpus, runs.names_of(folder, summary))
     return talk.anonymized() if anonymize else talk
+
+
+def without_people(summary: ModelSummary, talk: Talk) -> ModelSummary:
+    """Return a summary without words and names that tell who somebody is; ``talk`` has none."""
+    from dataclasses import replace
+
+    safe = summary.words["word"].is_in(talk.words["word"].unique().to_list())
+    return replace(summary, words=summary.words.filter(safe), class_names=dict(talk.names))
 
 
 def remembered(folder: Path, name: str) -> str | None:

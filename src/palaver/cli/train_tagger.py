@@ -10,6 +10,7 @@ import typer
 from palaver.cli.fit import parse_setting
 from palaver.cli.options import (
     Address,
+    Anonymize,
     Column,
     ExecutorName,
     File,
@@ -80,6 +81,7 @@ def run(
     workers: Workers = None,
     address: Address = None,
     where: Where = None,
+    anonymize: Anonymize = False,
     format: Format = None,
     column: Column = None,
     json: Json = False,
@@ -122,7 +124,7 @@ def run(
         if acts and not model.takes_classes:
             raise ParameterError(f"--acts: {name} cannot take acts as features")
     _check_folder(out)
-    corpus = read_corpus(file, format, column, where=where)
+    corpus = read_corpus(file, format, column, where=where, anonymize=anonymize)
     corpus = with_filled(corpus, filled, labels, json)
     judged = read_corpus(test, format, column) if test is not None else None
     if judged is not None:
@@ -133,7 +135,8 @@ def run(
     if name == "auto":
         chosen = _choose(corpus, labels, changes, json, found)
         model = chosen.tagger
-    reading = {"format": format, "column": column, "chain": False, "where": where}
+    reading = {"format": format, "column": column, "chain": False, "where": where,
+               "anonymize": anonymize}  # fmt: skip
     if not store.is_stored(out / "settings"):  # else interrupted; the checkpoint checks the rest
         runs.write_settings(out, model, str(file.absolute()), reading, label=labels)
     try:

@@ -43,6 +43,10 @@ def run(
             show_default=False,
         ),
     ] = None,
+    numbers: Annotated[
+        bool,
+        typer.Option("--numbers", help="Write on each arrow how many times as likely as usual."),
+    ] = False,
     formulas: Formulas = False,
     names: NamesFile = None,
     json: Json = False,
@@ -54,6 +58,8 @@ def run(
     to judge are left out.
 
     Example: `palaver transitions run/ --out follows.csv`
+
+    Example: `palaver transitions run/ --out graph.png --numbers`
     """
     from palaver.cli.output import console, counted, folding, print_json, write_table
     from palaver.cli.runs import keep_names, names_of
@@ -83,7 +89,8 @@ def run(
     table = _labelled(summary.follow_ups(answered), called)
     if out is not None and out.suffix in _PICTURES:
         own = {int(number): name for number, name in called.items() if number != "start"}
-        drawn = model.plot_graph(least, corpus=data, names=own).encoded(out.suffix)
+        picture = model.plot_graph(least, corpus=data, names=own, numbers=numbers)
+        drawn = picture.encoded(out.suffix)
         with replace_file(out) as path:
             path.write_bytes(drawn)
     elif out is not None and out.suffix not in _GRAPHS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ STEPS = (1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0)
 _MORE, _LESS, _LEAST_TRAFFIC = 6, 3, 0.001
 _LEAST_SHARE = 0.03
 MAX_NODES = 30
+_PLAIN = 10  # times as likely, from which on decimals say nothing
 _WIDE, _NARROW = 24, 21  # characters per line of a name
 
 
@@ -122,6 +124,7 @@ def act_graph(
     *,
     tall: bool = False,
     least: float = STEPS[0],
+    numbers: bool = False,
 ) -> Svg:
     """Draw the graph of classes in order of rank.
 
@@ -137,6 +140,8 @@ def act_graph(
         For narrow screens.
     least : float
         Edges weaker than this are drawn but hidden, and so are all that make a class less likely.
+    numbers : bool
+        Write on each arrow how many times as likely as usual the target is.
     """
     layout = place(shares, effects, typical_places(following), tall=tall)
     bent = [1.0] * len(edges)
@@ -146,6 +151,9 @@ def act_graph(
         boxes = label_boxes(layout, lines, told)
         bent = bends([(edge.source, edge.target) for edge in edges], layout, boxes)
     drawn = [_edge(edge, layout, least, bend) for edge, bend in zip(edges, bent, strict=True)]
+    if numbers:
+        drawn += [_number(edge, layout, bend) for edge, bend in zip(edges, bent, strict=True)
+                  if edge.effect > 1 and edge.effect >= least]  # fmt: skip
     node = _node_in_column if tall else _node
     nodes = [node(k, layout, float(shares[k]), names[k], top_words[k]) for k in range(len(shares))]
     return Svg(
@@ -245,6 +253,20 @@ def _edge(edge: Edge, layout: GraphLayout, least: float, bend: float) -> str:
         data_to=edge.target,
         data_effect=edge.effect,
     )
+
+
+def _number(edge: Edge, layout: GraphLayout, bend: float) -> str:
+    """Write how many times as likely as usual in the middle of an arrow, on a halo."""
+    path, _, _ = _path(edge, layout, 4.0, bend)
+    points = [tuple(map(float, pair.split())) for pair in re.findall(r"[-\d.]+ [-\d.]+", path)]
+    curve = np.array(points)
+    while len(curve) > 1:  # the middle, by de Casteljau
+        curve = (curve[1:] + curve[:-1]) / 2
+    x, y = curve[0]
+    said = f"{edge.effect:.0f}×" if edge.effect >= _PLAIN else f"{edge.effect:.1f}×"
+    parts = [tag("text", said, x=float(x), y=float(y) + 4, class_=kind)
+             for kind in ("times halo", "times")]  # fmt: skip
+    return tag("g", *parts, class_="number")
 
 
 def _path(

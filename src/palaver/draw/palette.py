@@ -78,6 +78,8 @@ _SHAPES = """
 .edge.less path{stroke:var(--less);stroke-dasharray:5 4}
 .edge polygon{fill:var(--more)}.edge.less polygon{fill:var(--less)}
 .edge .hit{stroke:transparent;stroke-opacity:0;stroke-dasharray:none}
+.number .halo{stroke:var(--page);stroke-width:5px;stroke-linejoin:round}
+.number .times{fill:var(--ink);font-size:12px;font-weight:600;text-anchor:middle}
 .walk .stop circle{fill:var(--c)}.walk .step line{stroke:var(--soft)}
 .walk .stop .letter{fill:var(--on);font-weight:700;text-anchor:middle}
 .walk .step polygon{fill:var(--soft)}

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,13 +79,13 @@ class Origin:
     stamp: str
 
 
-def origin_of(run: Path, source: str) -> Origin:
-    """Return what an index of a run would be made from now.
+def origin_of(run: Path, source: str, where: Sequence[str] = ()) -> Origin:
+    """Return what an index of a run would be made from now: a file, or the part that matches.
 
     The stamp is empty if the file is gone or is not a local one.
     """
     digest = hashlib.blake2b((run / store.folder.MANIFEST).read_bytes(), digest_size=8)
-    return Origin(digest.hexdigest(), source, _stamp(Path(source)))
+    return Origin(digest.hexdigest(), " ".join([source, *where]), _stamp(Path(source)))
 
 
 def _stamp(path: Path) -> str:

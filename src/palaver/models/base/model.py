@@ -547,6 +547,7 @@ class Model(HasParams, ABC):
         corpus: Corpus | None = None,
         names: Mapping[int, str] | None = None,
         tall: bool = False,
+        numbers: bool = False,
     ) -> Svg:
         """Draw what follows what: classes as circles, arrows where one makes another likelier.
 
@@ -563,13 +564,15 @@ class Model(HasParams, ABC):
             Names of classes by number.
         tall : bool
             From top to bottom instead of left to right.
+        numbers : bool
+            Write on each arrow how many times as likely as usual it is.
 
         Returns
         -------
         Svg
             A string that notebooks show; ``.save("graph.svg")`` writes it.
         """
-        return notebook.plot_graph(self, least, corpus, names, tall)
+        return notebook.plot_graph(self, least, corpus, names, tall, numbers)
 
     def count_replies(self, corpus: Corpus) -> NDArray[np.float64] | None:
         """Count what follows each class: replies, or the next messages in models of sequences.

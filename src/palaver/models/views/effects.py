@@ -90,8 +90,13 @@ def effects(
     n_draws: int,
     level: float,
     random_state: int,
+    shown: Corpus | None = None,
 ) -> pl.DataFrame:
-    """Explain the shares of classes by columns; see :meth:`Model.effects`."""
+    """Explain the shares of classes by columns; see :meth:`Model.effects`.
+
+    ``shown`` has the columns to explain by, if they differ from those of what the model reads:
+    those of the same messages without names of people.
+    """
     asked = {"formula": formula, "groups": groups, "n_draws": n_draws, "level": level,
              "random_state": random_state}  # fmt: skip
     check("effects", _LIMITS, asked)
@@ -99,13 +104,14 @@ def effects(
         raise ParameterError(f"effects: takes a Corpus, got {type(corpus).__name__}")
     _statsmodels()
     everything = np.ones(corpus.n_messages, bool)
-    design(corpus, formula, groups, everything)  # refuse a wrong question before the long work
+    table = corpus if shown is None else shown
+    design(table, formula, groups, everything)  # refuse a wrong question before the long work
     read = readable(model, corpus)
     known = model.known_messages(read)
     found = with_marks(model, corpus, model.message_shares(read, n_sweeps))
     one = np.ones(corpus.n_messages, np.int64)
     units = one if model.units == "messages" else np.maximum(model._encode(read).known_words, 1)
-    chosen = design(corpus, formula, groups, known)
+    chosen = design(table, formula, groups, known)
     return effects_table(found, units, chosen, n_draws=n_draws, level=level,
                          random_state=random_state)  # fmt: skip
 

@@ -66,6 +66,7 @@ def plot_graph(
     corpus: Corpus | None,
     names: Mapping[int, str] | None,
     tall: bool,
+    numbers: bool = False,
 ) -> Svg:
     """Draw what follows what; see :meth:`Model.plot_graph`."""
     from palaver.draw import graph
@@ -92,7 +93,7 @@ def plot_graph(
     shown = [called.get(number, f"class {number}") for number in order.tolist()]
     told = [words or "" for words in classes["words"]]
     picture = graph.act_graph(shares, following, effects, shown, told, edges, tall=tall,
-                              least=least)  # fmt: skip
+                              least=least, numbers=numbers)  # fmt: skip
     return picture.standalone()
 
 
