@@ -111,10 +111,10 @@ def test_what_is_no_phone_number_stays(text):
         ("Anna Schmidt: yes", "p3: yes"),
         ("[away]nick: yes", "p4: yes"),
         ("alice:", "p1:"),
-        ("well, alice is here", "well, alice is here"),
+        ("well, alice is here", "well, p1 is here"),
         ("carol: hello", "carol: hello"),
-        ("alice 12:30", "alice 12:30"),
-        ("http://alice/", "http://alice/"),
+        ("alice 12:30", "p1 12:30"),
+        ("http://alice/", "http://p1/"),
     ],
 )
 def test_names_at_the_start(text, expected):
@@ -261,3 +261,21 @@ def test_senders_sign_with_their_new_names(text, expected):
 def test_messages_without_sender_or_text_are_signed_by_nobody():
     table = corpus(["Bye\nAnna", None, "Bye\n[away]nick"], [None, "Anna", "[away]nick"])
     assert table.anonymized().table["text"].to_list() == ["Bye\nAnna", "", "Bye\np2"]
+
+
+def test_words_that_are_names_as_well_stay_if_texts_use_them_more_often():
+    rows = [("wezzer", "hello"), ("linux", "hi"), ("defile", "hi")]
+    said = ["hey Wezzer", "wezzer?", "I use linux", "which linux", "what is linux", "my linux"]
+    rows += [("other_one", text) for text in said]
+    table = pl.DataFrame({"speaker": [who for who, _ in rows], "text": [text for _, text in rows]})
+    texts = pv.Corpus.from_polars(table).anonymized().table["text"].to_list()
+    assert texts[3:5] == ["hey p1", "p1?"]
+    assert texts[5] == "I use linux"
+
+
+def test_names_of_roles_are_words():
+    rows = [(f"c{i}", who, f"the agent called {i}") for i in range(12) for who in ("agent", "x_77")]
+    table = pl.DataFrame(rows, ("conversation", "speaker", "text"), orient="row")
+    corpus = pv.Corpus.from_polars(table).anonymized()
+    assert corpus.table["text"].str.contains("the agent").all()
+    assert set(corpus.table["speaker"]) == {"p1", "p2"}

@@ -5,15 +5,17 @@ appearance; mail addresses become ``<email>`` and phone numbers ``<phone>``. A s
 (``@ann``), a speaker's name at the start of a message (``ann: ...``, ``ann, ...``) and the
 sender's name, or part of it, on the last line of a message ("Best regards, Ann") become the new
 name, and so does a speaker's whole name anywhere if it can hardly be anything else: five
-characters or more, with a digit, a mark or a blank ("wanderer42", "Ann Miller"). Other handles
+characters or more, with a digit, a mark or a blank ("wanderer42", "Ann Miller"), or a word that
+texts use no more than twice as often as its speaker writes ("hey wezzer", but not "linux"); names
+of those who speak in most conversations may be roles, such as "agent", and are words. Other handles
 become ``@someone``. Columns of contact data (mail, phone, IP address,
 avatar...) are dropped, columns that name people get the new names, as do values that are a
 speaker's name in any column, and columns whose name holds a speaker's are numbered. Conversations
 and ids that contain an address, a phone number or a speaker's name are renumbered, and so are
 conversations named by titles of several words or after files (WhatsApp, recordings).
 
-What is **not** found: other names inside running text, signatures of several lines, further
-nicknames, postal addresses, disguised addresses ("ann at example dot org"), numbers that do not
+What is **not** found: shorter and other names inside running text, signatures of several lines,
+further nicknames, postal addresses, disguised addresses ("ann at example dot org"), numbers that do not
 look like phone numbers, links to profiles, and anything people say about themselves. Read a
 sample before sharing data.
 """
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import polars as pl
 
@@ -81,7 +84,10 @@ _SIGNED = (
     r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
 )
 _TITLE = r"\S\s+\S"  # several words, such as "Chat with Ann", rather than an id
-_UNMISTAKABLE = r"[\d_\s]|\w[.-]\w"
+_UNMISTAKABLE = r"[\d_\s^|`\\{}\[\]]|\w[.-]\w"
+_WORD = r"^\w+$"
+_MENTIONS = 2  # per message of a speaker, up to which a word of that name is taken for the speaker
+_ROLE, _ROLES_IN = 0.5, 10  # part of the conversations, if there are so many, that roles are in
 _SHORTEST_UNMISTAKABLE = 5
 _NAMES_AT_A_TIME = 5_000  # polars prepares for a search in time quadratic in the names
 _SHORTEST_NAME = 3  # shortest speaker name to look for inside ids
@@ -117,7 +123,7 @@ def anonymize(table: pl.DataFrame, *, titled: bool = False) -> pl.DataFrame:
     titled : bool
         Whether conversations are named after files, which people name freely.
     """
-    people = _People(table["speaker"])
+    people = _People(table)
     table = table.drop(name for name in table.columns[len(COLUMNS) :] if _meaning(name) in _CONTACT)
     renamed = _rename_places(table, people, titled)
     if not renamed["id"].equals(table["id"]):
@@ -143,7 +149,8 @@ def _rename_columns(table: pl.DataFrame, people: _People) -> pl.DataFrame:
 class _People:
     """Speakers and their new names."""
 
-    def __init__(self, speakers: pl.Series) -> None:
+    def __init__(self, table: pl.DataFrame) -> None:
+        speakers, self._table = table["speaker"], table
         self._names = speakers.drop_nulls().unique(maintain_order=True)
         self._new = pl.Series([f"p{i}" for i in range(1, len(self._names) + 1)], dtype=pl.String)
         lower = self._names.str.to_lowercase()
@@ -152,11 +159,41 @@ class _People:
         words = self._names.str.count_matches(r"\s+") + 1
         self.longest = min(int(words.max() or 1), 4)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def unmistakable_names(self) -> pl.Series:
         """Names that can hardly mean anything but the person, even within a sentence."""
-        long = self._names.str.len_chars() >= _SHORTEST_UNMISTAKABLE
-        return self._names.filter(long & self._names.str.contains(_UNMISTAKABLE))
+        long = self._names.filter(self._names.str.len_chars() >= _SHORTEST_UNMISTAKABLE)
+        marked = long.str.contains(_UNMISTAKABLE)
+        return pl.concat([long.filter(marked), self._rare_words(long.filter(~marked))])
+
+    def _rare_words(self, names: pl.Series) -> pl.Series:
+        """Return the names that texts use as a word no more often than of a person.
+
+        The first word of a message does not count: it may address somebody.
+        """
+        names = names.filter(names.str.contains(_WORD))
+        texts = self._table["text"].filter(_holds(self._table["text"], names))
+        words = texts.str.to_lowercase().str.extract_all(r"\w+").list.slice(1)
+        lower = names.str.to_lowercase()
+        said = words.explode().rename("name").drop_nulls()
+        said = said.filter(said.is_in(lower.implode()))
+        used = said.value_counts(name="used")
+        own = self._table.drop_nulls("speaker").select(
+            pl.col("speaker").str.to_lowercase().alias("name"), "conversation"
+        )
+        spoken = own.group_by("name").agg(
+            pl.len().alias("own"), pl.col("conversation").n_unique().alias("places")
+        )
+        found = (
+            pl.DataFrame({"name": lower})
+            .join(spoken, on="name", how="left", maintain_order="left")
+            .join(used, on="name", how="left", maintain_order="left")
+        )
+        everywhere = max(_ROLE * self._table["conversation"].n_unique(), _ROLES_IN / 2)
+        rare = (pl.col("used").fill_null(0) <= _MENTIONS * pl.col("own")) & (
+            pl.col("places") <= everywhere
+        )
+        return names.filter(found.select(rare.fill_null(False)).to_series())
 
     @property
     def distinctive_names(self) -> pl.Series:
