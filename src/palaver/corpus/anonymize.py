@@ -15,8 +15,8 @@ and ids that contain an address, a phone number or a speaker's name are renumber
 conversations named by titles of several words or after files (WhatsApp, recordings).
 
 What is **not** found: shorter and other names inside running text, signatures of several lines,
-further nicknames, postal addresses, disguised addresses ("ann at example dot org"), numbers that do not
-look like phone numbers, links to profiles, and anything people say about themselves. Read a
+further nicknames, postal addresses, disguised addresses ("ann at example dot org"), numbers that do
+not look like phone numbers, links to profiles, and anything people say about themselves. Read a
 sample before sharing data.
 """
 
