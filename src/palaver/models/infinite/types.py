@@ -22,6 +22,7 @@ from palaver.models.states import types
 from palaver.models.states.kernels.types import Links, Tallies, TypePriors
 from palaver.models.states.priors import Hyperpriors
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays, check_counts, indices
 
 #: Where learned priors start: near where they end on English text.
 _FIRST_ROW, _FIRST_STATE, _FIRST_WORD, _FIRST_FORM = 0.4, 5.0, 0.75, 10.0
@@ -87,6 +88,20 @@ class TypeEngine:
         classes = types.first_classes(links, self._n_first, self._priors(shared), 1.0, key)
         states = classes[shard.tokens].astype(np.int16)
         return {"pairs": pairs, "classes": classes, "states": states}
+
+    def check(self, shared: Globals, shard: Shard, state: Arrays) -> None:
+        """Raise ValueError unless globals and a state are what this engine makes."""
+        n_words = len(self.forms)
+        positive = Expected((), least=POSITIVE, most=1e100)
+        wanted = dict.fromkeys(("row_concentration", "state_concentration", "word_prior"), positive)
+        wanted["discount"] = Expected((), least=0, most=1)
+        wanted["form_priors"] = Expected((len(self.n_values),), least=POSITIVE, most=1e100)
+        check_arrays(shared.arrays, wanted)
+        check_arrays(state, {"classes": indices(n_words, self.most, np.int32)})
+        pairs = types.count_pairs(shard.tokens, shard.message_offsets, n_words)
+        check_counts(state, {"pairs": pairs})
+        states = state["classes"][shard.tokens].astype(np.int16)
+        check_counts(state, {"states": states})
 
     @property
     def _n_first(self) -> int:
