@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from palaver.models.taggers import descent
 from palaver.models.taggers.crf.engine import CRFEngine, split
 from palaver.models.taggers.kernels import linear_chain as chain
-from palaver.models.taggers.linear import MessageShard
+from palaver.models.taggers.linear import MessageShard, sizes
 
 N_TAGS, N_KINDS = 3, 2
 CONVERSATIONS = np.array([0, 4, 4, 9, 10])
@@ -132,6 +132,45 @@ def test_descent_finds_what_scipys_finds():
     twin = minimize(function, np.zeros(8), jac=True, method="BFGS", options={"gtol": 1e-9})
     np.testing.assert_allclose(found["point"], twin.x, atol=1e-5)
     assert float(found["value"]) == pytest.approx(twin.fun, rel=1e-10)
+
+
+def test_a_guess_of_the_curvature_leads_to_the_same_point_sooner():
+    """Features of very different sizes: the guess is the curvature itself, on its diagonal."""
+    generator = np.random.default_rng(8)
+    widths = np.logspace(0, 2, 30)
+    table = generator.normal(size=(200, 30)) * widths
+    target = generator.normal(size=200)
+
+    def function(x):
+        rest = table @ x - target
+        return rest @ rest / 2 + x @ x / 2, table.T @ rest + x
+
+    exact = np.linalg.solve(table.T @ table + np.eye(30), table.T @ target)
+    state = descent.start(30)
+    state["inverse"] = 1 / ((table**2).sum(axis=0) + 1)
+    for _ in range(40):
+        state, _, _ = descent.advance(state, *function(state["trial"]))
+    np.testing.assert_allclose(state["point"] * widths, exact * widths, atol=1e-6)
+    plain = run_descent(function, 30, 40)
+    assert np.abs((plain["point"] - exact) * widths).max() > 1e-3
+
+
+def test_the_guess_is_between_curvature_and_penalty():
+    squares, shares = np.array([0.0, 8.0]), np.array([0.5, 0.5])
+    found = descent.inverse_curvature(squares, shares, 2.0)
+    np.testing.assert_allclose(found, [1 / 2, 1 / 2, 1 / np.sqrt(2 * 4), 1 / np.sqrt(2 * 4)])
+
+
+def test_sizes_are_those_of_labelled_messages():
+    table = sparse.csr_array(np.array([[1.0, 0, 2], [3, 0, 0], [0, 1, 1]], np.float32))
+    tags = np.array([1, -1, 1], np.int32)
+    shard = MessageShard(
+        table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data,
+        np.ones(3, np.int8), tags, np.array([0, 3]),
+    )  # fmt: skip
+    found = sizes(shard, 3, 2)
+    assert found["squares"].tolist() == [1, 1, 5]
+    assert found["tags"].tolist() == [0, 2]
 
 
 def test_descent_never_rises():

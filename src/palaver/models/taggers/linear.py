@@ -212,6 +212,22 @@ class MessageShard:
         return [self.part(part, fold) for part in np.split(conversations, limits) if len(part)]
 
 
+def sizes(shard: MessageShard, n_features: int, n_tags: int) -> Arrays:
+    """Return how large the features of labelled messages are, and how frequent the tags.
+
+    Returns
+    -------
+    dict
+        squares (n_features,): sums of the squares of the features; tags (n_tags,): counts.
+    """
+    known = shard.tags >= 0
+    squares = shard.values.astype(np.float64) ** 2 * np.repeat(known, np.diff(shard.offsets))
+    return {
+        "squares": np.bincount(shard.columns, squares, n_features),
+        "tags": np.bincount(shard.tags[known], minlength=n_tags).astype(np.float64),
+    }
+
+
 def shard_of(
     features: FeatureMap,
     encoded: Encoded,

@@ -125,7 +125,7 @@ class CRFTagger(Tagger):
         whiten: int | None = None,
         min_count: int = 2,
         penalty: float = 2.0,
-        max_iter: int = 60,
+        max_iter: int = 40,
         tolerance: float = 1e-4,
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int = 1,

@@ -1,8 +1,9 @@
 """The conditional random field as the loop sees it: a sweep is an evaluation of the objective.
 
 Every shard adds its part of the objective and of the gradient; the update chooses where to evaluate
-next (:mod:`palaver.models.taggers.descent`). Nothing is drawn. The phase is ``descend`` until
-the descent has ended, then ``done``.
+next (:mod:`palaver.models.taggers.descent`). With the first evaluation a shard also says how large
+its features are and how frequent its tags, from which the curvature is guessed. Nothing is drawn.
+The phase is ``descend`` until the descent has ended, then ``done``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.models.taggers.descent import Rules, report
+from palaver.models.taggers.descent import Rules, inverse_curvature, report
 from palaver.models.taggers.kernels import linear_chain
-from palaver.models.taggers.linear import MessageShard
+from palaver.models.taggers.linear import MessageShard, sizes
 from palaver.parallel import Arrays, Globals
 
 #: Kinds of moves: the speaker stays, the speaker changes.
@@ -75,7 +76,12 @@ class CRFEngine:
         )  # fmt: skip
         by_moves[:] = counts
         linear_chain.add_gradient(shard.offsets, shard.columns, shard.values, residuals, by_weights)
-        return {"value": np.array(value), "gradient": gradient}
+        found = {"value": np.array(value), "gradient": gradient}
+        return (
+            found
+            if "point" in shared.arrays
+            else {**found, **sizes(shard, self.n_features, self.n_tags)}
+        )
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add the parts of two shards."""
@@ -87,10 +93,19 @@ class CRFEngine:
         """Add the penalty and choose where to evaluate next."""
         if shared.phase == "done":
             return shared, report(shared.arrays)
+        inverse = None if "point" in shared.arrays else self._inverse(statistics)
         arrays, ended = self.rules.take(
-            shared.arrays, float(statistics["value"]), statistics["gradient"]
+            shared.arrays, float(statistics["value"]), statistics["gradient"], inverse
         )
         return Globals("done" if ended else "descend", arrays), report(arrays)
+
+    def _inverse(self, statistics: Arrays) -> NDArray[np.float32]:
+        """Return a guess of the inverse curvature; a move is a feature of one where it occurs."""
+        tags, penalty = statistics["tags"], self.rules.penalty
+        shares = tags / max(tags.sum(), 1)
+        rows = np.tile(np.append(tags, 0.0) / N_KINDS, N_KINDS)
+        squares = np.concatenate((statistics["squares"], rows))
+        return inverse_curvature(squares, shares, penalty)
 
     def sample(self, shared: Globals, statistics: Arrays) -> Arrays:
         """Keep nothing: the last globals are the model."""

@@ -9,7 +9,8 @@ Every shard adds its part of objectives and gradients; the update chooses where 
               that was taught by the other half; starts from the mean of the first two
     done      nothing
 
-Nothing is drawn.
+With the first evaluation of a regression a shard also says how large its inputs are and how
+frequent its tags, from which the curvature is guessed. Nothing is drawn.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palaver.models.taggers.descent import Rules, report
+from palaver.models.taggers.descent import Rules, inverse_curvature, report
 from palaver.models.taggers.kernels import linear_chain
-from palaver.models.taggers.linear import MessageShard
+from palaver.models.taggers.linear import MessageShard, sizes
 from palaver.parallel import Arrays, Globals
 
 Floats = NDArray[np.float32]
@@ -142,7 +143,18 @@ class MaxEntEngine:
         if trial is None:  # the other one has not ended yet
             return {}
         value, gradient = self._evaluate(shard, trial.reshape(-1, self.n_tags), around)
-        return {f"{name}-value": np.array(value), f"{name}-gradient": gradient.ravel()}
+        found = {"value": np.array(value), "gradient": gradient.ravel()}
+        if f"{name}-point" not in shared.arrays:
+            found |= self._sizes(shard, around)
+        return {f"{name}-{key}": array for key, array in found.items()}
+
+    def _sizes(self, shard: MessageShard, around: Floats | None) -> Arrays:
+        """Return how large the inputs of labelled messages are, and how frequent the tags."""
+        found = sizes(shard, self.n_features, self.n_tags)
+        if around is not None:
+            more = (around[shard.tags >= 0].astype(np.float64) ** 2).sum(axis=0)
+            found["squares"] = np.concatenate((found["squares"], more))
+        return found
 
     def _around(self, shared: Globals, shard: MessageShard, state: Arrays) -> Floats:
         """Return the tags around the messages of a shard, by the regression of its half."""
@@ -192,7 +204,8 @@ class MaxEntEngine:
             zero = np.zeros_like(parts[name]["trial"])  # if a half has no conversations
             value = float(statistics.get(f"{name}-value", 0.0))
             gradient = statistics.get(f"{name}-gradient", zero)
-            parts[name], _ = self.rules.take(parts[name], value, gradient)
+            inverse = self._inverse(statistics, name)
+            parts[name], _ = self.rules.take(parts[name], value, gradient, inverse)
         info = self._report(parts, 1 if shared.phase == "first" else 2)
         if any("trial" in part for part in parts.values()):
             return Globals(shared.phase, _joined(parts)), info
@@ -202,6 +215,14 @@ class MaxEntEngine:
             parts["second"] = self.rules.begin(np.concatenate((mean, more)))
             return Globals("second", _joined(parts)), info
         return Globals("done", _joined(parts)), info
+
+    def _inverse(self, statistics: Arrays, name: str) -> Floats | None:
+        """Return a guess of the inverse curvature of a regression after its first evaluation."""
+        if f"{name}-tags" not in statistics:
+            return None
+        tags = statistics[f"{name}-tags"]
+        shares = tags / max(tags.sum(), 1)
+        return inverse_curvature(statistics[f"{name}-squares"], shares, self.rules.penalty)
 
     def _report(self, parts: dict[str, Arrays], number: int) -> dict[str, float]:
         """Return what the trace records of a round."""
