@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from palaver.models.acts.vectors import load_view, store_view
 from palaver.models.acts.views import Views
 from palaver.models.base.stored import Extras
 from palaver.models.words import guided
+from palaver.parallel.restored import Expected, check_arrays
 
 if TYPE_CHECKING:
     from palaver.models.acts import Acts
@@ -37,6 +39,22 @@ def load_views(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     )
 
 
+def _check_views(views: Views, n_words: int) -> None:
+    """Raise ValueError unless tables lead to features of their views: loops index with them."""
+    sizes = np.diff(views.starts)
+    bounds = Expected((len(views.names) + 1,), np.int64, 0, views.n_features + 1)
+    check_arrays({"view_starts": views.starts}, {"view_starts": bounds})
+    if views.starts[0] or views.starts[-1] != views.n_features or sizes.min(initial=1) < 1:
+        raise ValueError(f"view_starts is {views.starts.tolist()}")
+    for view, size in zip(views.names, sizes, strict=True):
+        if view in views.tables:
+            table = views.tables[view]
+            wanted = Expected((n_words,), table.dtype, -1, int(size))
+            check_arrays({f"table.{view}": table}, {f"table.{view}": wanted})
+            if table.dtype.kind not in "iu":
+                raise ValueError(f"table.{view} holds {table.dtype}")
+
+
 def extras(model: Acts) -> Extras:
     """Return what a stored model needs beyond its searches; an encoder is not kept."""
     content, arrays = store_views(model._views)
@@ -56,6 +74,7 @@ def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDA
     """Take back what :func:`extras` gave."""
     guided.set_extras(model, content)
     model._views, model._vector_view = load_views(content, arrays), load_view(arrays)
+    _check_views(model._views, arrays["class_words"].shape[1])
     model.unit_, model.transition_steps = str(content["unit"]), str(content["steps"])
     model.act_names_ = [str(name) for name in content["act_names"]]
     model.names_are_proposed_ = [bool(flag) for flag in content["proposed"]]

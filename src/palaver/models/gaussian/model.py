@@ -30,6 +30,7 @@ from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
 from palaver.models.states.search import search_sweeps
 from palaver.models.states.tags import Tags
 from palaver.parallel import Arrays
+from palaver.parallel.restored import Expected, check_arrays
 from palaver.params import Limit, either, flag, nothing, one_of, real, satisfies, text, whole
 
 #: Vectors times states times squared dimensions up to which "auto" takes the collapsed sampler.
@@ -437,6 +438,14 @@ class VectorModel(Model):
         self.coverage_ = float(content.get("coverage", np.nan))
         self._source = None
         if "word_vectors" in arrays:
+            n_words, size = arrays["word_vectors"].shape
+            wanted = {
+                "word_weights": Expected((n_words,), least=0),
+                "word_centre": Expected((size,)),
+            }
+            check_arrays(arrays, wanted)
+            if self.class_words_.shape[-1] != n_words:
+                raise ValueError(f"{n_words} vectors for {self.class_words_.shape[-1]} words")
             self._source = WordPooling(
                 arrays["word_vectors"], arrays["word_weights"], arrays["word_centre"],
                 self.pooling,
