@@ -40,7 +40,10 @@ def load_views(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 
 def _check_views(views: Views, n_words: int) -> None:
-    """Raise ValueError unless tables lead to features of their views: loops index with them."""
+    """Raise ValueError unless tables lead to features of their views: loops index with them.
+
+    The last entry of a table is for unknown words.
+    """
     sizes = np.diff(views.starts)
     bounds = Expected((len(views.names) + 1,), np.int64, 0, views.n_features + 1)
     check_arrays({"view_starts": views.starts}, {"view_starts": bounds})
@@ -49,7 +52,7 @@ def _check_views(views: Views, n_words: int) -> None:
     for view, size in zip(views.names, sizes, strict=True):
         if view in views.tables:
             table = views.tables[view]
-            wanted = Expected((n_words,), table.dtype, -1, int(size))
+            wanted = Expected((n_words + 1,), table.dtype, -1, int(size))
             check_arrays({f"table.{view}": table}, {f"table.{view}": wanted})
             if table.dtype.kind not in "iu":
                 raise ValueError(f"table.{view} holds {table.dtype}")
