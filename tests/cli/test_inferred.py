@@ -1,5 +1,7 @@
 """What `palaver run` does about replies that a file does not record."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -49,6 +51,24 @@ def test_a_channel_is_split_and_keeps_its_replies():
     after = given.join(found.corpus.table.select("id", found="reply_to"), on="id")
     assert given.height > 20
     assert (after["reply_to"] == after["found"]).all()
+
+
+def test_days_of_slack_outside_threads_are_split_and_threads_stay():
+    days = channel(n=60)
+    table = days.table.with_columns(
+        conversation=pl.when(pl.int_range(60) < 30).then(pl.lit("day")).otherwise(pl.lit("thread")),
+        reply_to=pl.when(pl.int_range(60) > 30).then(pl.lit("m30")),
+    )
+    slack = replace(pv.Corpus.from_polars(table), format="slack")
+    found = with_replies(slack, {"chain": False})
+    assert found.is_rebuilt
+    assert found.said[0].startswith("50% of the messages are outside threads")
+    after = dict(found.corpus.table.select("id", "reply_to").rows())
+    assert all(after[f"m{i}"] == "m30" for i in range(31, 60))
+    assert sum(after[f"m{i}"] is not None for i in range(30)) > 10
+    for left in (replace(slack, format="reddit"), slack.filter("conversation=thread")):
+        assert with_replies(left, {"chain": False}).corpus is left
+    assert not with_replies(slack, {"chain": True}).is_rebuilt
 
 
 def test_what_is_asked_for_or_recorded_is_left_alone():

@@ -52,6 +52,7 @@ def test_a_verb_wins_over_a_file_and_slips_are_named(threads, inside):
     assert "Missing argument" in fails("check")
     assert "Did you mean `palaver demo`" in " ".join(fails("demmo").split())
     assert "There is no file 'no/such.csv'" in fails("no/such.csv")
+    assert "There is no file 'demo.csv'" in fails("demo.csv")
     assert "No such verb or file: 'xyzzy'" in fails("xyzzy")
     assert "No such verb or file" in fails("x" * 5000)
 
@@ -89,6 +90,15 @@ def test_talk_without_replies_is_chained_or_rebuilt(inside):
     assert (first.parents >= 0).any()
     (inside / "rebuilt").rename(inside / "moved")
     assert (corpus_of(inside / "moved", None).parents == first.parents).all()
+
+
+def test_a_column_for_the_conversations_is_taken_and_said(inside):
+    talk = pv.sample(30).table.select("text", "speaker", dialog_no="conversation")
+    talk.write_csv("dialogs.csv")
+    shown = " ".join(call("dialogs.csv", "--minutes", 0.1).split())
+    assert "30 conversations (csv)" in shown
+    assert "“dialog_no” says which conversation" in shown
+    assert corpus_of(inside / "dialogs-run", None).n_conversations == 30
 
 
 def test_documents_get_topics(inside):

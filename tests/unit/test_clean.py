@@ -532,6 +532,21 @@ def test_a_column_that_may_hold_the_conversations_is_suggested(name):
     assert pv.Corpus.from_polars(table, columns={"conversation": name}).n_conversations == 6
 
 
+@pytest.mark.parametrize(
+    ("name", "speaker", "guessed"),
+    [("dialog_no", True, True), ("meeting", True, True), ("dialog_no", False, False),
+     ("topic", True, False), ("block", True, False)],
+)  # fmt: skip
+def test_only_a_column_that_is_called_so_is_taken_for_the_conversations(name, speaker, guessed):
+    table = pl.DataFrame({
+        "text": [f"text {i}" for i in range(24)], name: [i // 4 for i in range(24)],
+        "speaker" if speaker else "tone": ["ann", "bob"] * 12,
+    })  # fmt: skip
+    notes = pv.Corpus.from_polars(table).notes
+    assert notes.guesses == ({"conversation": name} if guessed else {})
+    assert notes.advice
+
+
 def test_columns_that_hold_no_conversations_are_not_suggested():
     table = pl.DataFrame({
         "text": [f"text {i}" for i in range(24)], "tone": ["calm", "angry"] * 12,

@@ -25,9 +25,9 @@ class Verbs(TyperGroup):
             return super().resolve_command(ctx, args)
         if _exists(first):
             return RUN, run, args
-        near = difflib.get_close_matches(first.lower(), self.list_commands(ctx), 1, 0.6)
-        if "/" in first or "\\" in first or ("." in first and not near):
+        if any(mark in first for mark in "./\\"):
             ctx.fail(f"There is no file {first!r}, and no verb of that name.")
+        near = difflib.get_close_matches(first.lower(), self.list_commands(ctx), 1, 0.6)
         hint = f" Did you mean `palaver {near[0]}`?" if near else ""
         ctx.fail(f"No such verb or file: {first!r}.{hint}")
 

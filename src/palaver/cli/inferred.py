@@ -12,6 +12,9 @@ _MOST, _SEVERAL = 50_000, 3
 #: A conversation of so many messages by so many people is a channel if its messages are this
 #: short, in words, and fewer than half of them are known to be replies.
 _LONG, _CROWD, _SHORT = 100, 15, 20.0
+#: Formats whose messages outside threads form a conversation per channel and day, and the share of
+#: such messages from which on it is worth while to infer who answers whom among them.
+_DAILY, _LOOSE = ("slack", "discord", "google-chat", "telegram"), 0.2
 
 
 class Inferred(NamedTuple):
@@ -25,8 +28,9 @@ class Inferred(NamedTuple):
 def with_replies(corpus: Corpus, reading: dict[str, Any]) -> Inferred:
     """Find out who answers whom in a file that does not say so.
 
-    A channel, in which conversations overlap, is split into them; replies that the file records
-    stay. Otherwise a file with replies is left as it is.
+    A channel, in which conversations overlap, is split into them, and so are its days, if people
+    write outside threads; replies that the file records stay. Otherwise a file with replies is
+    left as it is.
 
     Parameters
     ----------
@@ -38,7 +42,8 @@ def with_replies(corpus: Corpus, reading: dict[str, Any]) -> Inferred:
     if not reading["chain"] and corpus.n_messages <= _MOST and is_channel(corpus):
         return _split(corpus, recorded)
     if recorded:
-        return Inferred(corpus, [], False)
+        loose = 0.0 if reading["chain"] or corpus.n_messages > _MOST else _outside_threads(corpus)
+        return Inferred(corpus, [], False) if loose < _LOOSE else _threaded(corpus, loose)
     several = _people_of_a_message(corpus)
     if reading["chain"] or several < _SEVERAL or corpus.n_messages > _MOST:
         reading["chain"] = True
@@ -73,6 +78,35 @@ def is_channel(corpus: Corpus) -> bool:
         & (pl.col("answered") < 0.5) & (pl.col("words") < _SHORT)
     )  # fmt: skip
     return bool(2 * channels["size"].sum() > corpus.n_messages)
+
+
+def _outside_threads(corpus: Corpus) -> float:
+    """Return the share of messages in days of channels in which no reply is recorded."""
+    import polars as pl
+
+    if corpus.format not in _DAILY:
+        return 0.0
+    answers = pl.Series("answers", corpus.parents >= 0)
+    groups = corpus.table.with_columns(answers).group_by("conversation")
+    facts = groups.agg(
+        size=pl.len(), people=pl.col("speaker").drop_nulls().n_unique(),
+        answered=pl.col("answers").any(),
+    )  # fmt: skip
+    loose = facts.filter(~pl.col("answered") & (pl.col("size") > 2) & (pl.col("people") > 1))
+    return float(loose["size"].sum() / corpus.n_messages)
+
+
+def _threaded(corpus: Corpus, loose: float) -> Inferred:
+    """Infer the replies of messages outside threads, and split days into conversations."""
+    from palaver.cli.output import counted
+
+    rebuilt = _rebuilt(corpus, channel=True, keep=True)
+    n_found = counted(rebuilt.n_conversations, "conversation")
+    how = (f"{loose:.0%} of the messages are outside threads: inferred who answers whom among "
+           f"them, from names, turns and pauses, which makes {n_found} in all; threads stay as "
+           "they are (see docs/threads.md for how often that is right; --chain leaves days whole)"
+           )  # fmt: skip
+    return Inferred(rebuilt, [how], True)
 
 
 def _split(corpus: Corpus, recorded: bool) -> Inferred:

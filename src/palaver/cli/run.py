@@ -132,20 +132,17 @@ class _Found(NamedTuple):
 def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -> _Found:
     """Read and check a file; leave out bots, and find out who answers whom."""
     from palaver.cli.inferred import with_replies
-    from palaver.cli.options import read_corpus
     from palaver.cli.output import console, counted, tell_repairs
     from palaver.corpus.describe import bots
     from palaver.errors import CorpusError
 
-    corpus = read_corpus(
-        file, reading["format"], reading["column"], where=reading["where"],
-        anonymize=reading["anonymize"],
-    )  # fmt: skip
+    corpus, mapped = _mapped(file, reading)
     if not corpus.n_messages:
         raise CorpusError(f"{file}: contains no messages")
     said = [
         f"{file.name}: {counted(corpus.n_messages, 'message')} in "
-        f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format})"
+        f"{counted(corpus.n_conversations, 'conversation')} ({corpus.format})",
+        *mapped,
     ]
     machines = [] if keep_bots else bots(corpus)
     if machines and len(machines) < corpus.table["speaker"].drop_nulls().n_unique():
@@ -175,6 +172,25 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
             console.print(f"{line[0].upper()}{line[1:]}.")
         tell_repairs(corpus, file)
     return _Found(corpus, documents, said, rebuilt, words)
+
+
+def _mapped(file: Path, reading: dict[str, Any]) -> tuple[Corpus, list[str]]:
+    """Read a file, with a column for the conversations that is called so; say which."""
+    from palaver.cli.options import read_corpus
+
+    def corpus() -> Corpus:
+        return read_corpus(
+            file, reading["format"], reading["column"], where=reading["where"],
+            anonymize=reading["anonymize"],
+        )  # fmt: skip
+
+    first = corpus()
+    name = first.notes.guesses.get("conversation")
+    if name is None:
+        return first, []
+    reading["column"] = [*(reading["column"] or []), f"conversation={name}"]
+    return corpus(), [f"“{name}” says which conversation a message belongs to "
+                      "(--column conversation=NAME names another column)"]  # fmt: skip
 
 
 def _most_shared(n_documents: int) -> float:

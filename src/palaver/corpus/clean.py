@@ -16,7 +16,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.names import CELLS, PLACE, name_columns, names_conversations, text_column
+from palaver.corpus.names import (
+    CELLS,
+    PLACE,
+    is_about_subjects,
+    name_columns,
+    names_conversations,
+    text_column,
+)
 from palaver.corpus.notes import PLACES_KEPT, Notes
 from palaver.corpus.readers.base import COLUMNS
 from palaver.corpus.replies import components, ids_at, moved_parents
@@ -267,7 +274,9 @@ def _advise_on_conversations(table: pl.DataFrame, notes: Notes) -> None:
             told = names_conversations(column.name)
             found.append((told, n_values, column.name))
     if found:
-        best = max(found, key=lambda one: one[:2])[-1]
+        told, _, best = max(found, key=lambda one: one[:2])
+        if told and not is_about_subjects(best) and not table["speaker"].is_null().all():
+            notes.guesses["conversation"] = best
         notes.advice.append(
             f"all messages were put into one conversation; is it {best!r}? Try "
             f'columns={{"conversation": "{best}"}} (--column conversation={best})'

@@ -98,6 +98,11 @@ def names_conversations(name: str) -> bool:
     return False
 
 
+def is_about_subjects(name: str) -> bool:
+    """Whether a column's name may mean a subject as well as a conversation."""
+    return any(word in name.lower() for word in ("topic", "тема"))
+
+
 def text_column(names: Iterable[str], columns: Mapping[str, str] | None = None) -> str | None:
     """Return which of a file's columns holds the texts, or None if none is known to."""
     if columns and "text" in columns:
@@ -146,11 +151,24 @@ def name_columns(
                 raw = raw.rename({by_lower[alias]: ours})
                 break
     if "text" not in raw.columns and raw.height:
+        likely = _likely_text(raw)
+        asked = f"is it {likely!r}? Name it" if likely else "name the one that does"
         raise CorpusError(
-            f"none of {header} is known to hold texts; "
-            'name the one that does with columns={"text": "..."} (--column text=...)'
+            f"none of {header} is known to hold texts; {asked} with "
+            f'columns={{"text": "{likely or "..."}"}} (--column text={likely or "..."})'
         )
     return raw, {ours: taken[ours] for ours in _OURS if ours in taken}
+
+
+def _likely_text(raw: pl.DataFrame) -> str | None:
+    """Return the column with most words in a value, if most of its values have several."""
+    found = {
+        column.name: float(column.str.count_matches(r"\s\S").mean() or 0)  # type: ignore[arg-type]
+        for column in raw.iter_columns()
+        if column.dtype == pl.String and column.name not in (PLACE, CELLS)
+    }
+    best = max(found, key=lambda name: found[name], default=None)
+    return best if best is not None and found[best] >= 1 else None
 
 
 def _check_mapping(raw: pl.DataFrame, columns: Mapping[str, str]) -> None:

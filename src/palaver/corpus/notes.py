@@ -63,11 +63,14 @@ class Notes:
         The first ten places of each kind, such as ``"line 12"``.
     advice : list of str
         What to try if a file seems to have been misread.
+    guesses : dict of str to str
+        Columns of the file that by name and values hold what was not found, by our names.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)
+    guesses: dict[str, str] = field(default_factory=dict)
 
     def add(self, kind: str, places: Iterable[str] = (), count: int | None = None) -> None:
         """Count one kind of problem, once per place unless ``count`` is given."""
@@ -86,6 +89,7 @@ class Notes:
         for kind, count in other.counts.items():
             self.add(kind, other.places.get(kind, ()), count)
         self.advice.extend(other.advice)
+        self.guesses.update(other.guesses)
 
     def of(self, *severities: Severity) -> dict[str, int]:
         """Return the counts of the kinds with the given severities."""

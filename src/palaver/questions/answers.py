@@ -1,8 +1,9 @@
 """Who answers whom, what nobody answers, and how long answers take.
 
-An answer is a message by somebody else who is not a bot. Where a file records replies, it replies
-to the message, or to what its author added to it; where it records none, it is the next message of
-the conversation by somebody else.
+An answer is a message by somebody else who is not a bot. It replies to the message, or to what its
+author added to it. A message of which no file says what it replies to counts as replying to the one
+before it; and where all replies are to what opens the conversation, as in the threads of Slack, the
+first answer to any message is the next one by somebody else.
 """
 
 from __future__ import annotations
@@ -44,10 +45,47 @@ class Answers(NamedTuple):
 def first_answers(corpus: Corpus, by_bot: NDArray[np.bool_]) -> Answers:
     """Return the first answer to each message, given which messages bots wrote."""
     recorded = bool((corpus.parents >= 0).any())
-    parents = (corpus if recorded else corpus.chained()).parents
+    parents = replied_to(corpus, by_bot, flat=not recorded or _is_flat(corpus))
     speakers = coded(corpus.table["speaker"]).codes
     seconds = corpus.table["time"].dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
     return Answers(*answers_of(parents, speakers, seconds, by_bot), recorded)
+
+
+def replied_to(
+    corpus: Corpus, by_bot: NDArray[np.bool_], *, flat: bool = False
+) -> NDArray[np.int64]:
+    """Return what each message replies to: what the file says, else the message before it.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    by_bot : array of bool, shape (n_messages,)
+        Messages of bots, to which nobody replies unless the file says so.
+    flat : bool
+        Always the message before, whatever the file says.
+
+    Returns
+    -------
+    array of int64, shape (n_messages,)
+        A row; -1 for what opens a conversation.
+    """
+    rows = np.arange(corpus.n_messages)
+    first = np.repeat(corpus.conversation_offsets[:-1], np.diff(corpus.conversation_offsets))
+    people = np.maximum.accumulate(np.where(by_bot, -1, rows)) if len(rows) else rows
+    before = np.append(-1, people[:-1])[: len(rows)]
+    before[before < first] = -1
+    if flat:
+        return before
+    parents = corpus.parents.astype(np.int64)
+    return np.where(parents >= 0, parents, before)
+
+
+def _is_flat(corpus: Corpus) -> bool:
+    """Whether all replies are to what opens their conversation, which says little about others."""
+    rows = np.flatnonzero(corpus.parents >= 0)
+    above = corpus.parents[rows]
+    opens = np.isin(above, corpus.conversation_offsets[:-1])
+    return bool(opens.all() and np.bincount(above).max(initial=0) > 1)
 
 
 def answers_of(
@@ -103,8 +141,7 @@ def pairs(talk: Talk) -> pl.DataFrame:
         unknown people and answers to oneself are left out. The most frequent pairs come first.
     """
     corpus = talk.corpus
-    recorded = bool((corpus.parents >= 0).any())
-    parents = (corpus if recorded else corpus.chained()).parents
+    parents = replied_to(corpus, talk.is_bot)
     rows = np.flatnonzero((parents >= 0) & ~talk.is_bot)
     speaker = corpus.table["speaker"]
     table = pl.DataFrame(
@@ -141,8 +178,8 @@ def network(talk: Talk) -> pl.DataFrame:
     -------
     polars.DataFrame
         Columns speaker, messages, given (answers to others), people_helped, received,
-        helped_by. People with a single message are left out, since one message says little
-        about anybody.
+        helped_by. Those who answer most people come first. People with a single message are left
+        out, since one message says little about anybody.
     """
     table = pairs(talk)
     given = table.group_by("helper").agg(
@@ -163,16 +200,12 @@ def network(talk: Talk) -> pl.DataFrame:
     )
     return people.select(
         "speaker", "messages", "given", "people_helped", "received", "helped_by"
-    ).sort("given", "people_helped", "messages", "speaker", descending=[True, True, True, False])
+    ).sort("people_helped", "given", "messages", "speaker", descending=[True, True, True, False])
 
 
 def starts(talk: Talk) -> NDArray[np.int64]:
     """Return the rows of messages that open a conversation, without those of bots."""
-    recorded = bool((talk.corpus.parents >= 0).any())
-    first = np.zeros(len(talk.known), bool)
-    first[talk.corpus.conversation_offsets[:-1]] = True
-    opens = talk.corpus.parents < 0 if recorded else first
-    return np.flatnonzero(opens & ~talk.is_bot)
+    return np.flatnonzero((replied_to(talk.corpus, talk.is_bot) < 0) & ~talk.is_bot)
 
 
 _WAITS = pl.Schema(

@@ -12,7 +12,7 @@ from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
 from palaver.draw.network import network
 from palaver.draw.svg import Svg
-from palaver.questions.answers import first_answers
+from palaver.questions.answers import first_answers, replied_to
 from palaver.ranking.people import people as central_people
 
 _MORE = 2.0  # times as many answers as conversations opened, to be called a helper
@@ -76,8 +76,7 @@ def circle_of(corpus: Corpus) -> Circle:
     table = corpus.table
     is_bot = table["speaker"].is_in(bots(corpus)).fill_null(False).to_numpy()
     found = first_answers(corpus, is_bot)
-    replies = corpus if found.recorded else corpus.chained()
-    parents = np.asarray(replies.parents, np.int64)
+    parents = replied_to(corpus, is_bot)
     rows = np.flatnonzero((parents >= 0) & ~is_bot)
     rows = rows[~is_bot[parents[rows]]]
     lengths = np.diff(corpus.conversation_offsets)
@@ -102,7 +101,7 @@ def circle_of(corpus: Corpus) -> Circle:
         "speaker", "role", "messages", "opened", "unanswered", "waited", "given", "people_helped",
         "received", "responds",
     )  # fmt: skip
-    return Circle(people, counts, found.recorded, replies)
+    return Circle(people, counts, found.recorded, corpus.chained())
 
 
 def _messages(corpus: Corpus, is_bot: NDArray[np.bool_]) -> pl.DataFrame:

@@ -128,13 +128,14 @@ def helping(talk: Talk) -> list[str]:
     if people.height < 3 or people["given"][0] < 3 or are_roles(talk.corpus):
         return []
     first = people.row(0, named=True)
-    total = int(people["given"].sum())
-    few = int(np.searchsorted(np.cumsum(people["given"].to_numpy()), total / 2)) + 1
+    given = -np.sort(-people["given"].to_numpy())
+    total = int(given.sum())
+    few = int(np.searchsorted(np.cumsum(given), total / 2)) + 1
     n_people = int((people["given"] > 0).sum())
     half = (f"; {few:,} of {n_people:,} people who answer give half of all answers"
             if 1 < few <= n_people // 4 else "")  # fmt: skip
-    others = f"{first['people_helped']:,} {'person' if first['people_helped'] == 1 else 'people'}"
-    return [f"{first['speaker']} answers most: {first['given']:,} times, to {others}{half}."]
+    return [f"{first['speaker']} answers the most people: {first['people_helped']:,}, in "
+            f"{first['given']:,} messages{half}."]  # fmt: skip
 
 
 def largest(talk: Talk, units: str = "messages", noun: str = "act") -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import ParameterError
-from palaver.questions.answers import network
+from palaver.questions.answers import network, starts
 from palaver.questions.talk import Talk
 
 START = 1_700_000_000
@@ -56,6 +56,40 @@ def test_bots_do_not_answer():
                    bot=pl.Series([False, True, False]))  # fmt: skip
     assert talk.answers.first.tolist() == [2, -1, -1]
     assert talk.helpers()["helper"].to_list() == ["bob"]
+
+
+def test_bots_are_skipped_where_the_next_person_answers():
+    talk = talk_of([("t", str(i), None, who, i) for i, who in enumerate(("ann", "robot", "bob"))],
+                   bot=pl.Series([False, True, False]))  # fmt: skip
+    assert talk.answers.first.tolist() == [2, -1, -1]
+
+
+def test_a_message_that_says_not_what_it_answers_follows_the_one_before():
+    rows = [*THREAD, ("v", "8", None, "eve", 0), ("v", "9", None, "fay", 3)]
+    talk = talk_of(rows)
+    assert talk.answers.first.tolist()[-2:] == [8, -1]
+    assert starts(talk).tolist() == [0, 5, 7]
+    assert ("fay", "eve") in {row[:2] for row in talk.helpers().rows()}
+
+
+def test_where_all_replies_are_to_the_opening_the_next_person_answers():
+    """As in Slack: a thread says nothing about which of its messages is meant."""
+    who = ("ann", "bob", "ann", "ann", "bob")
+    rows = [("t", str(i), "0" if i else None, name, i) for i, name in enumerate(who)]
+    talk = talk_of(rows)
+    assert talk.answers.recorded
+    assert talk.answers.first.tolist() == [1, 2, 4, 4, -1]
+    assert {row[:3] for row in talk.helpers().rows()} == {("bob", "ann", 2)}
+
+
+def test_those_who_answer_most_people_come_first():
+    rows = [("t", "0", None, "ann", 0), *(("t", str(i), "0", "bob", i) for i in range(1, 6))]
+    for i, who in enumerate(("ann", "eve", "fay")):
+        rows += [(f"u{i}", f"q{i}", None, who, 0), (f"u{i}", f"a{i}", f"q{i}", "cyd", 1)]
+    table = network(talk_of(rows))
+    assert table.select("speaker", "people_helped", "given").rows()[:2] == [
+        ("cyd", 3, 3), ("bob", 1, 5),
+    ]  # fmt: skip
 
 
 def naive(corpus, row):

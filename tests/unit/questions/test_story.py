@@ -57,7 +57,7 @@ def test_five_sentences_in_verbs():
         "A first answer typically takes 5 minutes; 75% of the conversations were answered within "
         "an hour."
     )
-    assert said[4] == "ada answers most: 12 times, to 12 people."
+    assert said[4] == "ada answers the most people: 12, in 12 messages."
 
 
 def test_names_that_people_gave_are_not_turned_into_verbs():

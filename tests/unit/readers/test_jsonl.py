@@ -225,7 +225,10 @@ def test_a_long_message_is_kept(tmp_path):
 
 def test_a_table_without_texts_names_its_columns(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(b'{"a": 1, "b": 2}\n')
-    with pytest.raises(CorpusError, match="'a', 'b' is known to hold texts"):
+    with pytest.raises(CorpusError, match="'a', 'b' is known to hold texts; name the one that"):
+        pv.read(tmp_path / "x.jsonl")
+    (tmp_path / "x.jsonl").write_bytes(b'{"a": "one", "post": "and several words"}\n')
+    with pytest.raises(CorpusError, match=r"is it 'post'\? .*--column text=post"):
         pv.read(tmp_path / "x.jsonl")
 
 
