@@ -36,6 +36,8 @@ from palaver.trials import rivals
 VERSION = 1
 #: Version of Acts: raise it when its defaults change.
 ACTS_VERSION = 3
+#: Version of Acts on training parts: raise it when its searches or views change.
+SEARCHES_VERSION = 2
 #: Versions of rivals: those with the number of acts that Acts chose depend on its defaults.
 NUMBER_VERSIONS = {"chosen": 5, "gold": 1}
 #: Seeds of Acts, of the training parts, and of the names.
@@ -362,7 +364,8 @@ def training_cell(
         return [float(evaluate.v_measure(model.message_classes(seen), gold)) for model in found]
 
     settings = {"training": corpus, "weights": dict(weights), "context": context,
-                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS), "version": VERSION}  # fmt: skip
+                "n_acts": TRAIN_ACTS, "seeds": len(TRAIN_SEEDS),
+                "version": SEARCHES_VERSION}  # fmt: skip
     return Cell(f"training/{name}/{corpus}", settings, work, cost=12)
 
 

@@ -52,8 +52,7 @@ def text(results: Results, missing: Sequence[str]) -> str:
         _HEAD, "## What to make of it\n", *_reading(results), _SETUP, _facts(results),
         _overview(results, "chosen"), _overview(results, "gold"), _few(results),
         *_agreement(results), _names(results), eye_section(results), _details(results),
-        number_section(results), _CHOICE, _choice(results), _ablation(results), _SEARCHES,
-        _missing(missing),
+        number_section(results), _CHOICE, _choice(results), _ablation(results), _missing(missing),
     ]  # fmt: skip
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
@@ -534,10 +533,4 @@ _ABLATION = f"""## What each part contributes
 
 V on training parts with {TRAIN_ACTS} acts, mean of two seeds. A view is left out by a weight of 0;
 even weights are 1 for all views; without context, every message is a conversation of its own.
-"""
-
-_SEARCHES = """The weights and parts above were compared with the searches of before: ten of 100
-sweeps from temperature 5, all joined. Twenty of 60 sweeps from temperature 2, the better half
-joined, came later. On small corpora, searches from 5 could end with nearly all units in one state;
-from 2 they reach a higher log of (c), which knows no labels.
 """
