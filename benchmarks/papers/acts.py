@@ -35,11 +35,11 @@ from palaver.trials import rivals
 
 VERSION = 1
 #: Version of Acts: raise it when its defaults change.
-ACTS_VERSION = 3
+ACTS_VERSION = 4
 #: Version of Acts on training parts: raise it when its searches or views change.
 SEARCHES_VERSION = 2
 #: Versions of rivals: those with the number of acts that Acts chose depend on its defaults.
-NUMBER_VERSIONS = {"chosen": 5, "gold": 1}
+NUMBER_VERSIONS = {"chosen": 6, "gold": 1}
 #: Seeds of Acts, of the training parts, and of the names.
 SEEDS, TRAIN_SEEDS, NAME_SEEDS = range(5), range(2), range(3)
 #: Seeds of k-means and of the other rivals: five where the agreement of seeds is measured.

@@ -36,7 +36,7 @@ def all_cell(options: Options, judge: Any, silent_apart: Any) -> Cell:
         judged = judge(silent_apart(found, corpus), corpus)
         return {**judged, "seconds": seconds, "messages": messages, "calls": calls}
 
-    return Cell(ALL, {"all": "swda", "version": 3}, work, cost=100)
+    return Cell(ALL, {"all": "swda", "version": 4}, work, cost=100)
 
 
 def eye_cell(options: Options, name: str) -> Cell:
@@ -50,7 +50,7 @@ def eye_cell(options: Options, name: str) -> Cell:
         acts = model.acts_table().sort("share", descending=True).select(columns).to_dicts()
         return {"acts": acts, "messages": corpus.n_messages, "unit": model.unit_}
 
-    settings = {"eye": name, "conversations": n_conversations, "version": 3}
+    settings = {"eye": name, "conversations": n_conversations, "version": 4}
     return Cell(f"eye/{name}", settings, work, cost=30)
 
 

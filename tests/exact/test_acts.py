@@ -279,6 +279,38 @@ def test_acts_that_say_the_same_in_other_places_stay_apart():
     assert merging.merge_alike(model, counts, sizes, fewest=1, moves=moves * 0).max() == 1
 
 
+def test_of_acts_of_one_name_the_most_similar_become_one():
+    """As if each act were one state: states that are one act already are added up first."""
+    generator = np.random.default_rng(3)
+    counts = generator.random((5, 6)) * 200
+    moves = generator.integers(0, 40, (19, 6)).astype(float)
+    sizes = np.full(6, 80.0)
+    groups = np.array([0, 1, 2, 1, 3, 4])
+    model = ActEngine(6, STARTS, np.full((5, 6), 0.4), 1.0)
+    added = np.delete(counts, 3, axis=1)
+    added[:, 1] += counts[:, 3]
+    follow = merging._Following(moves, 6, 1.0)
+    follow.merge(1, 3)
+    prior = np.full(5, 0.4)
+    first = [0, 1, 2, 4, 5]
+
+    def difference(a, b):
+        said = (merging.evidence(model, added[:, a], prior)
+                + merging.evidence(model, added[:, b], prior)
+                - merging.evidence(model, added[:, a] + added[:, b], prior))  # fmt: skip
+        return (said + follow.loss(first[a], first[b])) / 80
+
+    for names, pairs in (([0, 0, 0, 1, 2], [(0, 1), (0, 2), (1, 2)]),
+                         ([0, 1, 2, 0, 1], [(0, 3), (1, 4)])):  # fmt: skip
+        kept, gone = min(pairs, key=lambda pair: difference(*pair))
+        wanted = np.where(groups == gone, kept, groups)
+        wanted = wanted - (wanted > gone)
+        found = merging.merge_namesakes(model, counts, sizes, groups, names, moves=moves)
+        np.testing.assert_array_equal(found, wanted)
+    same = merging.merge_namesakes(model, counts, sizes, groups, list(range(5)), moves=moves)
+    np.testing.assert_array_equal(same, groups)
+
+
 def test_moves_are_added_up_by_groups():
     moves = np.arange(7 * 2, dtype=float).reshape(7, 2)
     merged = consensus.merge_moves(moves, np.array([0, 0]))

@@ -8,7 +8,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import CorpusError, ParameterError, StoreError
-from palaver.models.acts import merging, names
+from palaver.models.acts import FEWEST_ACTS, merging, names, preparing
 
 QUESTIONS = ["do you like {} ?", "what is {} ?", "is the {} here ?", "how much is {} ?"]
 THANKS = ["thanks a lot !", "thank you so much !", "thanks , great !"]
@@ -146,7 +146,7 @@ def test_more_acts_than_messages_are_said():
 
 def test_every_entry_of_the_inventory_uses_known_cues():
     known = {"begins", "has", "ends", "closes", "question", "exclamation", "link", "short", "long",
-             "after"}  # fmt: skip
+             "after", "form"}  # fmt: skip
     for name, entry in names.inventory().items():
         assert set(entry) <= known, name
         assert set(entry.get("after", [])) <= set(names.inventory()), name
@@ -265,11 +265,24 @@ def test_acts_that_nobody_found_are_merged(corpus):
 def test_acts_of_one_name_become_one_act(monkeypatch, corpus):
     monkeypatch.setattr(merging, "ALIKE", 0.0)  # nothing else is merged
     monkeypatch.setattr(merging, "SMALL_SHARE", 0.0)
-    model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)
-    entries = [entry for entry in names.entries_of(model) if entry]
-    assert len(set(entries)) == len(entries) < len(model._states)
+    monkeypatch.setattr(preparing, "_UNITS_PER_ACT", 5)  # twelve states
+    with monkeypatch.context() as patched:
+        patched.setattr("palaver.models.acts.FEWEST_ACTS", 2)
+        model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)
+    same = names.namesakes(model)
+    assert len(set(same)) == len(same) < len(model._states)
     given = pv.Acts(n_acts=12, n_sweeps=20, n_chains=2).fit(corpus)
     assert len(given.act_names_) == 12  # a number is taken as it is
+    monkeypatch.setattr(names, "entries_of", lambda model: ["thanks"] * len(model.class_shares_))
+    few = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)
+    assert len(few.act_names_) == FEWEST_ACTS  # names alone leave five
+
+
+def test_names_that_tell_the_form_merge_nothing(monkeypatch, model):
+    """Thanks and greetings are both exclaimed, in languages whose words are no cues."""
+    found = ["exclamation", "question", "exclamation", "question", "", "statement", "statement"]
+    monkeypatch.setattr(names, "entries_of", lambda model: found)
+    assert names.namesakes(model) == [0, 1, 2, 1, 3, 4, 5]
 
 
 def test_acts_with_given_names_are_not_merged_by_name(monkeypatch, corpus):
@@ -277,4 +290,4 @@ def test_acts_with_given_names_are_not_merged_by_name(monkeypatch, corpus):
     seeds = {"thanks": ["thanks"], "asks": ["how"]}
     model = pv.Acts(n_sweeps=20, n_chains=2, seed_words=seeds).fit(corpus)
     assert model.act_names_[:2] == ["thanks", "asks"]
-    assert len(model.act_names_) == 3
+    assert len(model.act_names_) == FEWEST_ACTS

@@ -51,6 +51,17 @@ def _is_weights(value: Any) -> bool:
     )
 
 
+def _evidence(engine: ActEngine, answer: consensus.Answer) -> dict[str, Any]:
+    """Return what decides whether states are merged."""
+    statistics, states = answer.statistics, answer.posteriors.argmax(axis=1)
+    return {
+        "counts": statistics["feature_counts"],
+        "sizes": np.bincount(states, minlength=engine.n_acts).astype(float),
+        "moves": statistics["moves"],
+        "vectors": None if engine.vectors is None else explained(engine.vectors, statistics),
+    }
+
+
 class Acts(Model):
     """Acts of messages or sentences, found by how things are said and what they follow.
 
@@ -291,7 +302,7 @@ class Acts(Model):
         self._seed_prior = engine.feature_prior - float(self.feature_prior)
         self._set_acts(self._merged(engine, answer, found), answer.posteriors)
         if self.n_acts == "auto":
-            self._merge_namesakes(answer.posteriors)
+            self._merge_namesakes(engine, answer)
         posteriors = answer.posteriors @ self._members
         acts, n_acts = posteriors.argmax(axis=1), posteriors.shape[1]
         searches: Sequence[NDArray[np.integer]] = found
@@ -309,14 +320,10 @@ class Acts(Model):
         """Return the act that each state of the answer belongs to: itself, unless merged."""
         if self.n_acts != "auto":
             return np.arange(engine.n_acts)
-        states = answer.posteriors.argmax(axis=1)
-        statistics, named = answer.statistics, len(self.class_names_)
+        named = len(self.class_names_)
         groups = merging.merge_alike(
-            engine, statistics["feature_counts"],
-            np.bincount(states, minlength=engine.n_acts).astype(float),
-            fewest=FEWEST_ACTS, moves=statistics["moves"], n_named=named,
-            vectors=None if engine.vectors is None else explained(engine.vectors, statistics),
-        )  # fmt: skip
+            engine, fewest=FEWEST_ACTS, n_named=named, **_evidence(engine, answer)
+        )
         return merging.merge_unfound(engine, answer, groups, found, named)
 
     def _set_acts(self, states: NDArray[np.int64], posteriors: NDArray[np.float64]) -> None:
@@ -326,10 +333,15 @@ class Acts(Model):
         self._shares = np.bincount(acts, minlength=int(states.max()) + 1) / max(len(acts), 1)
         self._set_estimates()
 
-    def _merge_namesakes(self, posteriors: NDArray[np.float64]) -> None:
+    def _merge_namesakes(self, engine: ActEngine, answer: consensus.Answer) -> None:
         """Make acts one that would be called the same, such as three ways to acknowledge."""
-        while len(set(groups := names.namesakes(self))) < len(groups):
-            self._set_acts(np.asarray(groups)[self._states], posteriors)
+        known = _evidence(engine, answer)
+        while len(self._shares) > FEWEST_ACTS:
+            same = names.namesakes(self)
+            if len(set(same)) == len(same):
+                return
+            states = merging.merge_namesakes(engine, groups=self._states, names=same, **known)
+            self._set_acts(states, answer.posteriors)
 
     @property
     def _members(self) -> NDArray[np.float64]:

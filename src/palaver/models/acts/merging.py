@@ -13,6 +13,7 @@ where one act, after any other, is the first of the two with one and the same pr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,25 +62,92 @@ def merge_alike(
     vectors : array of float64, shape (K, D + 1), optional
         As :func:`palaver.models.acts.vectors.explained` gives them.
     """
-    said = _Said(engine, counts, vectors)
-    follow = _Following(moves, engine.n_acts, engine.transition_prior)
-    groups, sizes = np.arange(engine.n_acts), np.asarray(sizes, float).copy()
-    least = SMALL_SHARE * sizes.sum()
-    while (n_groups := len(left := np.unique(groups))) > max(n_named, 1):
+    acts = _Together(engine, counts, sizes, moves, vectors)
+    least = SMALL_SHARE * acts.sizes.sum()
+    while (n_groups := len(left := np.unique(acts.groups))) > max(n_named, 1):
         pairs = [(a, b) for a in left for b in left if b > a and b >= n_named]
-        loss = np.array([said.loss(a, b) + follow.loss(a, b) for a, b in pairs])
-        smaller = np.array([min(sizes[a], sizes[b]) for a, b in pairs])
+        loss, smaller = acts.losses(pairs)
         difference = loss / np.maximum(smaller, 1) - np.where(smaller < least, _RARE_FIRST, 0)
         best = int(np.argmin(difference))
         few = n_groups <= fewest and loss[best] > 0 and smaller[best] >= least
         if few or difference[best] >= ALIKE:
             break
-        one, other = pairs[best]
-        said.merge(one, other)
-        follow.merge(one, other)
-        sizes[one] += sizes[other]
-        groups = np.where(groups == other, one, groups)
-    return np.unique(groups, return_inverse=True)[1]
+        acts.merge(*pairs[best])
+    return acts.numbered()
+
+
+def merge_namesakes(
+    engine: ActEngine,
+    counts: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    names: Sequence[int],
+    *,
+    moves: NDArray[np.float64] | None = None,
+    vectors: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64]:
+    """Merge the two acts of one name that differ least by (d) per unit of the smaller.
+
+    Returns the act of each state, as it was if all names are different.
+
+    Parameters
+    ----------
+    engine : ActEngine
+    counts, sizes, moves, vectors
+        Of the states, as :func:`merge_alike` takes them.
+    groups : array of int64, shape (K,)
+        The act of each state.
+    names : sequence of int
+        A number for each act, equal where names are.
+    """
+    acts = _Together(engine, counts, sizes, moves, vectors)
+    first = [int(np.flatnonzero(groups == act)[0]) for act in range(len(names))]
+    for state, act in enumerate(groups):
+        if state != first[act]:
+            acts.merge(first[act], state)
+    pairs = [
+        (first[a], first[b]) if first[a] < first[b] else (first[b], first[a])
+        for a, b in combinations(range(len(names)), 2)
+        if names[a] == names[b]
+    ]
+    if not pairs:
+        return groups
+    loss, smaller = acts.losses(pairs)
+    one, other = pairs[int(np.argmin(loss / np.maximum(smaller, 1)))]
+    kept, gone = sorted((int(groups[one]), int(groups[other])))
+    return np.unique(np.where(groups == gone, kept, groups), return_inverse=True)[1]
+
+
+class _Together:
+    """Acts that are put together step by step; the lower number stays."""
+
+    def __init__(
+        self, engine: ActEngine, counts: NDArray[np.float64], sizes: NDArray[np.float64],
+        moves: NDArray[np.float64] | None, vectors: NDArray[np.float64] | None,
+    ) -> None:  # fmt: skip
+        self.said = _Said(engine, counts, vectors)
+        self.follow = _Following(moves, engine.n_acts, engine.transition_prior)
+        self.sizes = np.asarray(sizes, float).copy()
+        self.groups = np.arange(engine.n_acts)
+
+    def losses(
+        self, pairs: Sequence[tuple[int, int]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (d) of each pair, and the units of its smaller act."""
+        loss = [self.said.loss(a, b) + self.follow.loss(a, b) for a, b in pairs]
+        smaller = [min(self.sizes[a], self.sizes[b]) for a, b in pairs]
+        return np.array(loss), np.array(smaller)
+
+    def merge(self, one: int, other: int) -> None:
+        """Make two acts one."""
+        self.said.merge(one, other)
+        self.follow.merge(one, other)
+        self.sizes[one] += self.sizes[other]
+        self.groups = np.where(self.groups == other, one, self.groups)
+
+    def numbered(self) -> NDArray[np.int64]:
+        """Return the act of each one, numbered through."""
+        return np.unique(self.groups, return_inverse=True)[1]
 
 
 class _Said:

@@ -165,14 +165,20 @@ def entries_of(model: Acts) -> list[str]:
 def namesakes(model: Acts) -> list[int]:
     """Return a number for each act; those that the same entry describes have the same.
 
-    Acts that a person named, and acts that no entry describes, have a number of their own.
+    Acts that a person named, acts that no entry describes, and acts of which the entry tells
+    only the form, have a number of their own.
     """
     n_given = len(model.class_names_)
     keys: dict[str | int, int] = {}
     return [
-        keys.setdefault(entry if entry and act >= n_given else act, len(keys))
+        keys.setdefault(entry if act >= n_given and _tells(entry) else act, len(keys))
         for act, entry in enumerate(entries_of(model))
     ]
+
+
+def _tells(entry: str) -> bool:
+    """Whether an entry says what is done, not only how it is put."""
+    return bool(entry) and not inventory()[entry].get("form")
 
 
 def propose(model: Acts) -> list[str]:
