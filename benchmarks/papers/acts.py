@@ -34,10 +34,9 @@ from palaver.evaluate.bootstrap import bootstrap, of_tables
 from palaver.trials import rivals
 
 VERSION = 1
-#: Version of Acts: raise it when its defaults change.
-ACTS_VERSION = 4
-#: Version of Acts on training parts: raise it when its searches or views change.
-SEARCHES_VERSION = 2
+#: Versions of Acts: with a given number, raise it when searches or views change; where Acts
+#: decides how many there are, raise it also when that changes.
+SEARCHES_VERSION, ACTS_VERSION = 4, 5
 #: Versions of rivals: those with the number of acts that Acts chose depend on its defaults.
 NUMBER_VERSIONS = {"chosen": 6, "gold": 1}
 #: Seeds of Acts, of the training parts, and of the names.
@@ -175,8 +174,9 @@ def acts_cell(options: Options, corpus: str, number: str) -> Cell:
         found = [_kept_classes(folder, seed, partial(classes, seed)) for seed in SEEDS]
         return _of_seeds(folder, found, own.judged)
 
+    version = ACTS_VERSION if number == "chosen" else SEARCHES_VERSION
     settings = {"acts": corpus, "number": number, "seeds": len(SEEDS),
-                "acts_version": ACTS_VERSION, **_silent(corpus)}  # fmt: skip
+                "acts_version": version, **_silent(corpus)}  # fmt: skip
     return Cell(f"{corpus}/Acts/{number}", settings, work, cost=30)
 
 
@@ -344,7 +344,7 @@ def few_cell(options: Options, corpus: str, n_acts: int) -> Cell:
         ]}  # fmt: skip
 
     settings = {"few": n_acts, "corpus": corpus, "seeds": len(TRAIN_SEEDS),
-                "acts_version": ACTS_VERSION}  # fmt: skip
+                "acts_version": SEARCHES_VERSION}  # fmt: skip
     return Cell(f"few/{corpus}/{n_acts}", settings, work, cost=12)
 
 

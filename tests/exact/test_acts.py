@@ -224,6 +224,25 @@ def test_acts_that_one_search_found_are_merged_with_the_most_similar():
     np.testing.assert_array_equal(merging.merge_unfound(model, answer, groups, twice), groups)
 
 
+def test_acts_that_nobody_found_do_not_swallow_small_acts():
+    """They go to what they are most like per unit, not to whatever is smallest."""
+    posteriors = np.repeat(np.eye(4), [400, 200, 40, 20], axis=0)
+    counts = np.array([[900, 0, 120, 0], [300, 0, 0, 0], [0, 600, 0, 0], [0, 200, 0, 10],
+                       [0, 0, 40, 70]], float)  # fmt: skip
+    model = ActEngine(4, np.array([0, 5]), np.full((5, 4), 0.2), 1.0)
+    answer = consensus.Answer({"feature_counts": counts}, posteriors, 0.0)
+    states = posteriors.argmax(axis=1)
+    without = np.where(states == 2, 0, states)
+    found = [without] * 4
+    lost = [merging.evidence(model, counts[:, k], np.full(5, 0.2))
+            + merging.evidence(model, counts[:, 2], np.full(5, 0.2))
+            - merging.evidence(model, counts[:, k] + counts[:, 2], np.full(5, 0.2))
+            for k in (0, 1, 3)]  # fmt: skip
+    assert lost[2] < lost[0]  # in all, the smallest act is nearest
+    merged = merging.merge_unfound(model, answer, np.arange(4), found)
+    np.testing.assert_array_equal(merged, [0, 1, 0, 2])
+
+
 def test_the_cost_of_merging_is_the_loss_of_evidence():
     counts = np.array([[90, 2], [3, 80], [40, 1], [5, 2], [1, 70]], float)
     model = ActEngine(2, STARTS, np.full((5, 2), 0.4), 1.0)
@@ -284,7 +303,8 @@ def test_of_acts_of_one_name_the_most_similar_become_one():
     generator = np.random.default_rng(3)
     counts = generator.random((5, 6)) * 200
     moves = generator.integers(0, 40, (19, 6)).astype(float)
-    sizes = np.full(6, 80.0)
+    posteriors = np.repeat(np.eye(6), [80, 40, 80, 40, 80, 80], axis=0)
+    answer = consensus.Answer({"feature_counts": counts, "moves": moves}, posteriors, 0.0)
     groups = np.array([0, 1, 2, 1, 3, 4])
     model = ActEngine(6, STARTS, np.full((5, 6), 0.4), 1.0)
     added = np.delete(counts, 3, axis=1)
@@ -305,9 +325,9 @@ def test_of_acts_of_one_name_the_most_similar_become_one():
         kept, gone = min(pairs, key=lambda pair: difference(*pair))
         wanted = np.where(groups == gone, kept, groups)
         wanted = wanted - (wanted > gone)
-        found = merging.merge_namesakes(model, counts, sizes, groups, names, moves=moves)
+        found = merging.merge_namesakes(model, answer, groups, names)
         np.testing.assert_array_equal(found, wanted)
-    same = merging.merge_namesakes(model, counts, sizes, groups, list(range(5)), moves=moves)
+    same = merging.merge_namesakes(model, answer, groups, list(range(5)))
     np.testing.assert_array_equal(same, groups)
 
 

@@ -26,7 +26,7 @@ from palaver.models.acts.beginnings import common_beginnings
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.preparing import MOST_ACTS
 from palaver.models.acts.units import Units, units_of
-from palaver.models.acts.vectors import UnitVectors, VectorView, explained
+from palaver.models.acts.vectors import UnitVectors, VectorView
 from palaver.models.acts.views import VIEW_WEIGHTS, Views, features_of, left_out
 from palaver.models.base.fitting import RUN_LIMITS, FitOptions, keep_samples
 from palaver.models.base.model import FOLD_SWEEPS, Model
@@ -49,17 +49,6 @@ def _is_weights(value: Any) -> bool:
         name in VIEW_WEIGHTS and isinstance(weight, int | float) and weight >= 0
         for name, weight in value.items()
     )
-
-
-def _evidence(engine: ActEngine, answer: consensus.Answer) -> dict[str, Any]:
-    """Return what decides whether states are merged."""
-    statistics, states = answer.statistics, answer.posteriors.argmax(axis=1)
-    return {
-        "counts": statistics["feature_counts"],
-        "sizes": np.bincount(states, minlength=engine.n_acts).astype(float),
-        "moves": statistics["moves"],
-        "vectors": None if engine.vectors is None else explained(engine.vectors, statistics),
-    }
 
 
 class Acts(Model):
@@ -322,7 +311,7 @@ class Acts(Model):
             return np.arange(engine.n_acts)
         named = len(self.class_names_)
         groups = merging.merge_alike(
-            engine, fewest=FEWEST_ACTS, n_named=named, **_evidence(engine, answer)
+            engine, fewest=FEWEST_ACTS, n_named=named, **merging.evidence_of(engine, answer)
         )
         return merging.merge_unfound(engine, answer, groups, found, named)
 
@@ -335,12 +324,11 @@ class Acts(Model):
 
     def _merge_namesakes(self, engine: ActEngine, answer: consensus.Answer) -> None:
         """Make acts one that would be called the same, such as three ways to acknowledge."""
-        known = _evidence(engine, answer)
         while len(self._shares) > FEWEST_ACTS:
             same = names.namesakes(self)
             if len(set(same)) == len(same):
                 return
-            states = merging.merge_namesakes(engine, groups=self._states, names=same, **known)
+            states = merging.merge_namesakes(engine, answer, self._states, same)
             self._set_acts(states, answer.posteriors)
 
     @property

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from scipy.special import gammaln
 
 from palaver.models.acts import consensus
 from palaver.models.acts.engine import ActEngine
+from palaver.models.acts.vectors import explained
 
 #: Acts that differ by fewer nats per unit of the smaller are merged when the data decide, and so
 #: are acts of a smaller share of the units than this.
@@ -77,14 +79,7 @@ def merge_alike(
 
 
 def merge_namesakes(
-    engine: ActEngine,
-    counts: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    names: Sequence[int],
-    *,
-    moves: NDArray[np.float64] | None = None,
-    vectors: NDArray[np.float64] | None = None,
+    engine: ActEngine, answer: consensus.Answer, groups: NDArray[np.int64], names: Sequence[int]
 ) -> NDArray[np.int64]:
     """Merge the two acts of one name that differ least by (d) per unit of the smaller.
 
@@ -93,29 +88,40 @@ def merge_namesakes(
     Parameters
     ----------
     engine : ActEngine
-    counts, sizes, moves, vectors
-        Of the states, as :func:`merge_alike` takes them.
+    answer : Answer
     groups : array of int64, shape (K,)
         The act of each state.
     names : sequence of int
         A number for each act, equal where names are.
     """
-    acts = _Together(engine, counts, sizes, moves, vectors)
-    first = [int(np.flatnonzero(groups == act)[0]) for act in range(len(names))]
+    pairs = [(a, b) for a, b in combinations(range(len(names)), 2) if names[a] == names[b]]
+    return _merge_closest(engine, answer, groups, pairs) if pairs else groups
+
+
+def _merge_closest(
+    engine: ActEngine, answer: consensus.Answer, groups: NDArray[np.int64],
+    pairs: Sequence[tuple[int, int]],
+) -> NDArray[np.int64]:  # fmt: skip
+    """Merge the acts of that pair, the lower number first, that differs least."""
+    acts = _Together(engine, **evidence_of(engine, answer))
+    first = [int(np.flatnonzero(groups == act)[0]) for act in range(int(groups.max()) + 1)]
     for state, act in enumerate(groups):
         if state != first[act]:
             acts.merge(first[act], state)
-    pairs = [
-        (first[a], first[b]) if first[a] < first[b] else (first[b], first[a])
-        for a, b in combinations(range(len(names)), 2)
-        if names[a] == names[b]
-    ]
-    if not pairs:
-        return groups
-    loss, smaller = acts.losses(pairs)
-    one, other = pairs[int(np.argmin(loss / np.maximum(smaller, 1)))]
-    kept, gone = sorted((int(groups[one]), int(groups[other])))
+    loss, smaller = acts.losses([(first[a], first[b]) for a, b in pairs])
+    kept, gone = pairs[int(np.argmin(loss / np.maximum(smaller, 1)))]
     return np.unique(np.where(groups == gone, kept, groups), return_inverse=True)[1]
+
+
+def evidence_of(engine: ActEngine, answer: consensus.Answer) -> dict[str, Any]:
+    """Return what decides whether states are merged, as :func:`merge_alike` takes it."""
+    statistics, states = answer.statistics, answer.posteriors.argmax(axis=1)
+    return {
+        "counts": statistics["feature_counts"],
+        "sizes": np.bincount(states, minlength=engine.n_acts).astype(float),
+        "moves": statistics.get("moves"),
+        "vectors": None if engine.vectors is None else explained(engine.vectors, statistics),
+    }
 
 
 class _Together:
@@ -242,7 +248,8 @@ def merge_unfound(
 ) -> NDArray[np.int64]:  # fmt: skip
     """Merge acts that fewer than two searches found with the act that they differ from least.
 
-    Such acts come from the mean of searches that saw different things. Two acts are left at least,
+    That is by (d) per unit of the smaller: by (d) alone, it would be the smallest act. Such acts
+    come from the mean of searches that saw different things. Two acts are left at least,
     and acts with names stay.
 
     Parameters
@@ -258,24 +265,15 @@ def merge_unfound(
     """
     if len(found) < 2 * FEWEST_FINDERS:
         return groups
-    counts, prior = answer.statistics["feature_counts"], engine.feature_prior[:, -1]
     while (n_acts := int(groups.max()) + 1) > max(n_named, 2):
-        members = np.eye(n_acts)[groups]
-        acts = (answer.posteriors @ members).argmax(axis=1)
+        acts = (answer.posteriors @ np.eye(n_acts)[groups]).argmax(axis=1)
         finders = consensus.finders_of(acts, found, n_acts)
         finders[:n_named] = len(found)
         weak = int(finders.argmin())
         if finders[weak] >= FEWEST_FINDERS:
             break
-        of_acts = counts @ members
-        lost = [
-            evidence(engine, of_acts[:, k], prior)
-            - evidence(engine, of_acts[:, k] + of_acts[:, weak], prior)
-            if k != weak else np.inf
-            for k in range(n_acts)
-        ]  # fmt: skip
-        groups = np.where(groups == weak, int(np.argmin(lost)), groups)
-        groups = np.unique(groups, return_inverse=True)[1]
+        pairs = [(min(k, weak), max(k, weak)) for k in range(n_acts) if k != weak]
+        groups = _merge_closest(engine, answer, groups, pairs)
     return groups
 
 
