@@ -246,6 +246,13 @@ def test_long_talk_is_not_named_after_something_short():
     assert found == ["statement “okay so …”", "acknowledgement", "statement"]
 
 
+def test_large_acts_that_are_shorter_than_others_state_nothing():
+    rows = [[0, 0, 0, 100, 100, 0, 45, 55], [0, 0, 0, 100, 100, 0, 10, 90]]
+    assert named(FEATURES, rows, [0.4, 0.6]) == ["other talk", "statement"]
+    rows = [[0, 0, 0, 100, 100, 0, 30, 70], [0, 0, 0, 100, 100, 0, 10, 90]]
+    assert named(FEATURES, rows, [0.4, 0.6]) == ["statement", "statement 2"]
+
+
 def test_signatures_and_placeholders_are_no_beginnings():
     rows = []
     for i in range(30):

@@ -26,7 +26,7 @@ LEAST_BITS = 0.3
 _FLOOR = 0.02
 #: Share from which an act without other signs is called a statement.
 _LARGE = 0.2
-#: Share of short units below which an act is not named after something short.
+#: Share of short units below which an act is long, and not named after something short.
 _MOSTLY_LONG = 1 / 3
 #: How many times as often as other kinds of questions one kind must be asked to give the name.
 _CLEARLY = 3
@@ -204,10 +204,12 @@ def propose(model: Acts) -> list[str]:
 
 
 def _is_usual(model: Acts) -> NDArray[np.bool_]:
-    """Return which acts are large, long and do not ask: what people mostly do is to state."""
+    """Return which acts are large, long or no shorter than usual, and do not ask: they state."""
     shares = Shares(model)
-    short, asked = shares.of("length", _SHORT)[0], shares.marked("question")[0]
-    return np.asarray((model.class_shares_ >= _LARGE) & (short < 0.5) & (asked < 0.5))
+    short, usual = shares.of("length", _SHORT)
+    asked = shares.marked("question")[0]
+    long = (short < 0.5) & (short <= max(usual, _MOSTLY_LONG))
+    return np.asarray((model.class_shares_ >= _LARGE) & long & (asked < 0.5))
 
 
 def _distinct(names: list[str]) -> list[str]:
