@@ -27,8 +27,6 @@ from palaver.encoding import Encoded, encode
 VERSION = 1
 #: The same of the linear taggers, which descend by a guess of the curvature.
 LINEAR_VERSION = 4
-#: Cells that have not been measured again since then, and their version.
-BEFORE = {("swda", "conditional random field"): 1, ("swda", "maximum entropy"): 2}
 #: Taggers by the name of their row.
 TAGGERS: dict[str, Callable[[int], Any]] = {
     "hidden backoff": lambda n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
@@ -121,7 +119,7 @@ def tagger_cell(options: Options, corpus: str, name: str) -> Cell:
         }  # fmt: skip
 
     cost = {"swda": 30}.get(corpus, 3) * (10 if "context" in name else 1)
-    version = VERSION if name == "hidden backoff" else BEFORE.get((corpus, name), LINEAR_VERSION)
+    version = VERSION if name == "hidden backoff" else LINEAR_VERSION
     return Cell(f"{corpus}/{name}", {"corpus": corpus, "tagger": name, "version": version},
                 work, cost)  # fmt: skip
 
@@ -211,7 +209,7 @@ def choice_cell(options: Options, corpus: str) -> Cell:
         chosen = pv.choose_tagger(read(options.data, corpus, "train"))
         return {"chosen": chosen.tagger.name, "table": chosen.table.to_dicts()}
 
-    settings = {"corpus": corpus, "choice": True, "version": 2}
+    settings = {"corpus": corpus, "choice": True, "version": LINEAR_VERSION}
     return Cell(f"{corpus}/choice", settings, work, 20)
 
 
@@ -231,7 +229,8 @@ def few_cell(options: Options, corpus: str, n_labels: int | None, row: str) -> C
             found.append(model.score(dev, "act"))
         return {"accuracy": float(np.mean(found)), "draws": found}
 
-    settings = {"corpus": corpus, "labels": n_labels or "all", "row": row, "version": 3}
+    version = 3 if row == "hidden backoff" else LINEAR_VERSION
+    settings = {"corpus": corpus, "labels": n_labels or "all", "row": row, "version": version}
     cost = (3 if n_labels else 30) * (4 if corpus == "swda" else 1)
     return Cell(f"{corpus}/{n_labels or 'all'} labels/{row}", settings, work, cost)
 
@@ -284,7 +283,7 @@ def label_cell(options: Options, corpus: str, method: str) -> Cell:
                 found.setdefault(str(n_labels), []).append(tagger.score(held_out, "act"))
         return {name: float(np.mean(values)) for name, values in found.items()}
 
-    settings = {"corpus": corpus, "label": method, "rounds": ROUNDS, "version": 2}
+    settings = {"corpus": corpus, "label": method, "rounds": ROUNDS, "version": LINEAR_VERSION}
     return Cell(f"{corpus}/labels {method}", settings, work, 10)
 
 

@@ -111,6 +111,36 @@ def test_scores_and_gradients_are_products_with_the_table():
     np.testing.assert_allclose(gradient, 1 + table.T @ residuals, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_tags", [3, 4, 5, 8, 15, 16, 17, 32, 42, 65, 66, 81])
+def test_vector_instructions_give_the_products_with_the_table(n_tags):
+    """For all numbers of vectors in a row, those that overlap included; rows may be empty."""
+    generator = np.random.default_rng(n_tags)
+    table = sparse.random_array((40, 9), density=0.3, format="csr", rng=generator, dtype=np.float32)
+    rows = table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data
+    weights = generator.normal(size=(9, n_tags)).astype(np.float32)
+    scores = np.full((41, n_tags), np.nan, np.float32)
+    chain.score(*rows, weights, scores[:40])
+    np.testing.assert_allclose(scores[:40], table @ weights, atol=1e-5)
+    assert np.isnan(scores[40]).all(), "nothing is written behind the last row"
+    gradient = np.ones((10, n_tags), np.float32)
+    chain.add_gradient(*rows, scores[:40], gradient[:9])
+    np.testing.assert_allclose(gradient[:9], 1 + table.T @ scores[:40], atol=2e-5)
+    assert (gradient[9] == 1).all()
+
+
+def test_gradients_that_cannot_be_overwritten_are_left_alone():
+    rules = descent.Rules(penalty=2.0, max_iter=5, tolerance=0.0)
+    gradient = np.arange(3, dtype=np.float32)
+    gradient.flags.writeable = False
+    state = rules.begin(np.ones(3, np.float32))
+    found, _ = rules.take(state, 1.0, gradient)
+    np.testing.assert_array_equal(gradient, [0, 1, 2])
+    np.testing.assert_array_equal(found["gradient"], [2, 3, 4])
+    assert float(found["value"]) == 4.0
+    writeable, _ = rules.take(state, 1.0, gradient.copy())
+    np.testing.assert_array_equal(writeable["gradient"], found["gradient"])
+
+
 def run_descent(function, n, n_evaluations):
     state = descent.start(n)
     for _ in range(n_evaluations):

@@ -6,7 +6,8 @@ level up to rounding and the slope got flatter; else it is halved. Directions st
 the inverse curvature, if there is one (:func:`inverse_curvature`): frequent features need short
 steps, rare ones long steps; with one scale for both a descent takes many more of them.
 All vectors have the type of the first trial: with millions of weights, single precision saves half
-of the time and memory, and is exact enough for a direction.
+of the time and memory, and is exact enough for a direction. Vectors are changed in place where they
+can be: new memory for so many numbers takes the system longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _FLATTER = 0.9
 #: First step with a guess of the inverse curvature: short, because features go together.
 _FIRST = 0.02
 _SHORTEST = 1e-10
+#: Numbers that are worked on at a time where memory would be needed for all.
+_PART = 1 << 16
 
 Vector = NDArray[Any]
 
@@ -119,8 +122,13 @@ def _flatter(gradient: Vector, direction: Vector, slope: float) -> bool:
 
 def _towards(kept: Arrays, direction: Vector, length: float) -> Arrays:
     """Return a state whose trial is a step along a direction."""
-    trial = kept["point"] + direction.dtype.type(length) * direction
+    trial = _plus(kept["point"].copy(), length, direction)
     return {**kept, "direction": direction, "length": np.array(length), "trial": trial}
+
+
+def _plus(vector: Vector, factor: float, other: Vector) -> Vector:
+    """Return ``vector + factor * other``, which overwrites ``vector``."""
+    return np.asarray(get_blas_funcs("axpy", (vector, other))(other, vector, a=factor))
 
 
 def _remember(state: Arrays, step: Vector, change: Vector) -> Arrays:
@@ -139,23 +147,29 @@ def _remember(state: Arrays, step: Vector, change: Vector) -> Arrays:
 def _direction(gradient: Vector, memory: Arrays, inverse: Vector | None) -> Vector:
     """Return minus the gradient times the approximate inverse Hessian (two loops)."""
     found = -gradient
-    add = get_blas_funcs("axpy", (found,))  # adds a multiple of a vector, in place
     n = len(memory) // 3
     steps, changes = ([memory[f"{name}{i}"] for i in range(n)] for name in ("step", "change"))
     products = [float(memory[f"product{i}"]) for i in range(n)]
     shares = [0.0] * n
     for i in range(n):  # the last first
         shares[i] = float(steps[i] @ found) / products[i]
-        found = add(changes[i], found, a=-shares[i])
+        found = _plus(found, -shares[i], changes[i])
     if inverse is not None:
         found *= inverse
     if n:
-        size = changes[0] if inverse is None else changes[0] * inverse
-        found *= found.dtype.type(products[0] / float(changes[0] @ size))
+        found *= found.dtype.type(products[0] / _square(changes[0], inverse))
     for i in reversed(range(n)):
         share = shares[i] - float(changes[i] @ found) / products[i]
-        found = add(steps[i], found, a=share)
+        found = _plus(found, share, steps[i])
     return found
+
+
+def _square(vector: Vector, weights: Vector | None) -> float:
+    """Return the weighted sum of squares of a vector."""
+    if weights is None:
+        return float(vector @ vector)
+    parts = (slice(first, first + _PART) for first in range(0, len(vector), _PART))
+    return sum(float(vector[part] @ (vector[part] * weights[part])) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -196,6 +210,7 @@ class Rules:
         state : dict
         value : float
         gradient : array, shape (n,)
+            Of the type of the trial; overwritten if it can be.
         inverse : array, shape (n,), optional
             A guess of the inverse curvature, with the first evaluation.
 
@@ -211,7 +226,8 @@ class Rules:
         if inverse is not None:
             arrays["inverse"] = inverse
         value += self.penalty / 2 * float(trial @ trial)
-        arrays, taken, gain = advance(arrays, value, gradient + np.float32(self.penalty) * trial)
+        own = gradient if gradient.flags.writeable else gradient.copy()
+        arrays, taken, gain = advance(arrays, value, _plus(own, self.penalty, trial))
         steps += taken
         small = small + 1 if taken and gain < self.tolerance else small * (not taken)
         evaluations += 1

@@ -228,6 +228,18 @@ def sizes(shard: MessageShard, n_features: int, n_tags: int) -> Arrays:
     }
 
 
+def added(left: Arrays, right: Arrays) -> Arrays:
+    """Return the sums of two shards' arrays; those of the left one are overwritten if they can be.
+
+    An array that only one of them has is taken as it is.
+    """
+    both = left.keys() & right.keys()
+    sums = {name: np.add(left[name], right[name],
+                         out=left[name] if left[name].flags.writeable else None)
+            for name in both}  # fmt: skip
+    return {**left, **right, **sums}
+
+
 def shard_of(
     features: FeatureMap,
     encoded: Encoded,

@@ -276,9 +276,9 @@ class CRFTagger(Tagger):
         """Return a corpus with the scores of its messages' tags, (n_messages, n_tags)."""
         self._check_fitted()
         every = messages_to_tag(self, corpus)
-        scores = np.empty((len(every.tags), len(self.tags_)))
+        scores = np.empty((len(every.tags), len(self.tags_)), np.float32)
         linear_chain.score(every.offsets, every.columns, every.values, self.weights_, scores)
-        return every, scores
+        return every, scores.astype(np.float64)
 
     def predict_proba(self, corpus: Corpus | Encoded) -> NDArray[np.float64]:
         """Return the probability of each tag of each message, given the whole conversation.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from palaver.models.taggers.descent import Rules, inverse_curvature, report
 from palaver.models.taggers.kernels import linear_chain
-from palaver.models.taggers.linear import MessageShard, sizes
+from palaver.models.taggers.linear import MessageShard, added, sizes
 from palaver.parallel import Arrays, Globals
 
 #: Kinds of moves: the speaker stays, the speaker changes.
@@ -85,7 +85,7 @@ class CRFEngine:
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add the parts of two shards."""
-        return {name: left[name] + right[name] for name in left}
+        return added(left, right)
 
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator

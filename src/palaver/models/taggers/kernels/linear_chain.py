@@ -11,14 +11,27 @@ and their gradients come from the same forward-backward pass.                   
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from palaver.kernels.plain import longest_stretch
+from palaver.kernels.simd.tables import (
+    GROUP,
+    NARROW,
+    WIDE,
+    spread_narrow,
+    spread_wide,
+    weigh_narrow,
+    weigh_wide,
+)
+
+Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
-def score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
+def score(offsets: Array, columns: Array, values: Array, weights: Array, scores: Array) -> None:
     """Set the scores of each message's tags: a sparse table times the weights.
 
     Parameters
@@ -27,6 +40,35 @@ def score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped
     weights : array of float, shape (n_features, n_tags). IN
     scores : array of float, shape (n_messages, n_tags). OUT
     """
+    loop = _score_vectors if _fit_vectors(columns, values, weights, scores) else _score
+    loop(offsets, columns, values, weights, scores)
+
+
+def add_gradient(
+    offsets: Array, columns: Array, values: Array, residuals: Array, gradient: Array
+) -> None:
+    """Add the transposed table times the residuals to the gradient of the weights.
+
+    Parameters
+    ----------
+    offsets, columns, values : arrays of a sparse table of rows. IN
+        The columns of a row differ.
+    residuals : array of float, shape (n_messages, n_tags). IN
+    gradient : array of float, shape (n_features, n_tags). IN, OUT
+    """
+    loop = _add_vectors if _fit_vectors(columns, values, residuals, gradient) else _add
+    loop(offsets, columns, values, residuals, gradient)
+
+
+def _fit_vectors(columns: Array, values: Array, *tables: Array) -> bool:
+    """Say whether types of arrays and lengths of rows are those of vector instructions."""
+    floats = all(a.dtype == np.float32 and a.flags.c_contiguous for a in (values, *tables))
+    return bool(floats and columns.dtype == np.int32 and tables[0].shape[1] >= NARROW)
+
+
+@njit(cache=True, nogil=True)
+def _score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
+    """Do the work of :func:`score` for any numbers."""
     n_tags = weights.shape[1]
     for k in range(offsets.shape[0] - 1):
         for t in range(n_tags):
@@ -38,21 +80,74 @@ def score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def add_gradient(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
-    """Add the transposed table times the residuals to the gradient of the weights.
-
-    Parameters
-    ----------
-    offsets, columns, values : arrays of a sparse table of rows. IN
-    residuals : array of float, shape (n_messages, n_tags). IN
-    gradient : array of float, shape (n_features, n_tags). IN, OUT
-    """
+def _add(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
+    """Do the work of :func:`add_gradient` for any numbers."""
     n_tags = residuals.shape[1]
     for k in range(offsets.shape[0] - 1):
         for place in range(offsets[k], offsets[k + 1]):
             value, column = values[place], columns[place]
             for t in range(n_tags):
                 gradient[column, t] += value * residuals[k, t]
+
+
+@njit(cache=True, nogil=True)
+def _groups(n_tags):  # type: ignore[no-untyped-def]
+    """Return the groups of vectors that cover the tags.
+
+    Returns
+    -------
+    array of int64, shape (n_groups, 3)
+        Where the first and the last vector of each group start, and how many there are. The last
+        group has two at least, unless it is the only one, so that no vectors of two groups overlap.
+    """
+    width = WIDE if n_tags >= WIDE else NARROW
+    left = (n_tags + width - 1) // width
+    groups = np.empty((left, 3), np.int64)
+    first = found = 0
+    while left > 0:
+        count = min(left, GROUP)
+        if left - count == 1:
+            count -= 1
+        groups[found, 0], groups[found, 2] = first, count
+        groups[found, 1] = n_tags - width if count == left else first + width * (count - 1)
+        first += width * count
+        left -= count
+        found += 1
+    return groups[:found]
+
+
+@njit(cache=True, nogil=True)
+def _score_vectors(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
+    """Do the work of :func:`score` with vector instructions."""
+    size = weights.shape[1]
+    groups = _groups(size)
+    for k in range(offsets.shape[0] - 1):
+        begin, end, start = offsets[k], offsets[k + 1], k * size
+        for group in range(groups.shape[0]):
+            first, last, count = groups[group]
+            if size >= WIDE:
+                weigh_wide(columns, values, begin, end, weights, size, first, last, count,
+                           scores, start)  # fmt: skip
+            else:
+                weigh_narrow(columns, values, begin, end, weights, size, first, last, count,
+                             scores, start)  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _add_vectors(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
+    """Do the work of :func:`add_gradient` with vector instructions."""
+    size = gradient.shape[1]
+    groups = _groups(size)
+    for k in range(offsets.shape[0] - 1):
+        begin, end, start = offsets[k], offsets[k + 1], k * size
+        for group in range(groups.shape[0]):
+            first, last, count = groups[group]
+            if size >= WIDE:
+                spread_wide(columns, values, begin, end, residuals, start, first, last, count,
+                            gradient, size)  # fmt: skip
+            else:
+                spread_narrow(columns, values, begin, end, residuals, start, first, last, count,
+                              gradient, size)  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from palaver.models.taggers.descent import Rules, inverse_curvature, report
 from palaver.models.taggers.kernels import linear_chain
-from palaver.models.taggers.linear import MessageShard, sizes
+from palaver.models.taggers.linear import MessageShard, added, sizes
 from palaver.parallel import Arrays, Globals
 
 Floats = NDArray[np.float32]
@@ -189,8 +189,7 @@ class MaxEntEngine:
 
     def merge(self, left: Arrays, right: Arrays) -> Arrays:
         """Add the parts of two shards; they may be of different regressions."""
-        both = {name: left[name] + right[name] for name in left.keys() & right.keys()}
-        return {**left, **right, **both}
+        return added(left, right)
 
     def update(
         self, shared: Globals, statistics: Arrays, generator: np.random.Generator
