@@ -64,8 +64,9 @@ def _steps(model: pv.Acts, part: Corpus) -> dict[str, np.ndarray]:
 
 def _without_words(model: pv.Acts, part: Corpus, states: np.ndarray) -> np.ndarray:
     """Return the act of each state if no cue word applies, as in a language without cues."""
+    no_words: dict[str, list[str]] = {"begins": [], "has": [], "ends": []}
     signs = {
-        name: {cue: value for cue, value in entry.items() if cue not in ("begins", "has", "ends")}
+        name: {cue: no_words.get(cue, value) for cue, value in entry.items()}
         for name, entry in names.inventory().items()
     }
     engine, _ = model._frozen()

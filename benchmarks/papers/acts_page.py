@@ -489,10 +489,10 @@ were looked for because V on the test part had been low (39.8 when fitted to all
 and were then decided by training calls; so Switchboard's rows are not a first look.
 Searches, joining and names were changed once more after all judged parts had been measured; parts
 of training parts decided. So did training parts when what follows an act, and its proposed name,
-came to decide how many acts there are (below). The last two changes were made when rows of two
-judged parts had been printed, but for reasons that lie elsewhere: names that tell only the form of
-an act merge nothing because of what an inventory without words did to training parts, and acts that
-nobody found go to what they are most like per unit because of a support channel without labels.
+came to decide how many acts there are, and when names that tell only the form of an act came to
+merge nothing (below). The last change was made when rows of two judged parts had been printed, but
+because of a support channel without labels: acts that nobody found go to what they are most like
+per unit.
 
 **Measures.** V is the V-measure; *without singletons* leaves out classes of one message; VI is in
 bits, lower is better; F1 is of purity and collocation. Every message with a gold act is judged;
