@@ -25,6 +25,7 @@ from palaver import rng
 from palaver.errors import ParameterError
 from palaver.evaluate.clustering import MEASURES
 from palaver.evaluate.labels import grouped_contingency
+from palaver.kernels.resampling import count_draws
 from palaver.params import check, real, whole
 
 #: Maps totals, shape (n_resamples, n_columns), to values, shape (n_resamples,).
@@ -274,6 +275,6 @@ def resampling_weights(
 ) -> NDArray[np.float64]:
     """Return how often each group is drawn in each resample, (n_resamples, n_groups)."""
     draws = generator.integers(n_groups, size=(n_resamples, n_groups))
-    draws += np.arange(n_resamples)[:, None] * n_groups
-    counts = np.bincount(draws.ravel(), minlength=n_resamples * n_groups)
-    return counts.reshape(n_resamples, n_groups).astype(float)
+    counts = np.zeros((n_resamples, n_groups))
+    count_draws(draws, counts)
+    return counts

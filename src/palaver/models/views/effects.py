@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from palaver import rng
 from palaver.corpus.grouping import group_column
@@ -260,9 +260,9 @@ def effects_table(
     # Rubin (1987): what draws differ by is added to what each is uncertain by
     error = np.sqrt(within + (1 + 1 / n_draws) * means.var(axis=0, ddof=1))
     effect = means.mean(axis=0)
-    width = stats.norm.ppf((1 + level) / 2) * error
+    width = special.ndtri((1 + level) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = 2 * stats.norm.sf(np.abs(effect) / error)
+        p_values = 2 * special.ndtr(-np.abs(effect) / error)
     n_classes = len(fits)
     return pl.DataFrame(
         {
@@ -338,6 +338,8 @@ def _adjusted(p_values: NDArray[np.float64], terms: list[str]) -> NDArray[np.flo
     adjusted = np.full_like(p_values, np.nan)
     asked = np.isfinite(p_values) & (np.array(terms) != INTERCEPT)
     if asked.any():
+        from scipy import stats  # takes longer to load than all of Palaver
+
         adjusted[asked] = stats.false_discovery_control(p_values[asked])
     return adjusted
 
