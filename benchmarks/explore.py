@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -31,6 +32,7 @@ from palaver.explore.serve import serve
 from palaver.explore.workbench import Workbench
 
 _THREADS = 400
+_MESSAGES = 200  # whose words are looked for
 _WORDS = ("the", "printer", "thank*", '"thank you"', "driv*", "help -please", "error", "i ")
 
 
@@ -71,25 +73,37 @@ class Browser:
         return body
 
 
-def questions(chance: random.Random, acts: list[int], n_threads: int) -> tuple[str, str, Any]:
+def words_of(texts: pl.Series) -> list[str]:
+    """Return words and pairs of words that people may look for: those of some messages."""
+    some = texts.gather_every(max(1, len(texts) // _MESSAGES)).head(_MESSAGES)
+    found = [word for text in some for word in text.split() if word.isalpha()]
+    return [*_WORDS, *found, *(f"{one} {other}" for one, other in pairwise(found))]
+
+
+def questions(
+    chance: random.Random, acts: list[int], n_threads: int, words: list[str]
+) -> tuple[str, str, Any]:
     """Return a kind of interaction, and what it asks for."""
-    one, other = chance.choice(acts), chance.choice(acts)
+    one, other, word = chance.choice(acts), chance.choice(acts), chance.choice(words)
+    compared = chance.choice([{"a.last": chance.randrange(1, 4)}, {"a.q": word.split()[0]}])
     return chance.choice(
         [
-            ("words", "/api/search", {"q": chance.choice(_WORDS)}),
-            ("act", "/api/search", {"act": one, "q": chance.choice(_WORDS)}),
+            ("words", "/api/search", {"q": word}),
+            ("act", "/api/search", {"act": one, "q": word}),
             ("sequence", "/api/search", {"seq": f"{one} > {other}"}),
             ("no answer", "/api/search", {"seq": f"{one} > !"}),
             ("newest", "/api/search", {"act": one, "sort": "newest"}),
             ("thread", "/api/thread", {"thread": chance.randrange(n_threads)}),
             ("more hits", "/api/hits", {"act": one, "start": 40 * chance.randrange(20)}),
             ("curation", "/api/curation", {}),
-            ("comparison", "/api/compare", {"a.last": chance.randrange(1, 4)}),
+            ("comparison", "/api/compare", compared),
         ]
     )
 
 
-def load(address: str, acts: list[int], n_threads: int, clients: int, seconds: float) -> Any:
+def load(
+    address: str, acts: list[int], n_threads: int, words: list[str], clients: int, seconds: float
+) -> Any:
     """Ask from several clients at once; return milliseconds by kind of interaction."""
     taken: list[tuple[str, float]] = []
     end = time.perf_counter() + seconds
@@ -97,7 +111,7 @@ def load(address: str, acts: list[int], n_threads: int, clients: int, seconds: f
     def work(seed: int) -> None:
         chance, browser = random.Random(seed), Browser(address)
         while time.perf_counter() < end:
-            kind, path, params = questions(chance, acts, n_threads)
+            kind, path, params = questions(chance, acts, n_threads, words)
             start = time.perf_counter()
             browser.get(path, **params)
             taken.append((kind, 1000 * (time.perf_counter() - start)))
@@ -179,12 +193,13 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
     n_threads, acts = corpus.n_conversations, list(range(len(model.class_shares_)))
     texts = int(corpus.table["text"].str.len_bytes().sum())
+    words = words_of(corpus.table["text"])
     del corpus
     server, _, cold = start(run)
     server.kill()
     server.wait()
     server, address, warm = start(run)
-    times = load(address, acts, n_threads, arguments.clients, arguments.seconds)
+    times = load(address, acts, n_threads, words, arguments.clients, arguments.seconds)
     memory = most_memory(server.pid)
     return {
         "messages": arguments.messages,

@@ -78,6 +78,22 @@ def test_pictures_and_the_page_are_saved(look):
     assert save(page, page.locator("#as-page")).startswith(b"<!doctype html>")
 
 
+def test_intervals_are_a_picture_and_people_have_curves(look):
+    page = look("compare?a.last=1", 400, "dark")
+    page.wait_for_selector("table.shares")
+    page.locator("summary", has_text="As a picture").click()
+    drawn = page.locator("svg.intervals circle").count()
+    assert drawn == page.locator("table.shares tbody tr").count()
+    buttons = page.locator("figure:has(svg.intervals) .save-picture button")
+    assert b"</svg>" in save(page, buttons.nth(0))
+    assert save(page, buttons.nth(1))[:4] == b"\x89PNG"
+    page.locator("details.over-time summary", has_text="speaker").click()
+    curves = page.locator("details.over-time", has_text="speaker").locator("figcaption")
+    people = page.locator("table.compared:has-text('speaker') tbody th")
+    assert curves.all_inner_texts() == people.all_inner_texts()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
 def test_two_coders_by_keyboard(look):
     page = look("coders", width=400)
     page.wait_for_selector("#draw:not([hidden])")

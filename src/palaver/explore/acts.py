@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from palaver.curation import CuratedClass, Curation, Mark
 from palaver.draw.palette import colour_class, letters
 from palaver.explore.index import Index
+from palaver.explore.kernels.messages import strongest
 from palaver.explore.parts import Wide
 from palaver.models.views.marks import correct, places_of
 from palaver.store.fingerprint import message_keys
@@ -80,9 +83,9 @@ class Classified:
         self.wide = wide or Wide(index.shares, list(index.content["sizes"]))
         self.shares = _merged(self.wide.shares, [act.members for act in acts])
         self._apply_marks()
-        self.main = self.shares.argmax(axis=1).astype(np.int16)
-        self.strength = self.shares.max(axis=1)
-        self.main[(self.strength <= 0) | ~index.speaking] = -1
+        self.main = np.empty(index.n_messages, np.int16)
+        self.strength = np.empty(index.n_messages, np.float32)
+        strongest(self.shares, index.speaking, self.main, self.strength)
 
     def _apply_marks(self) -> None:
         """Let people's word count, as the models do."""
@@ -109,9 +112,20 @@ class Classified:
             found[list(act.members)] = place
         return found
 
+    @cached_property
+    def _counts(self) -> NDArray[np.int64]:
+        """How many messages are mainly of each act, (n_acts,)."""
+        return np.bincount(self.main[self.main >= 0], minlength=len(self.acts))
+
+    def renamed(self, acts: Sequence[ActShown]) -> Classified:
+        """Return the same, where nothing has changed but what the acts are called."""
+        found = copy(self)
+        found.acts = list(acts)
+        return found
+
     def listed(self) -> list[dict[str, Any]]:
         """Return the acts as the script needs them, with how many messages are mainly theirs."""
-        counts = np.bincount(self.main[self.main >= 0], minlength=len(self.acts))
+        counts = self._counts
         total = max(int(counts.sum()), 1)
         return [
             asdict(act) | {"messages": int(n), "share": round(n / total, 4)}
@@ -189,5 +203,5 @@ def key_of(id: str, text: str) -> str:
 def _merged(shares: NDArray[np.float32], members: Sequence[Sequence[int]]) -> NDArray[np.float32]:
     """Add up the shares of classes that are one, (n_messages, n_acts)."""
     if all(len(own) == 1 for own in members):
-        return shares[:, [own[0] for own in members]]
+        return np.take(shares, [own[0] for own in members], axis=1)
     return np.stack([shares[:, list(own)].sum(axis=1) for own in members], axis=1)

@@ -10,16 +10,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.errors import InputError
+from palaver.explore.hits import counted_codes
 from palaver.explore.index import Index
+from palaver.explore.kernels.messages import count_threads, sum_by_unit
 from palaver.explore.question import Answers, Question
 from palaver.models.views.shares import FEW_CONVERSATIONS
 from palaver.questions.answers import answers_of
-from palaver.questions.changes import Group, compare
+from palaver.questions.changes import compare_sums
 from palaver.questions.story import changed
 
 LEVEL = 0.95
 _WHO = 8  # of each column
 Rows = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def read_groups(given: Mapping[str, str]) -> tuple[Question, Question]:
@@ -33,32 +36,32 @@ def read_groups(given: Mapping[str, str]) -> tuple[Question, Question]:
     return first, second
 
 
-def rows_of(answers: Answers, first: Question, second: Question) -> tuple[Rows, Rows]:
-    """Return the rows of both groups, of messages that the model knows something about."""
+def groups_of(answers: Answers, first: Question, second: Question) -> tuple[Bools, Bools]:
+    """Return the messages of both groups, as far as the model knows something about them."""
     known = answers.index.speaking
     one = answers.passing(first)
     other = ~one if second.is_open else answers.passing(second)
-    found = np.flatnonzero(one & known), np.flatnonzero(other & known)
-    for name, rows in zip(("first", "second"), found, strict=True):
-        if not len(rows):
+    found = one & known, other & known
+    for name, group in zip(("first", "second"), found, strict=True):
+        if not group.any():
             raise InputError(f"no message is in the {name} group")
     return found
 
 
-def differences(answers: Answers, rows: tuple[Rows, Rows], names: tuple[str, str]) -> pl.DataFrame:
+def differences(
+    answers: Answers, groups: tuple[Bools, Bools], names: tuple[str, str]
+) -> pl.DataFrame:
     """Return one row per act: shares in both groups, and the difference with its interval.
 
     Intervals and p-values hold for all acts at once; see :mod:`palaver.questions.changes`.
     """
     index, classified = answers.index, answers.classified
     few = index.n_conversations < FEW_CONVERSATIONS
-    units = np.arange(index.n_messages) if few else index.conversation.astype(np.int64)
-    # only what is drawn again matters: conversations of either group
-    taken = np.union1d(*rows)
-    places = tuple(np.searchsorted(taken, own) for own in rows)
-    pair = Group("first", places[0]), Group("second", places[1])
-    codes = np.unique(units[taken], return_inverse=True)[1].astype(np.int64)
-    found = compare(classified.shares[taken].astype(float), codes, [pair], LEVEL, 0)
+    units = np.arange(index.n_messages, dtype=np.int32) if few else index.conversation
+    n_units = index.n_messages if few else index.n_conversations
+    sums = np.stack([_sums(own, units, n_units, classified.shares) for own in groups])
+    taken = sums[:, :, -1].any(axis=0)  # what is drawn again: conversations of either group
+    found = compare_sums(sums[:, taken], [(0, 1)], LEVEL, 0)
     table = pl.DataFrame(
         {
             "class": [act.number for act in classified.acts],
@@ -73,31 +76,39 @@ def differences(answers: Answers, rows: tuple[Rows, Rows], names: tuple[str, str
     ).with_columns(
         pl.col("low", "high", "p").fill_nan(None),
         first=pl.lit(names[0]), second=pl.lit(names[1]),
-        messages_before=pl.lit(len(rows[0])), messages_after=pl.lit(len(rows[1])),
+        messages_before=pl.lit(int(groups[0].sum())), messages_after=pl.lit(int(groups[1].sum())),
         resampled=pl.lit("message" if few else "conversation"),
     )  # fmt: skip
     clear = (pl.col("low") > 0) | (pl.col("high") < 0)
     return table.with_columns(clear=clear.fill_null(False))
 
 
+def _sums(
+    group: Bools, units: NDArray[np.int32], n_units: int, shares: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return sums of the shares of a group by unit, and numbers of messages."""
+    sums = np.zeros((n_units, shares.shape[1] + 1))
+    sum_by_unit(group, units, shares, sums)
+    return sums
+
+
 def compared(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
     """Return everything that the view shows about two groups."""
-    first, second = read_groups(given)
-    rows = rows_of(answers, first, second)
+    groups = groups_of(answers, *read_groups(given))
     names = given.get("name.a") or "the first group", given.get("name.b") or "the second group"
-    table = differences(answers, rows, names)
+    table = differences(answers, groups, names)
     said = [_sentence(row) for row in _clearest(table)] or changed(table.head(0))
     return {
         "sentences": said,
         "acts": table.select(
             "class", "before", "after", "difference", "low", "high", "p", "clear"
         ).to_dicts(),
-        "groups": [_facts(answers, own) for own in rows],
-        "who": [_who(answers.index, field, rows) for field in answers.index.fields],
+        "groups": [_facts(answers, own) for own in groups],
+        "who": [_who(answers.index, field, groups) for field in answers.index.fields],
         "resampled": table["resampled"][0],
         "period": answers.index.period,
         "days": answers.index.periods[1],
-        "series": [_series(answers, own) for own in rows],
+        "series": [_series(answers, own) for own in groups],
     }
 
 
@@ -115,23 +126,24 @@ def _sentence(row: Mapping[str, Any]) -> str:
             f"{low:.0f} to {high:.0f}.")  # fmt: skip
 
 
-def _facts(answers: Answers, rows: Rows) -> dict[str, Any]:
+def _facts(answers: Answers, group: Bools) -> dict[str, Any]:
     """Return how many messages and threads a group has, and how its acts are answered."""
-    index, classified = answers.index, answers.classified
-    main = classified.main[rows]
-    first, wait = _answered(index)
-    starts = rows[index.place[rows] == 0]
-    by_act = [_answers(first, wait, rows[main == place]) for place in range(len(classified.acts))]
+    index, main = answers.index, answers.classified.main
+    rows = np.flatnonzero(group)
+    rows = rows[np.argsort(main[rows], kind="stable")]  # by act
+    n_acts = len(answers.classified.acts)
+    ends = np.cumsum(counted_codes(group, main, n_acts)).tolist()
     return {
         "messages": len(rows),
-        "threads": len(np.unique(index.conversation[rows])),
-        "begun": _answers(first, wait, starts),
-        "acts": by_act,
+        "threads": int(count_threads(group, index.offsets)),
+        "begun": _answers(index, np.flatnonzero(group & (index.place == 0))),
+        "acts": [_answers(index, rows[ends[act] : ends[act + 1]]) for act in range(n_acts)],
     }
 
 
-def _answers(first: Rows, wait: NDArray[np.float64], rows: Rows) -> dict[str, Any]:
+def _answers(index: Index, rows: Rows) -> dict[str, Any]:
     """Return how many messages nobody else answered, and the median seconds until an answer."""
+    first, wait = _answered(index)
     waits = wait[rows]
     waits = waits[~np.isnan(waits)]
     never = int((first[rows] < 0).sum())
@@ -150,26 +162,44 @@ def _answered(index: Index) -> tuple[Rows, NDArray[np.float64]]:
     return first, wait
 
 
-def _who(index: Index, field: str, rows: tuple[Rows, Rows]) -> dict[str, Any]:
-    """Return the share of talk of the largest values of a column in both groups."""
+def _who(index: Index, field: str, groups: tuple[Bools, Bools]) -> dict[str, Any]:
+    """Return the share of talk of the largest values of a column in both groups, and over time."""
     codes, names = index.codes(field), index.names(field)
-    counts = np.stack([np.bincount(codes[own] + 1, minlength=len(names) + 1)[1:] for own in rows])
-    shares = counts / np.maximum([[len(own)] for own in rows], 1)
+    counts = np.stack([counted_codes(own, codes, len(names))[1:] for own in groups])
+    shares = counts / np.array([[own.sum()] for own in groups])
     largest = np.argsort(-shares.max(axis=0, initial=0), kind="stable")[:_WHO]
-    values = [[names[k], *shares[:, k].round(4).tolist()] for k in largest if shares[:, k].any()]
-    return {"field": field, "values": values}
+    largest = largest[shares[:, largest].any(axis=0)]
+    values = [[names[k], *shares[:, k].round(4).tolist()] for k in largest]
+    series = [_talk(index, codes, largest, own) for own in groups]
+    return {"field": field, "values": values, "series": series}
 
 
-def _series(answers: Answers, rows: Rows) -> list[list[float | None]]:
-    """Return the share of each act in each period, None where a period has no message."""
-    codes, days = answers.index.periods
+def _talk(
+    index: Index, codes: NDArray[np.int32], largest: Rows, group: Bools
+) -> list[list[float | None]]:
+    """Return the share of talk of some values in each period, None where nobody talks."""
+    periods, days = index.periods
     if not days:
         return []
-    own = codes[rows]
-    rows, own = rows[own >= 0], own[own >= 0]
-    totals = np.bincount(own, minlength=len(days))
+    totals = counted_codes(group, periods, len(days))[1:]
     found = []
-    for place in range(len(answers.classified.acts)):
-        sums = np.bincount(own, answers.classified.shares[rows, place], minlength=len(days))
-        found.append([round(s / n, 4) if n else None for s, n in zip(sums, totals, strict=True)])
+    for code in largest.tolist():
+        own = counted_codes(group & (codes == code), periods, len(days))[1:]
+        found.append(_shares(own, totals))
     return found
+
+
+def _series(answers: Answers, group: Bools) -> list[list[float | None]]:
+    """Return the share of each act in each period, None where a period has no message."""
+    periods, days = answers.index.periods
+    if not days:
+        return []
+    sums = _sums(group, periods, len(days), answers.classified.shares)
+    return [_shares(own, sums[:, -1]) for own in sums[:, :-1].T]
+
+
+def _shares(parts: NDArray[Any], totals: NDArray[Any]) -> list[float | None]:
+    return [
+        round(part / total, 4) if total else None
+        for part, total in zip(parts.tolist(), totals.tolist(), strict=True)
+    ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.explore.index import Index
+from palaver.explore.kernels.messages import count_codes, count_threads
 from palaver.explore.question import NONE, Answers, Question
 from palaver.explore.words import first_place, parts_of
 from palaver.page.text import visible
@@ -26,38 +27,33 @@ def counted(answers: Answers, question: Question) -> dict[str, Any]:
     """
     index, classified = answers.index, answers.classified
     passing = answers.passing(question)
-    rows = np.flatnonzero(passing)
     periods, days = index.periods
-    n_acts = len(classified.acts)
+    counts = counted_codes(passing, periods, len(days))
     return {
-        "messages": len(rows),
-        "threads": _n_threads(index, rows),
+        "messages": int(np.count_nonzero(passing)),
+        "threads": int(count_threads(passing, index.offsets)),
         "of": index.n_messages,
-        "acts": np.bincount(classified.main[rows] + 1, minlength=n_acts + 1)[1:].tolist(),
-        "groups": [_by_group(index, field, rows) for field in index.fields],
+        "acts": counted_codes(passing, classified.main, len(classified.acts))[1:].tolist(),
+        "groups": [_by_group(index, field, passing) for field in index.fields],
         "period": index.period,
         "time": [
-            [day, count, total]
-            for day, count, total in zip(
-                days,
-                np.bincount(periods[rows] + 1, minlength=len(days) + 1)[1:].tolist(),
-                np.bincount(periods + 1, minlength=len(days) + 1)[1:].tolist(),
-                strict=True,
-            )
+            list(own)
+            for own in zip(days, counts[1:].tolist(), index.period_totals[1:].tolist(), strict=True)
         ],
     }
 
 
-def _n_threads(index: Index, rows: NDArray[np.int64]) -> int:
-    own = index.conversation[rows]  # ascending
-    return int(len(own) and 1 + np.count_nonzero(np.diff(own)))
+def counted_codes(passing: NDArray[np.bool_], codes: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Count the passing messages of each code, those without one first, (size + 1,)."""
+    counts = np.zeros(size + 1, np.int64)
+    count_codes(passing, codes, counts)
+    return counts
 
 
-def _by_group(index: Index, field: str, rows: NDArray[np.int64]) -> dict[str, Any]:
+def _by_group(index: Index, field: str, passing: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the groups with the most hits: name, hits, messages."""
-    codes, names = index.codes(field), index.names(field)
-    counts = np.bincount(codes[rows] + 1, minlength=len(names) + 1)
-    totals = index.totals(field)
+    names, totals = index.names(field), index.totals(field)
+    counts = counted_codes(passing, index.codes(field), len(names))
     largest = np.argsort(-counts[1:], kind="stable")[:_GROUPS].tolist()
     values = [[names[k], int(counts[k + 1]), int(totals[k + 1])] for k in largest if counts[k + 1]]
     if counts[0]:

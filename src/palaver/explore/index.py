@@ -46,7 +46,7 @@ class Index:
     def __init__(self, folder: Path) -> None:
         stored = store.load(folder, KIND, mapped=True)
         self.content: dict[str, Any] = stored.content
-        arrays = stored.arrays
+        arrays = {name: np.asarray(array) for name, array in stored.arrays.items()}
         try:
             self.shares: NDArray[np.float32] = arrays["shares"]
             self.speaking: NDArray[np.bool_] = arrays["speaking"]
@@ -199,6 +199,12 @@ class Index:
         days = _first_days(np.arange(first, last + 1), self.period)
         codes = np.where(self.has_time, numbers - first, -1).astype(np.int32)
         return codes, days.astype(str).tolist()
+
+    @cached_property
+    def period_totals(self) -> NDArray[np.int64]:
+        """Messages of each period, those without one first, (n_periods + 1,)."""
+        codes, days = self.periods
+        return np.bincount(codes + 1, minlength=len(days) + 1)
 
     def close(self) -> None:
         """Close the texts."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.errors import InputError
-from palaver.explore.acts import Classified
+from palaver.explore.acts import ActShown, Classified
 from palaver.explore.index import Index
 from palaver.explore.sequences import matches, read_pattern
 from palaver.explore.words import parts_of
@@ -125,6 +126,12 @@ class Answers:
         self.index, self.classified = index, classified
         self._kept: OrderedDict[Question, NDArray[np.bool_]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def renamed(self, acts: Sequence[ActShown]) -> Answers:
+        """Return the same, where nothing has changed but what the acts are called."""
+        found = copy(self)
+        found.classified = self.classified.renamed(acts)
+        return found
 
     def passing(self, question: Question) -> NDArray[np.bool_]:
         """Return which messages pass, (n_messages,); do not change it."""

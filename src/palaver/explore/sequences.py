@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from palaver.errors import InputError
 from palaver.explore.index import Index
+from palaver.explore.kernels.messages import mark_later
 
 _STEP = re.compile(r"(!?)(\d+|\*)?(@?)")
 _ARROW = re.compile(r"\s*(>>?)\s*")
@@ -134,9 +135,8 @@ class _Search:
         if step.is_later:
             if not step.is_same:
                 return _Reached(wanted & self._has_before(before.rows), before.starter)
-            marked = self._keys(before.starter, before.rows & (before.starter >= 0))
-            keys = self._keys(self.speakers, self.speakers >= 0)
-            return _Reached(wanted & _is_after(keys, marked), self.speakers)
+            marked = np.where(before.rows, before.starter, -1)
+            return _Reached(wanted & self._marked_before(self.speakers, marked), self.speakers)
         links = self.index.links
         rows = np.flatnonzero(wanted & (links >= 0))
         rows = rows[before.rows[links[rows]]]
@@ -155,9 +155,8 @@ class _Search:
     def leads_to(self, step: Step, before: _Reached, targets: Bools) -> Bools:
         """Whether one of the targets comes after each message, as the step says."""
         if step.is_later and step.is_same:
-            marked = self._keys(self.speakers, targets & (self.speakers >= 0))
-            keys = self._keys(before.starter, before.starter >= 0)
-            return _is_after(keys[::-1], marked[::-1])[::-1]
+            marked = np.where(targets, self.speakers, -1)
+            return self._marked_before(before.starter, marked, backwards=True)
         if step.is_later:
             counts = np.concatenate(([0], np.cumsum(targets)))
             ends = self.index.offsets[1:][self.index.conversation]
@@ -177,18 +176,24 @@ class _Search:
         starts = self.index.offsets[:-1][self.index.conversation]
         return np.asarray(counts[:-1] > counts[starts])
 
-    def _keys(self, people: NDArray[np.int32], rows: Bools) -> NDArray[np.int64]:
-        """Return a number for each pair of thread and person, -1 for other rows."""
-        width = int(self.speakers.max(initial=0)) + 1
-        keys = self.index.conversation.astype(np.int64) * width + people
-        return np.where(rows, keys, -1)
+    def _marked_before(
+        self, people: NDArray[np.int32], marked: NDArray[np.int32], *, backwards: bool = False
+    ) -> Bools:
+        """Whether a message before each in its thread is marked for its person.
 
-
-def _is_after(keys: NDArray[np.int64], marked: NDArray[np.int64]) -> Bools:
-    """Whether an earlier row is marked with the key of each row; -1 is no key."""
-    rows = np.flatnonzero(marked >= 0)
-    known, first = np.unique(marked[rows], return_index=True)
-    if not len(known):
-        return np.zeros(len(keys), bool)
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.asarray((known[place] == keys) & (rows[first][place] < np.arange(len(keys))))
+        Parameters
+        ----------
+        people, marked : array of int32, shape (n_messages,)
+            Person of each message, and for whom it is marked; -1 for nobody.
+        backwards : bool
+            After each message instead.
+        """
+        step = -1 if backwards else 1
+        threads, people, marked = (
+            np.ascontiguousarray(own[::step])
+            for own in (self.index.conversation, people, marked.astype(np.int32))
+        )
+        found = np.empty(len(people), bool)
+        last = np.full(int(self.speakers.max(initial=-1)) + 1, -1, np.int64)
+        mark_later(threads, people, marked, last, found)
+        return found[::step]

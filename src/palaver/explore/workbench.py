@@ -61,6 +61,8 @@ class Workbench:
         self._page, self._corpus = page, corpus
         self.refits = Refits(run, refit)
         self._lock = threading.Lock()
+        self._shape: tuple[Index, str] | None = None
+        self.answers: Answers
         self._curate(self._read())
 
     def _read(self) -> Curation:
@@ -71,12 +73,18 @@ class Workbench:
             return Curation.empty(self.index.content["run"], self.index.n_classes)
 
     def _curate(self, state: Curation) -> None:
+        shape = (self.index, shape_of(state))
+        if shape == self._shape:  # nothing but names: what was found so far still holds
+            acts = acts_of(self.index, state, self.answers.classified.wide)
+            self.state, self.answers = state, self.answers.renamed(acts)
+            return
         if missing_parts(self._folder, state):
             read_parts(self.run, self._folder, self.corpus(), state)
         wide = widened(self._folder, self.index.shares, self.index.content["sizes"], state)
         acts = acts_of(self.index, state, wide)
         classified = Classified(self.index, acts, marks_of(self.index, state), wide)
         self.state, self.answers = state, Answers(self.index, classified)
+        self._shape = shape
 
     def corpus(self) -> Corpus:
         """Read the texts again.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from palaver import rng
 from palaver.corpus.filter import as_condition
@@ -144,18 +144,36 @@ def compare(
     places = {name: i for i, name in enumerate(groups)}
     starts = np.flatnonzero(np.diff(units, prepend=-1))
     sums = np.stack([_sums(shares, group.rows, starts) for group in groups.values()])
+    pairs = [(places[one.name], places[other.name]) for one, other in compared]
+    return compare_sums(sums, pairs, level, random_state)
+
+
+def compare_sums(
+    sums: NDArray[np.float64], pairs: Sequence[tuple[int, int]], level: float, random_state: int
+) -> Differences:
+    """Compare pairs of groups; intervals and p-values hold for all pairs and classes at once.
+
+    Parameters
+    ----------
+    sums : array of float64, shape (n_groups, n_units, n_classes + 1)
+        Sums of shares in what is drawn again, and numbers of messages.
+    pairs : sequence of (int, int)
+        Places of groups.
+    level : float
+    random_state : int
+    """
     n_units = (sums[:, :, -1] > 0).sum(axis=1)
     means = sums[:, :, :-1].sum(axis=1) / sums[:, :, -1].sum(axis=1)[:, None]
     drawn = _resampled(sums, rng.generator(random_state, "changes"))
-    first = np.array([places[one.name] for one, _ in compared])
-    second = np.array([places[other.name] for _, other in compared])
+    first, second = np.array(pairs).reshape(-1, 2).T
     difference = means[second] - means[first]
     least = np.minimum(n_units[first], n_units[second])
     spread = drawn[second] - drawn[first]  # (n_comparisons, n_resamples, n_classes)
     error = np.where(least[:, None] >= FEW_UNITS, np.nanstd(spread, axis=1), np.nan)
     # few units: what is drawn again varies too little, as Student found
     tail = (1 + level) / 2
-    error = error * (stats.t.ppf(tail, np.maximum(least - 1, 1)) / stats.norm.ppf(tail))[:, None]
+    student = special.stdtrit(np.maximum(least - 1, 1), tail)
+    error = error * (student / special.ndtri(tail))[:, None]
     # everybody does it in one group and nobody in the other: no draw differs, but others might
     stiff = error < _NOTHING
     error[stiff] = np.where(np.abs(difference) > _NOTHING, 1 / least[:, None], np.nan)[stiff]
@@ -163,7 +181,7 @@ def compare(
         distance = np.abs(spread - difference[:, None]) / error[:, None]
     farthest = np.nanmax(np.where(np.isnan(distance), -np.inf, distance), axis=(0, 2))
     farthest = np.maximum(farthest, 0)
-    critical = max(float(np.quantile(farthest, level)), float(stats.norm.ppf(tail)))
+    critical = max(float(np.quantile(farthest, level)), float(special.ndtri(tail)))
     own = np.abs(difference) / error
     more = (farthest[None, None, :] >= own[:, :, None]).sum(axis=2)
     p = np.where(np.isnan(own), np.nan, (1 + more) / (1 + len(farthest)))

@@ -5,6 +5,8 @@ import io
 import numpy as np
 import polars as pl
 
+from palaver.questions.changes import Group, compare
+
 
 def groups(corpus):
     values = corpus.table["topic"].unique().sort().to_list()
@@ -27,6 +29,47 @@ def test_shares_and_answers_are_those_of_the_messages(client, workbench, corpus)
     for act in found["acts"]:
         assert act["clear"] == (act["low"] > 0 or act["high"] < 0)
         assert act["low"] <= act["difference"] <= act["high"]
+
+
+def test_intervals_are_those_of_palaver_compare_groups(client, workbench, corpus):
+    asked, values = groups(corpus)
+    found = client.get("/api/compare", **asked)
+    classified, index = workbench.answers.classified, workbench.index
+    topics = corpus.table["topic"].to_numpy()
+    taken = np.flatnonzero(np.isin(topics, values[:2]) & index.speaking)
+    taken = np.flatnonzero(np.isin(index.conversation, index.conversation[taken]))
+    pair = tuple(
+        Group(value, np.flatnonzero((topics == value)[taken] & index.speaking[taken]))
+        for value in values[:2]
+    )
+    units = index.conversation[taken].astype(np.int64)
+    expected = compare(classified.shares[taken].astype(float), units, [pair], 0.95, 0)
+    for name in ("before", "after", "low", "high", "p"):
+        np.testing.assert_array_equal([act[name] for act in found["acts"]],
+                                      getattr(expected, name)[0])  # fmt: skip
+
+
+def test_shares_over_time_are_those_of_the_messages(client, workbench, corpus):
+    asked, values = groups(corpus)
+    found = client.get("/api/compare", **asked)
+    classified, index = workbench.answers.classified, workbench.index
+    periods, days = index.periods
+    assert found["days"] == days
+    speakers = next(group for group in found["who"] if group["field"] == "speaker")
+    codes, names = index.codes("speaker"), index.names("speaker")
+    for side, value in enumerate(values[:2]):
+        group = (corpus.table["topic"] == value).to_numpy() & index.speaking
+        for period in range(len(days)):
+            rows = np.flatnonzero(group & (periods == period))
+            acts = [own[period] for own in found["series"][side]]
+            people = [own[period] for own in speakers["series"][side]]
+            if not len(rows):
+                assert {*acts, *people} == {None}
+                continue
+            np.testing.assert_allclose(acts, classified.shares[rows].mean(axis=0), atol=1e-4)
+            shown = [names.index(name) for name, *_ in speakers["values"]]
+            expected = [(codes[rows] == code).mean() for code in shown]
+            np.testing.assert_allclose(people, expected, atol=1e-4)
 
 
 def test_an_empty_second_group_is_the_rest_and_openings_differ(client, workbench):

@@ -8,6 +8,7 @@ from support.workbench import Client, opened
 
 import palaver as pv
 from palaver.explore.build import build, origin_of
+from palaver.explore.question import Question
 from palaver.explore.serve import running
 
 
@@ -37,6 +38,19 @@ def test_merged_acts_have_the_shares_of_the_model(bench, run, corpus):
     assert [act.letter for act in own.acts] == [act["letter"] for act in found["acts"]]
     assert client.get("/api/search", act=other)["messages"] == (own.main == 0).sum()
     assert workbench.is_stale
+
+
+def test_names_leave_what_was_found_and_merging_does_not(bench):
+    workbench, client = bench
+    question = Question(q="the ")
+    found = workbench.answers.passing(question)
+    number = workbench.answers.classified.acts[0].number
+    acts = do(client, 0, {"do": "name", "class": number, "name": "asks"})["acts"]
+    assert acts[0]["name"] == "asks"
+    assert workbench.answers.passing(question) is found
+    other = acts[1]["number"]
+    do(client, 1, {"do": "merge", "classes": [number, other]})
+    assert workbench.answers.passing(question) is not found
 
 
 def test_marks_count_as_they_do_for_the_model(bench, run, corpus):

@@ -81,11 +81,11 @@ function path(values, width, height, most) {
   }).join("");
 }
 
-function seriesOf(found, rank) {
+// Shares of both groups over time; who or what they are of stands above.
+function seriesOf(found, [one, other], label, ...caption) {
   const [width, height] = [300, 80];
-  const [one, other] = found.series.map((own) => own[rank]);
   const most = Math.max(0.01, ...one.concat(other).map((value) => value ?? 0));
-  const picture = draw("svg", { viewBox: "-2 -6 304 104", role: "img", "aria-label": acts[rank].name + " over time" });
+  const picture = draw("svg", { viewBox: "-2 -6 304 104", role: "img", "aria-label": label + " over time" });
   const text = (x, y, anchor, words) => {
     const label = draw("text", { x, y, class: "tick", "text-anchor": anchor });
     label.textContent = words;
@@ -95,16 +95,52 @@ function seriesOf(found, rank) {
   text(0, height + 14, "start", found.days[0]);
   text(width, height + 14, "end", found.days[found.days.length - 1]);
   text(width, 4, "end", percent(most));
-  return make("figure", {}, make("figcaption", {}, badge(rank), " ", make("bdi", {}, acts[rank].name)), picture);
+  return make("figure", {}, make("figcaption", {}, ...caption), picture);
+}
+
+function actsOverTime(found) {
+  const ranks = acts.map((own, rank) => rank).filter((rank) => !acts[rank].hidden && found.series[0][rank]);
+  return make("div", { class: "series" }, ...ranks.map((rank) => seriesOf(found, found.series.map((side) => side[rank]), acts[rank].name, badge(rank), " ", make("bdi", {}, acts[rank].name))));
+}
+
+function whoOverTime(found, group) {
+  const figures = group.values.map(([value], i) => seriesOf(found, group.series.map((side) => side[i]), value, make("bdi", {}, value)));
+  return make("details", { class: "over-time" }, make("summary", {}, "Over time: share of the messages, by " + group.field), make("div", { class: "series" }, ...figures));
+}
+
+// All intervals as one picture, to save: names and an axis stand where the table has them.
+function intervalsPicture(found) {
+  const shown = found.acts.map((row, rank) => [row, rank]).filter(([, rank]) => acts[rank] && !acts[rank].hidden);
+  const most = Math.max(0.01, ...shown.flatMap(([row]) => [row.low, row.high, row.difference].map((value) => Math.abs(value ?? 0))));
+  const [left, width, line] = [260, 320, 24];
+  const height = line * shown.length;
+  const x = (value) => left + (width / 2) * (1 + value / most);
+  const picture = draw("svg", { viewBox: "0 0 600 " + (height + 24), class: "intervals", role: "img", "aria-label": "Differences with 95% intervals" });
+  const text = (at, y, anchor, words) => {
+    const label = draw("text", { x: at, y, class: "tick", "text-anchor": anchor });
+    label.textContent = words;
+    picture.append(label);
+  };
+  picture.append(draw("line", { x1: x(0), x2: x(0), y1: 0, y2: height, class: "zero" }));
+  shown.forEach(([row, rank], i) => {
+    const y = line * (i + 0.5);
+    const name = acts[rank].letter + " " + acts[rank].name;
+    text(left - 10, y + 4, "end", name.length > 34 ? name.slice(0, 33) + "…" : name);
+    if (row.low != null) picture.append(draw("line", { x1: x(row.low), x2: x(row.high), y1: y, y2: y, class: "range" }));
+    picture.append(draw("circle", { cx: x(row.difference), cy: y, r: 4, class: "middle" }));
+  });
+  for (const value of [-most, 0, most]) text(x(value), height + 16, value < 0 ? "start" : value > 0 ? "end" : "middle", points(value) + (value ? " points" : ""));
+  return make("details", {}, make("summary", {}, "As a picture"), make("figure", {}, picture));
 }
 
 function showComparison(found, asked) {
   const [one, other] = found.groups;
   const facts = make("p", {}, make("b", { class: "key-one" }, sideInWords("a", asked)), ": " + plural(one.messages, "message") + " in " + plural(one.threads, data.wording.unit) + " · ", make("b", { class: "key-other" }, sideInWords("b", asked)), ": " + plural(other.messages, "message") + " in " + plural(other.threads, data.wording.unit));
-  const parts = [make("ul", { id: "sentences" }, ...found.sentences.map((said) => make("li", {}, said))), facts, make("h2", {}, "How much"), shareTable(found, asked), make("p", { class: "note" }, "Intervals hold for all acts at once; whole " + found.resampled + "s are drawn again."), make("h2", {}, "How it is answered"), answerTable(found)];
-  if (found.series[0].length && found.days.length > 1) parts.push(make("h2", {}, "Over time, by " + found.period), make("div", { class: "series" }, ...acts.map((own, rank) => rank).filter((rank) => !acts[rank].hidden && found.series[0][rank]).map((rank) => seriesOf(found, rank))));
+  const parts = [make("ul", { id: "sentences" }, ...found.sentences.map((said) => make("li", {}, said))), facts, make("h2", {}, "How much"), shareTable(found, asked), intervalsPicture(found), make("p", { class: "note" }, "Intervals hold for all acts at once; whole " + found.resampled + "s are drawn again."), make("h2", {}, "How it is answered"), answerTable(found)];
+  if (found.series[0].length && found.days.length > 1) parts.push(make("h2", {}, "Over time, by " + found.period), actsOverTime(found));
   const who = found.who.filter((group) => group.values.length);
   if (who.length) parts.push(make("h2", {}, "Who"), make("div", { class: "sides" }, ...who.map((group) => whoTable(group, asked))));
+  if (who.length && found.days.length > 1) parts.push(...who.map((group) => whoOverTime(found, group)));
   $("#comparison").replaceChildren(...parts);
   startPictures();
 }

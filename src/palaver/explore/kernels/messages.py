@@ -1,0 +1,100 @@
+"""Counts, sums and orders over all messages of a run, each in one pass."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def strongest(shares, speaking, main, strength):  # type: ignore[no-untyped-def]
+    """Find the largest share of each message.
+
+    Parameters
+    ----------
+    shares : array of float32, shape (n_messages, n_acts). IN
+    speaking : array of bool, shape (n_messages,). IN
+    main : array of int16, shape (n_messages,). OUT
+        Place of the first of the largest shares; -1 in messages that do not speak, or have none.
+    strength : array of float32, shape (n_messages,). OUT
+        The share.
+    """
+    for row in range(shares.shape[0]):
+        best = 0
+        for act in range(1, shares.shape[1]):
+            if shares[row, act] > shares[row, best]:
+                best = act
+        strength[row] = shares[row, best]
+        main[row] = best if speaking[row] and shares[row, best] > 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def count_codes(passing, codes, counts):  # type: ignore[no-untyped-def]
+    """Count the passing messages of each code.
+
+    Parameters
+    ----------
+    passing : array of bool, shape (n_messages,). IN
+    codes : array of int, shape (n_messages,). IN
+        -1 for none.
+    counts : array of int64, shape (n_codes + 1,). IN/OUT
+        Messages without a code come first.
+    """
+    for row in range(len(codes)):
+        counts[codes[row] + 1] += passing[row]
+
+
+@njit(cache=True, nogil=True)
+def count_threads(passing, offsets):  # type: ignore[no-untyped-def]
+    """Return how many of the threads that ``offsets`` (n + 1,) IN limit have a passing message."""
+    found = 0
+    for thread in range(len(offsets) - 1):
+        for row in range(offsets[thread], offsets[thread + 1]):
+            if passing[row]:
+                found += 1
+                break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def sum_by_unit(passing, units, shares, sums):  # type: ignore[no-untyped-def]
+    """Add up the shares of the passing messages of each unit, and count them.
+
+    Parameters
+    ----------
+    passing : array of bool, shape (n_messages,). IN
+    units : array of int, shape (n_messages,). IN
+        -1 for none.
+    shares : array of float32, shape (n_messages, n_acts). IN
+    sums : array of float64, shape (n_units, n_acts + 1). IN/OUT
+        The last column counts.
+    """
+    n_acts = shares.shape[1]
+    for row in range(len(units)):
+        unit = units[row]
+        if passing[row] and unit >= 0:
+            for act in range(n_acts):
+                sums[unit, act] += shares[row, act]
+            sums[unit, n_acts] += 1
+
+
+@njit(cache=True, nogil=True)
+def mark_later(threads, people, marked, last, found):  # type: ignore[no-untyped-def]
+    """Find messages before which, in the order given, one of the same thread is marked.
+
+    Parameters
+    ----------
+    threads : array of int, shape (n_messages,). IN
+        Messages of a thread stand together.
+    people : array of int32, shape (n_messages,). IN
+        Whose mark counts for a message; -1 for nobody's.
+    marked : array of int32, shape (n_messages,). IN
+        Person for whom a message is marked; -1 for none.
+    last : array of int64, shape (n_people,). WORK
+        -1 at first.
+    found : array of bool, shape (n_messages,). OUT
+    """
+    for row in range(len(people)):
+        thread, person = threads[row], people[row]
+        found[row] = person >= 0 and last[person] == thread
+        if marked[row] >= 0:
+            last[marked[row]] = thread
