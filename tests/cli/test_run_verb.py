@@ -86,6 +86,9 @@ def test_talk_without_replies_is_chained_or_rebuilt(inside):
     assert "inferred them for" in " ".join(
         call("many.jsonl", "--minutes", 0.1, "--out", "rebuilt").split()
     )
+    page = (inside / "rebuilt" / "report.html").read_text()
+    assert "palaver run many.jsonl --seed 0 --out rebuilt" in page
+    assert "runner_up" not in page
     first = corpus_of(inside / "rebuilt", None)
     assert (first.parents >= 0).any()
     (inside / "rebuilt").rename(inside / "moved")

@@ -9,6 +9,8 @@ from typing import Any
 from palaver.cli.options import command
 from palaver.cli.runs import SAMPLE, settings_of
 
+#: The condition by which ``palaver run`` leaves out bots.
+NO_BOTS = "bot!=true"
 #: Parameters that have their own option.
 _OPTIONS = {"n_sweeps": "sweeps", "n_chains": "chains", "n_topics": "topics", "sampler": "sampler",
             "max_seconds": "max-seconds"}  # fmt: skip
@@ -32,8 +34,10 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
     if settings["source"] == SAMPLE:
         sweeps = ["--sweeps", str(params["n_sweeps"])]
         return command("demo", "--out", folder.name, *sweeps)
-    file = "FILE" if anonymize else Path(settings["source"]).name
     run = "RUN" if anonymize else folder.name
+    if "original" in settings["reading"]:
+        return _run_command(settings, params, run, anonymize=anonymize)
+    file = "FILE" if anonymize else Path(settings["source"]).name
     told = _parameters(settings["model"], params, is_tagger="label" in settings)
     arguments = [file, *told, *_reading(settings, anonymize=anonymize)]
     if "label" in settings:
@@ -45,6 +49,18 @@ def fit_command(folder: Path, params: dict[str, Any], *, anonymize: bool = False
         ]
         return command("train-tagger", *arguments, *tagger, "--out", run)
     return command("fit", settings["model"], *arguments, "--out", run)
+
+
+def _run_command(
+    settings: dict[str, Any], params: dict[str, Any], run: str, *, anonymize: bool
+) -> str:
+    """Return the ``palaver run`` that made a run whose replies were inferred."""
+    reading = {**settings["reading"], **settings["reading"]["original"]}
+    reading["where"] = [text for text in reading["where"] or [] if text != NO_BOTS]
+    file = "FILE" if anonymize else Path(reading["file"]).name
+    seed = ["--seed", str(params["random_state"])]
+    read = _reading({"reading": reading}, anonymize=anonymize)
+    return command("run", file, *seed, *read, "--out", run)
 
 
 def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[str]:

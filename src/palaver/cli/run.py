@@ -131,6 +131,7 @@ class _Found(NamedTuple):
 
 def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -> _Found:
     """Read and check a file; leave out bots, and find out who answers whom."""
+    from palaver.cli.commands import NO_BOTS
     from palaver.cli.inferred import with_replies
     from palaver.cli.output import console, counted, tell_repairs
     from palaver.corpus.describe import bots
@@ -147,8 +148,8 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
     machines = [] if keep_bots else bots(corpus)
     if machines and len(machines) < corpus.table["speaker"].drop_nulls().n_unique():
         before = corpus.n_messages
-        corpus = corpus.filter("bot!=true")
-        reading["where"].append("bot!=true")
+        corpus = corpus.filter(NO_BOTS)
+        reading["where"].append(NO_BOTS)
         said.append(
             f"left out {counted(before - corpus.n_messages, 'message')} by "
             f"{counted(len(machines), 'bot')} (--keep-bots keeps them)"
@@ -251,8 +252,9 @@ def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[st
     source = str(file.absolute())
     if found.is_rebuilt:  # the run keeps what it learned from: its replies are in no other file
         source = str((folder / _THREADS).absolute())
+        original = {name: reading[name] for name in ("where", "column", "format")}
         reading = {**reading, "where": None, "column": None, "format": "parquet",
-                   "file": str(file.absolute())}  # fmt: skip
+                   "file": str(file.absolute()), "original": original}  # fmt: skip
     data = runs.begin(folder, model, encoded, source, reading, found.words, None, found.corpus)
     try:
         if found.is_rebuilt:
@@ -291,6 +293,7 @@ def _tell(model: Model, talk: Talk, found: _Found, folder: Path, json: bool) -> 
     """Print what people do, in five sentences, and what to do next."""
     from palaver.cli.options import command
     from palaver.cli.output import console, print_json
+    from palaver.corpus.describe import are_roles
     from palaver.questions.story import five
 
     noun = "topic" if found.is_documents else "act"
@@ -300,6 +303,8 @@ def _tell(model: Model, talk: Talk, found: _Found, folder: Path, json: bool) -> 
     steps = [command("examples", folder)]
     if found.is_documents:
         steps.append(command("classes", folder, "--words", 20))
+    elif are_roles(found.corpus):  # somebody always answers
+        steps.append(command("transitions", folder))
     else:
         steps.append(command("unanswered", folder))
     if json:

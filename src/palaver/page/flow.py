@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.corpus.describe import are_roles
 from palaver.corpus.table import Corpus
 from palaver.models.summary import ModelSummary, messages_before, relative, replies_to
 
@@ -95,12 +96,13 @@ def find_flow(
 
 
 def is_talk(corpus: Corpus) -> bool:
-    """Whether conversations are long, and every message answers the one before: nobody replies."""
+    """Whether every message answers the one before, in long conversations or those of two roles."""
     first = np.zeros(corpus.n_messages, bool)
     first[corpus.conversation_offsets[:-1][np.diff(corpus.conversation_offsets) > 0]] = True
     expected = np.where(first, -1, np.arange(corpus.n_messages) - 1)
-    long = corpus.n_messages > _TALK * max(corpus.n_conversations, 1)
-    return bool(long and np.array_equal(expected, corpus.parents))
+    if not np.array_equal(expected, corpus.parents):
+        return False
+    return corpus.n_messages > _TALK * max(corpus.n_conversations, 1) or are_roles(corpus)
 
 
 def _weighted(shares: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:

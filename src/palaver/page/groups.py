@@ -25,6 +25,8 @@ _NOTABLE = 1.3  # times the share in all messages, to be said
 
 #: Columns that are labels, however many values they have; they come first.
 LABELS = ("act", "label", "tag")
+#: Columns that inferring replies adds; they are no labels.
+_INFERRED = ("reply_probability", "runner_up", "runner_up_probability")
 #: Columns that say how the data were divided, which tell nothing about the talk.
 _DIVISIONS = ("split", "fold", "subset", "partition")
 
@@ -61,6 +63,8 @@ def _choose_columns(corpus: Corpus) -> tuple[list[str], dict[str, str]]:
     left_out: dict[str, str] = {}
     order = sorted(corpus.labels, key=lambda column: column not in LABELS)  # stable
     for column in order:
+        if column in _INFERRED:
+            continue
         values = corpus.table[column]
         if values.dtype not in (pl.String, pl.Boolean, pl.List(pl.String)):
             kind = "numbers" if values.dtype.is_numeric() else "values that are not labels"

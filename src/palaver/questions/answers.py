@@ -2,8 +2,8 @@
 
 An answer is a message by somebody else who is not a bot. It replies to the message, or to what its
 author added to it. A message of which no file says what it replies to counts as replying to the one
-before it; and where all replies are to what opens the conversation, as in the threads of Slack, the
-first answer to any message is the next one by somebody else.
+before it; and where all replies of a thread are to its opening although people go on talking, as in
+Slack, the first answer to any message is the next one by somebody else.
 """
 
 from __future__ import annotations
@@ -45,15 +45,14 @@ class Answers(NamedTuple):
 def first_answers(corpus: Corpus, by_bot: NDArray[np.bool_]) -> Answers:
     """Return the first answer to each message, given which messages bots wrote."""
     recorded = bool((corpus.parents >= 0).any())
-    parents = replied_to(corpus, by_bot, flat=not recorded or _is_flat(corpus))
     speakers = coded(corpus.table["speaker"]).codes
+    flat = _in_flat_threads(corpus, speakers)
+    parents = np.where(flat, _before(corpus, by_bot), replied_to(corpus, by_bot))
     seconds = corpus.table["time"].dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
     return Answers(*answers_of(parents, speakers, seconds, by_bot), recorded)
 
 
-def replied_to(
-    corpus: Corpus, by_bot: NDArray[np.bool_], *, flat: bool = False
-) -> NDArray[np.int64]:
+def replied_to(corpus: Corpus, by_bot: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return what each message replies to: what the file says, else the message before it.
 
     Parameters
@@ -61,31 +60,42 @@ def replied_to(
     corpus : Corpus
     by_bot : array of bool, shape (n_messages,)
         Messages of bots, to which nobody replies unless the file says so.
-    flat : bool
-        Always the message before, whatever the file says.
 
     Returns
     -------
     array of int64, shape (n_messages,)
         A row; -1 for what opens a conversation.
     """
-    rows = np.arange(corpus.n_messages)
-    first = np.repeat(corpus.conversation_offsets[:-1], np.diff(corpus.conversation_offsets))
-    people = np.maximum.accumulate(np.where(by_bot, -1, rows)) if len(rows) else rows
-    before = np.append(-1, people[:-1])[: len(rows)]
-    before[before < first] = -1
-    if flat:
-        return before
     parents = corpus.parents.astype(np.int64)
-    return np.where(parents >= 0, parents, before)
+    return np.where(parents >= 0, parents, _before(corpus, by_bot))
 
 
-def _is_flat(corpus: Corpus) -> bool:
-    """Whether all replies are to what opens their conversation, which says little about others."""
-    rows = np.flatnonzero(corpus.parents >= 0)
-    above = corpus.parents[rows]
-    opens = np.isin(above, corpus.conversation_offsets[:-1])
-    return bool(opens.all() and np.bincount(above).max(initial=0) > 1)
+def _before(corpus: Corpus, by_bot: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the row of the message of a person before each one in its conversation, else -1."""
+    people = np.where(by_bot, -1, np.arange(corpus.n_messages))
+    before = np.append(-1, np.maximum.accumulate(people))[:-1]
+    before[before < _opening(corpus)] = -1
+    return before
+
+
+def _opening(corpus: Corpus) -> NDArray[np.int64]:
+    """Return the row that opens the conversation of each message."""
+    return np.repeat(corpus.conversation_offsets[:-1], np.diff(corpus.conversation_offsets))
+
+
+def _in_flat_threads(corpus: Corpus, speakers: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return which messages are in threads that do not say which message a reply is to.
+
+    There all replies are to the opening, although somebody speaks again after others have.
+    """
+    opening = _opening(corpus)
+    parents = corpus.parents
+    told = pl.DataFrame({
+        "conversation": opening, "who": speakers, "flat": (parents < 0) | (parents == opening),
+    })  # fmt: skip
+    turns = (pl.col("who") != pl.col("who").shift(1)).fill_null(True).sum()
+    flat = pl.col("flat").all() & (turns > pl.col("who").n_unique())
+    return told.select(flat.over("conversation")).to_series().to_numpy()
 
 
 def answers_of(

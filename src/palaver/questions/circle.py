@@ -12,6 +12,7 @@ from palaver.corpus.describe import bots
 from palaver.corpus.table import Corpus
 from palaver.draw.network import network
 from palaver.draw.svg import Svg
+from palaver.errors import InputError
 from palaver.questions.answers import first_answers, replied_to
 from palaver.ranking.people import people as central_people
 
@@ -47,9 +48,17 @@ class Circle:
     def central(self, top: int) -> pl.DataFrame:
         """Return central people from different parts of the network, with what they do.
 
-        Columns are those of ``people`` and ``nearby``; see :func:`palaver.people`.
+        Columns are those of ``people`` and ``nearby``; see :func:`palaver.people`. People with a
+        single message are left out, unless they are all there is.
         """
-        ranked = central_people(self.replies, top).select("speaker", "nearby")
+        often = self.people.filter(pl.col("messages") > 1)["speaker"].implode()
+        among = self.replies.filter(pl.col("speaker").is_in(often).fill_null(False))
+        several = bool((among.parents >= 0).any()) and among.table["speaker"].n_unique() > 1
+        try:
+            ranked = central_people(among if several else self.replies, top)
+        except InputError:  # those who remain answer only themselves
+            ranked = central_people(self.replies, top)
+        ranked = ranked.select("speaker", "nearby")
         return ranked.join(self.people, on="speaker", how="left", maintain_order="left")
 
     def forgotten(self) -> pl.DataFrame:

@@ -80,6 +80,10 @@ def test_where_all_replies_are_to_the_opening_the_next_person_answers():
     assert talk.answers.recorded
     assert talk.answers.first.tolist() == [1, 2, 4, 4, -1]
     assert {row[:3] for row in talk.helpers().rows()} == {("bob", "ann", 2)}
+    rows = [
+        ("t", str(i), "0" if i else None, name, i) for i, name in enumerate(("ann", "bob", "cyd"))
+    ]
+    assert talk_of(rows).answers.first.tolist() == [1, -1, -1]  # nobody comes back: two answers
 
 
 def test_those_who_answer_most_people_come_first():
