@@ -67,6 +67,22 @@ def test_graphml(tmp_path):
     assert read_graph(tmp_path / "g.graphml.gz").edges.toarray().tolist() == expected
 
 
+def test_nodes_of_graphml_are_called_by_their_labels(tmp_path):
+    key = '<key id="d1" for="node" attr.name="Label" attr.type="string"/>'
+    nodes = {name: f'<node id="{name}"><data key="d1">{name * 2}</data></node>' for name in "abc"}
+    labelled = GRAPHML.replace("<graph ", f"{key}<graph ")
+    for name, node in nodes.items():
+        labelled = labelled.replace(f'<node id="{name}"/>', node)
+    path = tmp_path / "g.graphml"
+    path.write_text(labelled)
+    graph = read_graph(path)
+    assert graph.names.to_list() == ["aa", "bb", "cc"]
+    assert graph.notes == ["items are called by their label, not by their id"]
+    assert graph.edges.toarray().tolist() == [[0, 2.5, 0], [2.5, 0, 1], [0, 0, 0]]
+    path.write_text(labelled.replace(">cc<", ">aa<"))  # two of the same name
+    assert read_graph(path).names.to_list() == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -107,11 +107,22 @@ def _membership(found: NamedGraph, path: Path) -> pl.Series:
     """Return the group of each item; null if the table does not say."""
     import polars as pl
 
+    from palaver.errors import InputError
     from palaver.ranking.graphs import read_values
 
     said = read_values(path).unique("item", keep="first", maintain_order=True)
     items = pl.DataFrame({"item": found.names})
-    return items.join(said, on="item", how="left", maintain_order="left")["value"]
+    groups = items.join(said, on="item", how="left", maintain_order="left")["value"]
+    if not groups.count():
+        raise InputError(
+            f"{path}: says nothing of any item of the graph; it has {said['item'][0]!r} ... "
+            f"where the graph has {found.names[0]!r} ..."
+            if said.height
+            else f"{path}: has no rows"
+        )
+    if n_without := groups.null_count():
+        found.notes.append(f"items without a group: {n_without:,}")
+    return groups
 
 
 def _table(ranking: Ranking, found: NamedGraph) -> pl.DataFrame:

@@ -10,6 +10,9 @@ from xml.parsers import expat
 
 from palaver.errors import FormatError
 
+#: Attributes of nodes that say what they are called, in the order in which they are tried.
+_CALLED = ("label", "name")
+
 
 @dataclass
 class GraphML:
@@ -22,6 +25,8 @@ class GraphML:
     weights : list of float
     both_ways : list of bool
         Whether each edge is undirected.
+    labels : dict of str to dict of int to str
+        What nodes are called by their attributes "label" and "name", if there are any.
     """
 
     names: list[str] = field(default_factory=list)
@@ -29,6 +34,18 @@ class GraphML:
     targets: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     both_ways: list[bool] = field(default_factory=list)
+    labels: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    def called(self) -> tuple[list[str], str | None]:
+        """Return what items are called, and by which attribute: None if by their ids.
+
+        By an attribute only if every item has one of its own.
+        """
+        for attribute in _CALLED:
+            labels = self.labels.get(attribute, {})
+            if len(set(labels.values())) == len(self.names) and "" not in labels.values():
+                return [labels[number] for number in range(len(self.names))], attribute
+        return self.names, None
 
 
 class _Reader:
@@ -39,8 +56,11 @@ class _Reader:
         self.found = GraphML()
         self._numbers: dict[str, int] = {}
         self._weight_keys: set[str] = set()
+        self._called_keys: dict[str, str] = {}
         self._directed = True
         self._in_edge = False
+        self._node: int | None = None
+        self._calls: str | None = None
         self._text: list[str] | None = None
         self._seen_graph = False
 
@@ -50,12 +70,14 @@ class _Reader:
             self._seen_graph = True
             self._directed = attributes.get("edgedefault", "directed") != "undirected"
         elif tag == "key":
-            if attributes.get("for", "edge") in ("edge", "all"):
-                called = attributes.get("attr.name", attributes.get("id", ""))
-                if called.lower() == "weight":
-                    self._weight_keys.add(attributes.get("id", called))
+            called = attributes.get("attr.name", attributes.get("id", ""))
+            key, owner = attributes.get("id", called), attributes.get("for", "edge")
+            if owner in ("edge", "all") and called.lower() == "weight":
+                self._weight_keys.add(key)
+            if owner in ("node", "all") and called.lower() in _CALLED:
+                self._called_keys[key] = called.lower()
         elif tag == "node":
-            self._number(attributes.get("id"))
+            self._node = self._number(attributes.get("id"))
         elif tag == "edge":
             self._in_edge = True
             self.found.sources.append(self._number(attributes.get("source")))
@@ -65,14 +87,22 @@ class _Reader:
             self.found.both_ways.append(not directed)
         elif tag == "data" and self._in_edge and attributes.get("key") in self._weight_keys:
             self._text = []
+        elif tag == "data" and self._node is not None:
+            self._calls = self._called_keys.get(attributes.get("key", ""))
+            self._text = None if self._calls is None else []
 
     def end(self, name: str) -> None:
         tag = name.rpartition(":")[2]
         if tag == "edge":
             self._in_edge = False
+        elif tag == "node":
+            self._node = None
         elif tag == "data" and self._text is not None:
             said = "".join(self._text).strip()
             self._text = None
+            if self._node is not None and self._calls is not None:
+                self.found.labels.setdefault(self._calls, {})[self._node] = said
+                return
             try:
                 self.found.weights[-1] = float(said)
             except ValueError:

@@ -83,6 +83,7 @@ def read_graph(path: str | Path, *, undirected: bool = False) -> NamedGraph:
     path : path
         A table has columns source, target and optionally weight (or from and to); without
         these names, the first two columns are source and target and the third the weight.
+        Nodes of GraphML are called by their label or name if each has its own, else by their id.
         CSV and GraphML may be compressed (``.gz``).
     undirected : bool
         Whether each edge of a table leads both ways. GraphML says so itself.
@@ -93,7 +94,10 @@ def read_graph(path: str | Path, *, undirected: bool = False) -> NamedGraph:
     notes: list[str] = []
     if ".graphml" in path.suffixes or path.suffix == ".xml":
         found = read_graphml(path)
-        names = pl.Series("item", found.names, dtype=pl.String)
+        called, attribute = found.called()
+        if attribute is not None:
+            notes.append(f"items are called by their {attribute}, not by their id")
+        names = pl.Series("item", called, dtype=pl.String)
         source, target = np.array(found.sources, np.int64), np.array(found.targets, np.int64)
         weights = np.array(found.weights, np.float64)
         both = np.array(found.both_ways, bool) | undirected
