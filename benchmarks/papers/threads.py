@@ -21,7 +21,8 @@ from benchmarks.papers import Options
 from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.threads_data import CHANNEL, FILES, parts, thinned
 from benchmarks.papers.threads_official import judge_official
-from benchmarks.papers.threads_page import OFFICIAL, TRAINED, page
+from benchmarks.papers.threads_page import ELSEWHERE, OFFICIAL, TRAINED, page
+from benchmarks.threads_elsewhere import LIMITS, elsewhere
 from palaver import evaluate
 from palaver.threads import ThreadRebuilder, components, learn_defaults
 from palaver.threads.found import Found
@@ -63,6 +64,17 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
         ]
     official = {"corpus": CHANNEL, "official": 1}
     found.append(Cell(OFFICIAL, official, lambda _: _judge_official(options), 5.0))
+    parts_of = (_TRAIN[size], _TEST[size], _DEFAULTS[size])
+    at_most = [min(limit, part) for limit, part in zip(LIMITS, parts_of, strict=True)]
+    away = {"elsewhere": 1, "sizes": at_most}
+    found.append(
+        Cell(
+            ELSEWHERE,
+            away,
+            lambda _: {"rows": list(elsewhere(options.data, list(FILES), list(FILES), at_most))},
+            3.0,
+        )
+    )
     return found
 
 

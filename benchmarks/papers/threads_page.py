@@ -10,6 +10,8 @@ from benchmarks.papers.threads_official import PUBLISHED
 
 #: Name of the cell with the official measures.
 OFFICIAL = "official"
+#: Name of the cell about what was learned from other corpora.
+ELSEWHERE = "elsewhere"
 #: Second part of the names of the trained rebuilder's cells.
 TRAINED = "trained"
 
@@ -22,7 +24,7 @@ _ORDER = (
 def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
     """Return the text of docs/results/threads.md."""
     del kept
-    official = results.pop(OFFICIAL, None)
+    official, elsewhere = results.pop(OFFICIAL, None), results.pop(ELSEWHERE, None)
     results = _merged(results)
     parts = [
         "# Rebuilding threads",
@@ -46,6 +48,7 @@ def page(options: Options, kept: Cells, results: dict[str, Any]) -> str:
         "",
         *_gains(results),
         "",
+        *_elsewhere(elsewhere),
         "## Calibration",
         "",
         *_calibration(results),
@@ -145,6 +148,46 @@ def _official(result: dict[str, Any] | None) -> list[str]:
         "log. *One look* leaves out the [second look](../threads.md#trained).",
         "",
     ]
+
+
+def _elsewhere(result: dict[str, Any] | None) -> list[str]:
+    """Show how well each corpus is rebuilt by what was learned from another one alone."""
+    if result is None:
+        return []
+    rows = result["rows"]
+    ahead = sum(row["used"] > row["best"] for row in rows)
+    lines = [
+        "## Learned from another corpus",
+        "",
+        "Each corpus left out: a rebuilder learned from up to 10,000 training messages of "
+        "*another* one, used on up to 3,000 test messages; the default that it falls back to is "
+        "learned without the corpus that is rebuilt. *Best baseline*: the better of previous and "
+        "first message. *Distance*: how unlike the two corpora "
+        "[look](../threads.md#learned-elsewhere); from 0.6 on, the default is used. As used, the "
+        "rebuilder is above the best baseline in "
+        f"{ahead} of {len(rows)} cases, by {_points(rows, 'used')} points on average (the worst: "
+        f"{min(_gain(row, 'used') for row in rows):+.1f}); what was learned, alone, in "
+        f"{sum(row['alone'] > row['best'] for row in rows)}, by {_points(rows, 'alone')} points "
+        f"(the worst: {min(_gain(row, 'alone') for row in rows):+.1f}). No corpus here is another "
+        "one of the same kind, such as a second forum.",
+        "",
+        "| used on | learned from | distance | best baseline | learned alone | as used | gain |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['on']} | {row['learned']} | {row['distance']:.2f} | {row['best']:.3f} | "
+        f"{row['alone']:.3f} | {row['used']:.3f} | {_gain(row, 'used'):+.1f} |"
+        for row in rows
+    ]
+    return [*lines, ""]
+
+
+def _gain(row: dict[str, Any], kind: str) -> float:
+    return 100.0 * float(row[kind] - row["best"])
+
+
+def _points(rows: list[dict[str, Any]], kind: str) -> str:
+    return f"{sum(_gain(row, kind) for row in rows) / len(rows):+.1f}"
 
 
 def _cell(value: list[float]) -> str:

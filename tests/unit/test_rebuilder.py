@@ -16,12 +16,12 @@ from palaver.threads import Defaults, ThreadRebuilder, components, interleaved, 
 from palaver.threads.evidence import gather_evidence
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.leanings import _FEWEST, _STRENGTH, learn_leanings
-from palaver.threads.likeness import ALIKE, UNLIKE, Portrait, blended, trust
+from palaver.threads.likeness import ALIKE, UNLIKE, Portrait, blended, separate, trust
 from palaver.threads.pairs import pairs_of
 from palaver.threads.places import infer_tilt, tilted
 from palaver.threads.ranker import Ranker, scores_of
-from palaver.threads.rebuilder import KIND
-from palaver.threads.transitions import unlinked
+from palaver.threads.stored import KIND
+from palaver.threads.transitions import transitions_of, unlinked
 
 TOPICS = {
     kind: [f"{kind}{k}" for k in range(30)] for kind in ("garden", "engine", "soup", "tax", "moon")
@@ -63,6 +63,7 @@ def chain():
 def few_passes(monkeypatch):
     """For tests to which it does not matter how well a ranker has learned."""
     monkeypatch.setattr(steps, "_PASSES", (1, 2))
+    monkeypatch.setattr(steps, "_FEWEST_STEPS", 1)
 
 
 def test_untrained_infers_from_the_words_whom_people_answer(star, chain):
@@ -201,6 +202,26 @@ def test_transitions_of_a_model_are_evidence(tmp_path):
     assert loaded.predict(sample).equals(rebuilder.predict(sample))
     with pytest.raises(ParameterError, match="how classes follow"):
         ThreadRebuilder(pv.LDA()).fit(sample)
+
+
+@pytest.mark.usefixtures("few_passes")
+def test_acts_are_evidence_without_their_context():
+    sample = pv.sample(30)
+    model = pv.Acts(n_acts=5, n_sweeps=6, n_chains=2).fit(sample, show_progress=False)
+    others = [[f"{m}"] if reply else None for m, reply in sample.table["id", "reply_to"].rows()]
+    sample = sample.with_columns(other_parents=pl.Series(others, dtype=pl.List(pl.String)))
+    found = transitions_of(model, sample)
+    assert found.shares.shape == (sample.n_messages, 5)
+    last = sample.take([sample.n_conversations - 1])  # the same acts, whatever is around them
+    np.testing.assert_allclose(
+        transitions_of(model, last).shares, found.shares[-last.n_messages :], atol=1e-6
+    )
+    message = found.shares[3].astype(float)
+    expected = np.log(message @ model.transitions_[:-1])
+    np.testing.assert_allclose(found.replies[3], expected, rtol=1e-4)
+    np.testing.assert_allclose(found.replies[-1], np.log(model.transitions_[-1]), rtol=1e-4)
+    rebuilder = ThreadRebuilder(model).fit(sample)
+    assert rebuilder.ranker_.weights[FEATURES.index("model")] != 0.0
 
 
 def test_errors_say_what_to_do(chain):
@@ -370,6 +391,44 @@ def test_learned_from_another_kind_of_talk_the_default_is_used(tmp_path):
     assert (trusting.links(chat).parents != default.parents).any()  # and no warning
     learned.save(tmp_path / "kept")
     assert ThreadRebuilder.load(tmp_path / "kept").distance(chat) == learned.distance(chat)
+
+
+def talk(n_people, n_words, length, n_conversations=5):
+    """Return conversations of people who speak in turn."""
+    rows = [
+        {"conversation": f"c{c}", "id": f"{c}-{i}", "speaker": f"person{i % n_people}",
+         "text": " ".join(f"w{(i * k) % 40}" for k in range(1, n_words + 1))}
+        for c in range(n_conversations) for i in range(length)
+    ]  # fmt: skip
+    return pv.Corpus.from_polars(pl.DataFrame(rows))
+
+
+@pytest.mark.parametrize(
+    ("people", "words", "length", "is_separate"),
+    [(2, 8, 12, True), (6, 40, 12, True), (6, 8, 12, False), (2, 40, 120, False)],
+)
+def test_separate_conversations_are_short_and_of_few_people_or_long_messages(
+    people, words, length, is_separate
+):
+    found = separate(talk(people, words, length))
+    expected = f"typically {length} messages of {words} words by {people} people"
+    assert found == (expected if is_separate else None)
+
+
+def test_what_ships_for_channels_leaves_separate_conversations_whole(recwarn):
+    dialogues, channels = talk(2, 8, 12), talk(6, 8, 12)
+    rebuilder = ThreadRebuilder.default(channel=True)
+    with pytest.warns(PalaverWarning, match="12 messages of 8 words by 2 people"):
+        rebuilt = rebuilder.rebuild(dialogues)
+    assert rebuilt.n_conversations == dialogues.n_conversations
+    plain = ThreadRebuilder.by_places().links(dialogues)
+    np.testing.assert_array_equal(rebuilder.links(dialogues).parents, plain.parents)
+    recwarn.clear()
+    assert rebuilder.rebuild(channels).n_conversations > channels.n_conversations
+    trusting = rebuilder.set_params(fallback=False).rebuild(dialogues)
+    assert trusting.n_conversations > dialogues.n_conversations
+    ThreadRebuilder.by_places(channel=True).rebuild(dialogues)
+    assert not recwarn.list
 
 
 def test_between_alike_and_unlike_both_count(star, monkeypatch):

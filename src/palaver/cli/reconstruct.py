@@ -33,7 +33,8 @@ def run(
         ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Run of m4 or block-hmm whose classes serve as evidence.")
+        Path | None,
+        typer.Option(help="Run of acts, m4 or block-hmm whose classes serve as evidence."),
     ] = None,
     bare: Annotated[
         bool,
@@ -69,7 +70,8 @@ def run(
         bool,
         typer.Option(
             "--trust",
-            help="Use what was learned even if FILE looks like another kind of talk.",
+            help="Use what was learned even if FILE looks like another kind of talk, or like no "
+            "channel.",
         ),
     ] = False,
     ask: Annotated[
@@ -119,7 +121,8 @@ def run(
     itself shows whether people tend to answer the first message or the previous one. Replies that
     FILE already records are not used, only compared with the result; --keep keeps them. With
     --train or --use, what was learned counts less the less FILE looks like it, and not at all for
-    another kind of talk, such as chats after mail; a warning says so.
+    another kind of talk, such as chats after mail; a warning says so. So it is with --channel if
+    FILE looks like separate conversations.
 
     With --ask, it shows the first question (a message and its likeliest parents, without names of
     people), asks you once, and sends one question per uncertain link, the least certain first.

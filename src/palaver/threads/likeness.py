@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.table import Corpus
 from palaver.threads.kernels import features as columns
 from palaver.threads.kernels.features import FEATURES
 from palaver.threads.pairs import CandidatePairs
@@ -18,6 +20,8 @@ from palaver.threads.ranker import normalized
 #: one corpus (training parts, 60 messages and more) they are 0 to 0.41, between corpora of
 #: different kinds 0.61 to 1.1.
 ALIKE, UNLIKE = 0.45, 0.6
+#: What is no channel: shorter than this, with fewer people or longer messages than these.
+CHANNEL_LENGTH, CHANNEL_PEOPLE, CHANNEL_WORDS = 100, 4, 20.0
 _MOST = 20_000  # messages that are looked at
 _FEWEST = 50  # from which anything can be said
 _LARGEST = 4.0  # that one feature can count, in squared deviations
@@ -85,6 +89,23 @@ def _beside(pairs: CandidatePairs) -> NDArray[np.float64]:
         there = pairs.features[:, mark] > 0
         seen[owners[there], begin : begin + n_features] = pairs.features[there]
     return seen[np.diff(pairs.offsets) > 2]
+
+
+def separate(corpus: Corpus) -> str | None:
+    """Say what makes conversations look separate, not like channels; None if nothing does.
+
+    The conversation of a typical message decides. Pieces of a channel, even of ten lines, have more
+    people than dialogues and shorter messages than forums.
+    """
+    facts = corpus.table.select(
+        size=pl.len().over("conversation"),
+        people=pl.col("speaker").drop_nulls().n_unique().over("conversation"),
+        words=pl.col("text").str.count_matches(r"\w+"),
+    ).median()
+    size, people, words = (float(value or 0) for value in facts.row(0))
+    if size >= CHANNEL_LENGTH or (people >= CHANNEL_PEOPLE and words < CHANNEL_WORDS):
+        return None
+    return f"typically {size:.0f} messages of {words:.0f} words by {people:.0f} people"
 
 
 def trust(distance: float | None) -> float:

@@ -11,25 +11,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver import rng, store
+from palaver import rng
 from palaver.corpus.table import Corpus
-from palaver.errors import CorpusError, NotFittedError, PalaverWarning, StoreError
+from palaver.errors import CorpusError, NotFittedError, PalaverWarning
 from palaver.models.base.params import HasParams
-from palaver.models.registry import load as load_model
 from palaver.models.views.reconstruct import order_of
 from palaver.params import Limit, check, either, flag, nothing, one_of, real, whole
 from palaver.threads.asking import Asker
 from palaver.threads.evidence import Gathered, gather_evidence, tick_of
 from palaver.threads.found import Found
-from palaver.threads.kernels.features import FEATURES
-from palaver.threads.kernels.second import STRUCTURE
 from palaver.threads.leanings import Leanings, learn_leanings
-from palaver.threads.likeness import ALIKE, Portrait, blended, trust, unlearned
+from palaver.threads.likeness import ALIKE, Portrait, blended, separate, trust, unlearned
 from palaver.threads.links import interleaved
 from palaver.threads.pairs import CandidatePairs, joined, pairs_of
 from palaver.threads.places import Defaults, infer_tilt, place_scores, tilted
 from palaver.threads.ranker import Ranker, normalized, scores_of
 from palaver.threads.second import SecondLook
+from palaver.threads.stored import load_rebuilder, save_rebuilder
 from palaver.threads.training import (
     SHORTLIST,
     Progress,
@@ -41,7 +39,6 @@ from palaver.threads.training import (
 )
 from palaver.threads.transitions import check_model, transitions_of
 
-KIND = "thread rebuilder"
 #: Learned from the channel of ubuntu-irc; written by ``python -m benchmarks.threads --channels``.
 _CHANNELS = Path(__file__).with_name("channels")
 #: Most pairs to learn single weights from, and hidden units; 200 and 700 megabytes of features.
@@ -49,7 +46,6 @@ _MOST_PAIRS, _MOST_SHORTLISTED = 800_000, 2_000_000
 _STRETCH = 500  # messages in a row, so that a second look sees what came before
 _FEW_PAIRS = 200_000  # from which to learn which candidates are likely
 _TILT_MESSAGES = 20_000  # from which to infer whether messages reply to the first one
-_PARTS = ("weights", "inner", "outer")  # of a ranker
 _READING = 0.2  # approximate share of the learning time that gathering evidence takes
 
 
@@ -58,7 +54,7 @@ class ThreadRebuilder(HasParams):
 
     Parameters
     ----------
-    model : M4 or BlockHMM, optional
+    model : Acts, M4 or BlockHMM, optional
         A fitted model whose transitions are additional evidence.
     window : int
         Number of preceding messages that may be a message's parent, in addition to the first one.
@@ -80,7 +76,8 @@ class ThreadRebuilder(HasParams):
         Whether to learn what single words suggest (leanings).
     fallback : bool
         Whether to rely on the default, in part or wholly, for talk that looks unlike what was
-        learned from; a warning says so.
+        learned from, and on the default for conversations where there are no channels; a
+        warning says so.
     random_state : int
         Seed for sampling messages, if there are very many, and for initializing hidden units.
 
@@ -367,6 +364,9 @@ class ThreadRebuilder(HasParams):
                 "ThreadRebuilder: not trained yet; call fit(corpus), or use "
                 "ThreadRebuilder.default()"
             )
+        if self._is_misused(corpus):
+            places = ThreadRebuilder.by_places(window=self.window, order=self.order)
+            return places.links(corpus, asker=asker, progress=progress)
         gathered = self._gather(corpus)
         share = self._trust(gathered)
         if share == 0:
@@ -433,6 +433,21 @@ class ThreadRebuilder(HasParams):
             )
         return share
 
+    def _is_misused(self, corpus: Corpus) -> bool:
+        """Return whether the default for channels is to rebuild what is none, and warn."""
+        if not (self.channel and self.fallback) or self.portrait_ or self.defaults_:
+            return False
+        why = separate(corpus)
+        if why is not None:
+            warnings.warn(
+                f"these look like separate conversations, not like channels ({why}), so they are "
+                "not split, and replies are found by the default for conversations. To treat them "
+                "as channels all the same: fallback=False (--trust)",
+                PalaverWarning,
+                stacklevel=4,
+            )
+        return why is not None
+
     def _default(self) -> ThreadRebuilder:
         """Return the rebuilder to fall back to."""
         return ThreadRebuilder.default(window=self.window, order=self.order, channel=self.channel)
@@ -474,60 +489,9 @@ class ThreadRebuilder(HasParams):
         """Write the rebuilder, and its model if it has one, to a folder."""
         if self.defaults_ is None and not hasattr(self, "ranker_"):
             raise NotFittedError("ThreadRebuilder: not trained yet, so there is nothing to save")
-        params = self.get_params()
-        model = params.pop("model")
-        content: dict[str, Any] = {"params": params, "has_model": model is not None}
-        arrays: dict[str, NDArray[Any]] = {}
-        if self.defaults_ is not None:
-            content["defaults"] = self.defaults_.to_json()
-        else:
-            content |= {"features": list(FEATURES), "temperature": self.temperature_,
-                        "tick": self.tick_}  # fmt: skip
-            arrays |= {"weights": self.ranker_.weights, "inner": self.ranker_.inner,
-                       "outer": self.ranker_.outer}  # fmt: skip
-            if self.second_ is not None:
-                content["structure"] = list(STRUCTURE)
-                arrays |= {f"second_{name}": getattr(self.second_, name) for name in _PARTS}
-        if self.portrait_ is not None:
-            content["portrait_messages"] = self.portrait_.n_messages
-            arrays |= {"portrait_means": self.portrait_.means,
-                       "portrait_variances": self.portrait_.variances}  # fmt: skip
-        if self.leanings_ is not None:
-            content["words"] = self.leanings_.words
-            arrays["odds"] = self.leanings_.odds
-        if model is not None:
-            model.save(Path(folder) / "model")
-        store.save(folder, KIND, content, arrays)
+        save_rebuilder(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Load a rebuilder that :meth:`save` wrote."""
-        stored = store.load(folder, KIND)
-        content = stored.content
-        model = load_model(Path(folder) / "model") if content["has_model"] else None
-        rebuilder = cls(model, **content["params"])
-        if "defaults" in content:
-            rebuilder.defaults_ = Defaults.from_json(content["defaults"])
-            return rebuilder
-        seen = (content["features"], content.get("structure", list(STRUCTURE)))
-        if seen != (list(FEATURES), list(STRUCTURE)):
-            raise StoreError(
-                f"{folder}: was trained with features that this version of Palaver does not have; "
-                "train it again"
-            )
-        arrays = stored.arrays
-        if "inner" in arrays:
-            rebuilder.ranker_ = Ranker(arrays["weights"], arrays["inner"], arrays["outer"])
-        else:  # saved before there were hidden units
-            rebuilder.ranker_ = Ranker.linear(arrays["weights"])
-        if "structure" in content:
-            rebuilder.second_ = Ranker(*(arrays[f"second_{name}"] for name in _PARTS))
-        rebuilder.temperature_ = content["temperature"]
-        rebuilder.tick_ = content.get("tick", 0.0)
-        if "portrait_messages" in content:
-            rebuilder.portrait_ = Portrait(
-                arrays["portrait_means"], arrays["portrait_variances"], content["portrait_messages"]
-            )
-        if "words" in content:
-            rebuilder.leanings_ = Leanings(content["words"], stored.arrays["odds"])
-        return rebuilder
+        return load_rebuilder(cls, folder)

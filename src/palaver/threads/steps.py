@@ -13,9 +13,11 @@ from threadpoolctl import threadpool_limits
 from palaver.threads.pairs import CandidatePairs
 from palaver.threads.ranker import INNER_PENALTY, Ranker, fresh_ranker, normalized, spread_of
 
-_BATCH, _FEWEST_BATCHES = 200, 100
+_BATCH = (25, 200)  # messages in a step, at least and at most
+_FEWEST_BATCHES = 100  # unless batches would be smaller than that
 _VISITS = 100_000  # messages to look at in all, if there are fewer: several times
 _PASSES = (5, 40)
+_FEWEST_STEPS = 1200  # of few messages: more passes
 _RATE, _WARM_UP = 3e-3, 50
 _FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8  # Adam's moments
 
@@ -70,9 +72,11 @@ def fit_in_steps(
         Called with shares of the work that sum to one.
     """
     n_messages = len(pairs.messages)
-    size = max(1, min(_BATCH, n_messages // _FEWEST_BATCHES))
+    size = int(np.clip(n_messages // _FEWEST_BATCHES, *_BATCH))
+    n_batches = max(math.ceil(n_messages / size), 1)
     n_passes = int(np.clip(math.ceil(_VISITS / max(n_messages, 1)), *_PASSES))
-    n_steps = n_passes * math.ceil(n_messages / size)
+    n_passes = max(n_passes, math.ceil(_FEWEST_STEPS / n_batches))
+    n_steps = n_passes * n_batches
     begin = fresh_ranker(np.ones(len(scale.spreads)), n_units, generator)
     numbers = [begin.weights, begin.inner[:-1], begin.inner[-1], begin.outer]
     numbers = [part.astype(np.float32) for part in numbers]
