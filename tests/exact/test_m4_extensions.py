@@ -24,7 +24,7 @@ from support.m4_extended_reference import (
 from palaver.models.m4.kernels.heldout import filter_log_likelihoods
 from palaver.models.m4.kernels.replies import log_rising
 from palaver.models.m4.kernels.shares import message_shares
-from palaver.models.m4.kernels.weight_statistics import weight_statistics
+from palaver.models.m4.kernels.weight_statistics import rises, weight_statistics
 from palaver.models.m4.weight_steps import NormalPrior, bound_step, dirichlet_step
 
 PRIOR = NormalPrior(10.0)
@@ -165,6 +165,11 @@ def test_rising_factorials():
         for n in (0, 1, 2, 12, 13, 40, 1000):
             expected = sum(math.log(start + m) for m in range(n))
             assert log_rising(start, n) == pytest.approx(expected, rel=1e-12, abs=1e-10)
+            slope = sum(1 / (start + m) for m in range(n))
+            found = rises(start, n)
+            assert found[0] == pytest.approx(expected, rel=1e-12, abs=1e-10)
+            assert n > 40 or found[1] == pytest.approx(slope, rel=1e-12)
+            assert found[1] == pytest.approx(slope, rel=1e-9, abs=1e-9)
 
 
 # ---------------------------------------------------------------- weights

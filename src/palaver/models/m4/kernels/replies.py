@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
-from palaver.kernels.simd.vectors import dot, move_row, moved_exponentials
+from palaver.kernels.simd.vectors import dot, move_row, moved_exponentials, weighted_rows
 
 FloatArray = NDArray[np.float64]
 
@@ -55,7 +55,8 @@ class Links(NamedTuple):
 class Layout(NamedTuple):
     """Weights for vectors: ``rows`` flat (n_classes + 1, stride), the last row zero; also bases.
 
-    ``mask`` has ones for classes and zeros for the padding.
+    ``mask`` has ones for classes and zeros for the padding. histogram: (stride,) and tally, scratch
+    of :func:`count_units`.
     """
 
     is_dirichlet: bool
@@ -65,6 +66,8 @@ class Layout(NamedTuple):
     rows: FloatArray
     bases: FloatArray
     mask: FloatArray
+    histogram: FloatArray
+    tally: NDArray[np.int32]
 
 
 class Family(NamedTuple):
@@ -137,7 +140,10 @@ def lay_out(weights, designs, is_dirichlet):  # type: ignore[no-untyped-def]
         for f in range(designs.shape[1]):
             for j in range(n_classes):
                 bases[i * stride + j] += designs[i, f] * weights[n_classes + f, j]
-    return Layout(is_dirichlet, n_classes, n_blocks, stride, rows, bases, mask)
+    return Layout(
+        is_dirichlet, n_classes, n_blocks, stride, rows, bases, mask, aligned(stride),
+        np.zeros(2 * (n_classes + 1), np.int32),
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -160,28 +166,51 @@ def make_family(links, stride):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True, forceinline=True, _nrt=False)
-def add_row(k, layout, sums):  # type: ignore[no-untyped-def]
-    """Add the weights from class ``k`` to ``sums`` (stride,); those of the zero row go.
+@njit(cache=True, _nrt=False)
+def count_units(first, last, unit_classes, layout):  # type: ignore[no-untyped-def]
+    """Set ``layout.histogram`` to how many units have each class; return how many have any.
+
+    first, last : units of a message. Two tallies take turns, since one place that is written again
+    and again would have to wait for itself.
+    """
+    n_classes, histogram, tally = layout.n_classes, layout.histogram, layout.tally
+    for j in range(2 * (n_classes + 1)):
+        tally[j] = 0
+    for i in range(first, last):
+        tally[2 * min(np.int64(unit_classes[i]), n_classes) + (i & 1)] += 1
+    n_units = 0
+    for k in range(n_classes):
+        count = tally[2 * k] + tally[2 * k + 1]
+        histogram[k] = count
+        n_units += count
+    return n_units
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def set_sums(first, last, n_units, unit_classes, layout, sums):  # type: ignore[no-untyped-def]
+    """Set ``sums`` (stride,) to ``h . rows`` of the units that :func:`count_units` has counted.
 
     A plain loop becomes gathers, since its places have signs: a quarter of a sweep.
     """
-    stride = layout.stride
-    move_row(layout.rows, k * stride, layout.n_classes * stride, layout.n_blocks, sums)
+    n_classes, stride, n_blocks = layout.n_classes, layout.stride, layout.n_blocks
+    if n_units >= n_classes // 2:
+        weighted_rows(layout.histogram, layout.rows, n_classes, n_blocks, sums)
+        return
+    for j in range(stride):
+        sums[j] = 0.0
+    for i in range(first, last):
+        if unit_classes[i] < n_classes:
+            start = np.int64(unit_classes[i]) * stride
+            move_row(layout.rows, start, n_classes * stride, n_blocks, sums)
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def set_message_score(message, unit_classes, links, layout, score):  # type: ignore[no-untyped-def]
     """Set ``score`` (stride,) to ``h . rows / max(n, 1)`` of a message; return ``n``."""
-    n_classes, stride = layout.n_classes, layout.stride
-    for j in range(stride):
-        score[j] = 0.0
-    n_units = 0
-    for i in range(links.unit_offsets[message], links.unit_offsets[message + 1]):
-        if unit_classes[i] < n_classes:
-            n_units += 1
-            add_row(unit_classes[i], layout, score)
-    for j in range(stride):
+    first, last = links.unit_offsets[message], links.unit_offsets[message + 1]
+    n_units = count_units(first, last, unit_classes, layout)
+    set_sums(first, last, n_units, unit_classes, layout, score)
+    for j in range(layout.stride):
         score[j] /= max(n_units, 1)
     return n_units
 
@@ -241,14 +270,12 @@ def open_family(message, unit_classes, links, layout, family):  # type: ignore[n
     O(units of the replies + K for each group). A group's key is its base, or below zero for a
     reply with other parents, which is a group by itself.
     """
-    n_classes, stride = layout.n_classes, layout.stride
+    stride = layout.stride
     n_groups = n_entries = 0
     for i in range(links.child_offsets[message], links.child_offsets[message + 1]):
         reply = links.child_list[i]
         first, last = links.unit_offsets[reply], links.unit_offsets[reply + 1]
-        n_units = 0
-        for u in range(first, last):
-            n_units += unit_classes[u] < n_classes
+        n_units = count_units(first, last, unit_classes, layout)
         if n_units == 0:
             continue
         n_parents = links.parent_offsets[reply + 1] - links.parent_offsets[reply]
@@ -265,32 +292,27 @@ def open_family(message, unit_classes, links, layout, family):  # type: ignore[n
                 family.counts[group * stride + j] = 0.0
             if n_parents > 1:
                 add_parent_scores(reply, message, unit_classes, links, layout, family.shares, rest)
+                count_units(first, last, unit_classes, layout)  # the parents' are there now
             family.keys[group] = key
             family.totals[group] = 0.0
             family.scales[group] = 1.0 / n_parents
             family.first_entry[group] = -1
-        n_entries = _add_reply(group, first, last, n_units, unit_classes, layout, family, n_entries)
+        n_entries = _add_reply(group, n_units, layout, family, n_entries)
     return n_groups
 
 
 @njit(cache=True, _nrt=False)
-def _add_reply(  # type: ignore[no-untyped-def]
-    group, first, last, n_units, unit_classes, layout, family, n_entries
-):
-    """Add a reply's counts to its group: summed, or as entries; return how many these are."""
-    n_classes, stride = layout.n_classes, layout.stride
+def _add_reply(group, n_units, layout, family, n_entries):  # type: ignore[no-untyped-def]
+    """Add the counts of a reply to its group: summed, or as entries; return how many these are.
+
+    The reply is the one that :func:`count_units` has counted last.
+    """
+    n_classes, own = layout.n_classes, layout.histogram
     family.totals[group] += n_units
     if not layout.is_dirichlet:
-        for u in range(first, last):
-            if unit_classes[u] < n_classes:
-                family.counts[group * stride + unit_classes[u]] += 1.0
+        for k in range(n_classes):
+            family.counts[group * layout.stride + k] += own[k]
         return n_entries
-    own = family.values
-    for j in range(n_classes):
-        own[j] = 0.0
-    for u in range(first, last):
-        if unit_classes[u] < n_classes:
-            own[unit_classes[u]] += 1.0
     for j in range(-1, n_classes):
         count = n_units if j < 0 else int(own[j])
         if count > 0:

@@ -48,13 +48,14 @@ from palaver.models.m4.kernels.outcomes import (
 )
 from palaver.models.m4.kernels.replies import (
     add_parent_scores,
-    add_row,
+    count_units,
     family_log,
     lay_out,
     make_family,
     make_links,
     open_family,
     set_message_score,
+    set_sums,
 )
 
 
@@ -237,14 +238,14 @@ def _open_message(  # type: ignore[no-untyped-def]
     that score, as long as the message they answer keeps its classes.
     """
     n_classes, n_blocks, stride = layout.n_classes, layout.n_blocks, layout.stride
-    for kind in range(3):
-        words.message_switches[kind] = 0.0
-    for i in range(first, last):
-        words.message_switches[kind_of(words.classes[i], n_classes)] += 1.0
+    if words.is_message_switch:  # else nobody reads them
+        for kind in range(3):
+            words.message_switches[kind] = 0.0
+        for i in range(first, last):
+            words.message_switches[kind_of(words.classes[i], n_classes)] += 1.0
     base = links.base_index[message] * stride
     for j in range(stride):
         own[j] = layout.bases[base + j]
-        sums[j] = 0.0
     parent = links.parent_offsets[message]
     n_parents = links.parent_offsets[message + 1] - parent
     if n_parents == 1:
@@ -261,16 +262,13 @@ def _open_message(  # type: ignore[no-untyped-def]
         for j in range(stride):
             own[j] /= total
         total = 1.0
-    n_units = 0
-    has_replies = links.child_offsets[message + 1] > links.child_offsets[message]
-    for u in range(links.unit_offsets[message], links.unit_offsets[message + 1]):
-        k = unit_classes[u]
-        if k < n_classes:
-            n_units += 1
-            if layout.is_dirichlet:
-                own[k] += 1.0
-            if has_replies:
-                add_row(k, layout, sums)
+    first_unit, last_unit = links.unit_offsets[message], links.unit_offsets[message + 1]
+    n_units = count_units(first_unit, last_unit, unit_classes, layout)
+    if layout.is_dirichlet:
+        for k in range(n_classes):
+            own[k] += layout.histogram[k]
+    if links.child_offsets[message + 1] > links.child_offsets[message]:
+        set_sums(first_unit, last_unit, n_units, unit_classes, layout, sums)
     if fixed_class >= 0:  # all of its units are of this class
         for j in range(stride):
             if j != fixed_class:

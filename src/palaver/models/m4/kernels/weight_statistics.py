@@ -31,27 +31,50 @@ from palaver.kernels.plain import highest_of
 from palaver.kernels.special import digamma
 from palaver.models.m4.kernels.replies import link_replies, log_rising
 
+_SHORT, _LARGE, _HUGE = 32, 1e20, 1e100  # factors that are multiplied out, and how large they grow
+
+
+@njit(cache=True, error_model="numpy")
+def rises(start, n):  # type: ignore[no-untyped-def]
+    """Return ``log_rising(start, n)`` and its slope, ``digamma(start + n) - digamma(start)``."""
+    if n > _SHORT:
+        return log_rising(start, n), digamma(start + n) - digamma(start)
+    result = slope = 0.0
+    product = 1.0
+    if start > _LARGE:  # a product would overflow
+        for m in range(n):
+            slope += 1.0 / (start + m)
+        return log_rising(start, n), slope
+    odd = n & 1
+    if odd:
+        product, slope = start, 1.0 / start
+    for m in range(odd, n, 2):  # divisions are dear: one for two factors
+        factor = start + m
+        pair = factor * (factor + 1.0)
+        slope += (factor + factor + 1.0) / pair
+        product *= pair
+        if product > _HUGE:
+            result += math.log(product)
+            product = 1.0
+    return result + math.log(product), slope
+
 
 @njit(cache=True)
-def _digamma_rise(start, n):  # type: ignore[no-untyped-def]
-    """Return ``digamma(start + n) - digamma(start)``."""
-    if n > 32:
-        return digamma(start + n) - digamma(start)
-    result = 0.0
-    for m in range(n):
-        result += 1.0 / (start + m)
-    return result
+def _count_units(message, unit_offsets, unit_classes, tally, counts):  # type: ignore[no-untyped-def]
+    """Set ``counts`` (K,) to the class-bearing units of a message; return how many there are.
 
-
-@njit(cache=True)
-def _count_units(message, unit_offsets, unit_classes, counts):  # type: ignore[no-untyped-def]
-    """Set ``counts`` (K,) to the class-bearing units of a message; return how many there are."""
-    counts[:] = 0.0
-    n_units = 0
+    tally : (2, K + 1), scratch. Two take turns, since one place that is written again and again
+    would have to wait for itself.
+    """
+    n_classes = counts.shape[0]
+    tally[:] = 0
     for u in range(unit_offsets[message], unit_offsets[message + 1]):
-        if unit_classes[u] < counts.shape[0]:
-            counts[unit_classes[u]] += 1.0
-            n_units += 1
+        tally[u & 1, min(np.int64(unit_classes[u]), n_classes)] += 1
+    n_units = 0
+    for k in range(n_classes):
+        count = tally[0, k] + tally[1, k]
+        counts[k] = count
+        n_units += count
     return n_units
 
 
@@ -93,35 +116,42 @@ def _add_message(  # type: ignore[no-untyped-def]
             slopes[j] += counts[j] - share * masses[j]
         curves[0] += n_units
         return result
-    growth = _digamma_rise(total, n_units)
-    result = -log_rising(total, n_units)
+    below, growth = rises(total, n_units)
+    result = -below
     for j in range(n_classes):
         slopes[j] -= growth * masses[j]
         curves[j] += growth * masses[j]
         if counts[j] > 0.0:
-            slopes[j] += masses[j] * _digamma_rise(masses[j], int(counts[j]))
-            result += log_rising(masses[j], int(counts[j]))
+            above, slope = rises(masses[j], int(counts[j]))
+            slopes[j] += masses[j] * slope
+            result += above
     return result
 
 
 @njit(cache=True)
-def _add_outer(features, slopes, curves, gradient, curvature):  # type: ignore[no-untyped-def]
-    """Add ``features`` times slopes and curves to gradient and curvature; empty these two."""
-    n_features = features.shape[0]
-    for f in range(n_features):
-        if features[f] == 0.0:
-            continue
+def _add_outer(features, slopes, curves, used, gradient, curvature):  # type: ignore[no-untyped-def]
+    """Add ``features`` times slopes and curves to gradient and curvature; empty these two.
+
+    used : (K + F,), scratch: features other than zero, of which most messages have few.
+    """
+    n_used = 0
+    for f in range(features.shape[0]):
+        if features[f] != 0.0:
+            used[n_used] = f
+            n_used += 1
+    for i in range(n_used):
+        f = used[i]
         for j in range(slopes.shape[0]):
             gradient[f, j] += features[f] * slopes[j]
         if curves.shape[0] == 1:  # a loop that runs by vectors
             for g in range(f + 1):
                 curvature[f, g, 0] += features[f] * features[g] * curves[0]
             continue
-        for g in range(f + 1):
+        for h in range(i + 1):
+            g = used[h]
             product = features[f] * features[g]
-            if product != 0.0:
-                for j in range(curves.shape[0]):
-                    curvature[f, g, j] += product * curves[j]
+            for j in range(curves.shape[0]):
+                curvature[f, g, j] += product * curves[j]
     slopes[:] = 0.0
     curves[:] = 0.0
 
@@ -153,9 +183,10 @@ def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ig
     gradient = np.zeros((n_features, n_classes))
     curvature = np.zeros((n_features, n_features, n_classes if is_dirichlet else 1))
     slopes, curves = np.zeros(n_classes), np.zeros(curvature.shape[2])
-    features = np.zeros(n_features)
+    features, used = np.zeros(n_features), np.empty(n_features, np.int64)
     scores, masses, total = np.empty(n_classes), np.empty(n_classes), 0.0
     counts, histogram = np.empty(n_classes), np.empty(n_classes)
+    tally = np.empty((2, n_classes + 1), np.int32)
     child_offsets, child_list = link_replies(parent_offsets, parent_list)
     objective = 0.0
     for parent in range(-1, n_messages):  # first those with no parent or several
@@ -165,7 +196,7 @@ def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ig
             first, last = child_offsets[parent], child_offsets[parent + 1]
             if first == last:
                 continue
-            n_units = _count_units(parent, unit_offsets, unit_classes, histogram)
+            n_units = _count_units(parent, unit_offsets, unit_classes, tally, histogram)
             for k in range(n_classes):
                 features[k] = histogram[k] / max(n_units, 1)
         open_base = -1
@@ -174,16 +205,18 @@ def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ig
             n_parents = parent_offsets[message + 1] - parent_offsets[message]
             if (n_parents == 1) != (parent >= 0):
                 continue
-            n_units = _count_units(message, unit_offsets, unit_classes, counts)
+            n_units = _count_units(message, unit_offsets, unit_classes, tally, counts)
             if n_units == 0:
                 continue
             if n_parents > 1 or base_index[message] != open_base:
-                _add_outer(features, slopes, curves, gradient, curvature)
+                _add_outer(features, slopes, curves, used, gradient, curvature)
                 features[n_classes:] = threads.designs[base_index[message]]
                 if parent < 0:
                     features[:n_classes] = 0.0
                     for p in range(parent_offsets[message], parent_offsets[message + 1]):
-                        n_own = _count_units(parent_list[p], unit_offsets, unit_classes, histogram)
+                        n_own = _count_units(
+                            parent_list[p], unit_offsets, unit_classes, tally, histogram
+                        )
                         for k in range(n_classes):
                             features[k] += histogram[k] / (max(n_own, 1) * n_parents)
                 total = _open_scores(is_dirichlet, features, weights, scores, masses)
@@ -192,7 +225,7 @@ def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ig
             objective += _add_message(
                 is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
             )
-        _add_outer(features, slopes, curves, gradient, curvature)
+        _add_outer(features, slopes, curves, used, gradient, curvature)
     for f in range(n_features):
         for g in range(f):
             curvature[g, f] = curvature[f, g]
