@@ -38,7 +38,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, help="the page (default: docs/results/NAME.md)")
     parser.add_argument("--n-jobs", type=int, default=2)
-    parser.add_argument("--only", metavar="TEXT", help="run only cells with TEXT in their names")
+    parser.add_argument(
+        "--only", metavar="TEXT", help="run only cells with TEXT in their names, and what they need"
+    )
     parser.add_argument("--page", action="store_true", help="write the page from stored results")
     parser.add_argument("--list", action="store_true", help="list the cells and which are done")
     size = parser.add_mutually_exclusive_group()
@@ -61,7 +63,8 @@ def main() -> None:
             print("done" if kept.stored(cell) else "    ", cell.name)
         return
     if arguments.only:
-        kept.run([cell for cell in cells if arguments.only in cell.name])
+        wanted = [cell for cell in cells if arguments.only in cell.name]
+        kept.run(kept.with_needed(wanted, cells))
         kept.shelve(cells)
         return
     results = kept.results(cells) if arguments.page else kept.run(cells)

@@ -103,22 +103,29 @@ class Cells:
         A cell that runs again for another one may need folders itself.
         """
         undone = [cell for cell in cells if self.stored(cell) is None]
-        shelved = [
-            cell
-            for cell in cells
-            if cell not in undone and not (self.folder(cell) / "result.json").exists()
-        ]
-        lost: list[Cell] = []
-        needed = undone
+        return {cell.name for cell in self._missing(undone, cells) if cell not in undone}
+
+    def _missing(self, wanted: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+        """Return those of the cells without a folder that the wanted ones need, one by another."""
+        found: list[Cell] = []
+        needed = list(wanted)
         while needed:
             settings = [json.dumps(cell.settings) for cell in needed]
             needed = [
                 cell
-                for cell in shelved
-                if cell not in lost and any(cell.key in text for text in settings)
+                for cell in cells
+                if cell not in found
+                and any(cell.key in text for text in settings)
+                and not (self.folder(cell) / "result.json").exists()
             ]
-            lost += needed
-        return {cell.name for cell in lost}
+            found += needed
+        return found
+
+    def with_needed(self, wanted: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+        """Return the wanted cells and those of all cells that they cannot be done without."""
+        undone = [cell for cell in wanted if self.stored(cell) is None]
+        chosen = [*wanted, *self._missing(undone, cells)]
+        return [cell for cell in cells if cell in chosen]
 
     def seconds(self, cells: Sequence[Cell]) -> float:
         """Return the wall-clock time that the stored results of the cells took."""

@@ -139,6 +139,22 @@ def test_what_a_lost_cell_needs_is_done_again(tmp_path):
     assert done == ["fit", "judge", "compare"]
 
 
+def test_wanted_cells_come_with_what_they_need(tmp_path):
+    fit, other = Cell("fit", {"a": 1}, lambda _: 1), Cell("other", {"b": 1}, lambda _: 1)
+    judge = Cell("judge", {"of": fit.key}, lambda _: 2)
+    everything = [fit, other, judge]
+    cells = Cells(tmp_path / "here", tmp_path / "shelf.json")
+    assert cells.with_needed([judge], everything) == [fit, judge]
+    cells.run([fit])
+    assert cells.with_needed([judge], everything) == [judge]
+    cells.shelve(everything)
+    elsewhere = Cells(tmp_path / "elsewhere", cells.shelf)
+    assert elsewhere.with_needed([judge], everything) == [fit, judge]
+    assert elsewhere.run([fit, judge]) == {"fit": 1, "judge": 2}
+    elsewhere.shelve(everything)
+    assert Cells(tmp_path / "third", cells.shelf).with_needed([judge], everything) == [judge]
+
+
 def test_processor_time_is_that_of_all_threads_and_attempts(tmp_path):
     def work(folder):
         end = time.process_time() + 0.3
