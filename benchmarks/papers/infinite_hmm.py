@@ -138,6 +138,5 @@ def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
     from benchmarks.papers.infinite_hmm_page import text
 
     found = cells(options, kept)
-    seconds = {cell.name: kept.seconds([cell]) for cell in found}
-    seconds |= {c.name: kept.processor_seconds([c]) for c in found if "-types/" in c.name}
+    seconds = {cell.name: kept.processor_seconds([cell]) for cell in found}
     return text(results, seconds, options.size)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t
 
 from benchmarks.papers.infinite_hmm_words import (
+    EARLY,
     FIRST_STATES,
     ONE_START,
     PENALTY,
@@ -20,25 +21,35 @@ from benchmarks.papers.pictures import curves, keep
 
 _HEAD = """## One state per word
 
-`InfiniteHMM(n_states=50)`, with its default of 40 sweeps: all occurrences of a word have the
-word's state, given the words next to it and how it is written. Forms and number of states were
-chosen on web text. {seeds} seeds: means, with 95% intervals of the mean (t distribution). Newspaper
-text as [below](#a-state-per-occurrence), scored on the same 94,084 words; web text is UD English
-(EWT) with its 49 XPOS tags. *Seconds* are of one processor. Alpha is the Dirichlet prior of each
-transition, eta that of each word, both learned.
+All occurrences of a word have the word's state, given the words next to it and how it is written.
+*Default* is `InfiniteHMM()`, which finds the number of states, at most 50; *50 states* is
+`InfiniteHMM(n_states=50)`, which only moves words. 40 sweeps, the default. Forms and the limit of
+50 were chosen on web text. Means over seeds, with 95% intervals (t distribution). Newspaper text as
+[below](#a-state-per-occurrence), scored on the same 94,084 words; web text is UD English (EWT) with
+its 49 XPOS tags. *Seconds* are of one processor. Alpha is the Dirichlet prior of each transition,
+eta that of each word, both learned.
 """
 _COLUMNS = {
     "v_measure": "V", "vi": "VI", "purity": "many-to-1", "one_to_one": "1-1 optimal",
     "homogeneity": "homogeneity", "completeness": "completeness", "v_beta": "V-beta",
 }  # fmt: skip
 _CORPORA = {"wsj": "newspaper", "ud": "web"}
-_STARTED = {"wsj": "Newspaper text", "ud-dev": "Web text, its dev part"}
+#: Texts of the tables of first states: how their cells are called, and those of several seeds.
+_STARTED = {
+    "Newspaper text, at most 50 states, the default": ("wsj-types/default, {} first states/0",
+                                                       "wsj-types/default/{}"),
+    "Web text, its dev part, with any number": ("ud-dev-types/{} first states/0",
+                                                "ud-dev-types/20 first states/{}"),
+    "Newspaper text, with any number": ("wsj-types/{} first states/0",
+                                        "wsj-types/20 first states/{}"),
+}  # fmt: skip
 _STARTS = """
 ### The number of states
 
-With `n_states=None` the model finds their number: in the burn-in by an optimizer that splits,
-merges and dissolves states wherever that raises the log joint, then by births and deaths as words
-move and by split and merge moves. 40 sweeps. *First states* is where the search begins
+The model finds their number: in the burn-in by an optimizer that splits, merges and dissolves
+states wherever that raises the log joint, then by births and deaths as words move and by split and
+merge moves. The default allows 50. With `max_states=1000` nothing limits it: the larger the text,
+the more states, which become finer than parts of speech. *First states* is where the search begins
 (`first_states`)."""
 
 
@@ -47,7 +58,7 @@ def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) ->
     table = _table(results, seconds)
     if not table:
         return ""
-    parts = [_HEAD.format(seeds=SEEDS), table, _picture(results, size), _starts(results, seconds)]
+    parts = [_HEAD, table, _picture(results, size), _starts(results, seconds)]
     parts += [_chunks(results), _missing(results, seconds)]
     return "\n".join(part for part in parts if part) + "\n"
 
@@ -62,7 +73,7 @@ def _missing(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
 
 
 def _seeds(results: Mapping[str, Any], corpus: str, run: str) -> list[str]:
-    names = (f"{corpus}-types/{run}/{seed}" for seed in range(SEEDS))
+    names = (f"{corpus}-types/{run}/{seed}" for seed in range(SEEDS[run]))
     return [name for name in names if name in results]
 
 
@@ -80,7 +91,7 @@ def _interval(values: list[float], digits: int) -> str:
 
 
 def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
-    head = ["text", "seeds", "states", *_COLUMNS.values(), "alpha", "eta", "seconds"]
+    head = ["text", "run", "seeds", "states", *_COLUMNS.values(), "alpha", "eta", "seconds"]
     lines = []
     for corpus, label in _CORPORA.items():
         for run in RUNS:
@@ -88,7 +99,7 @@ def _table(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
             if not names:
                 continue
             found = [results[name] for name in names]
-            cells = [label, str(len(names)), _interval([r["states"] for r in found], 0)]
+            cells = [label, run, str(len(names)), _interval([r["states"] for r in found], 0)]
             for column in _COLUMNS:
                 scale, digits = (1, 2) if column == "vi" else (100, 1)
                 cells.append(_interval([scale * r["scores"][column] for r in found], digits))
@@ -103,7 +114,7 @@ def _picture(results: Mapping[str, Any], size: str) -> str:
     lines = {
         f"{_CORPORA[corpus]}, seed {seed}": results[name]["curve"]
         for corpus in _CORPORA
-        for seed, name in enumerate(_seeds(results, corpus, "50 states"))
+        for seed, name in enumerate(_seeds(results, corpus, "default"))
     }
     shown = {"vi": "VI, bits", "v_measure": "V-measure", "completeness": "completeness",
              "v_beta": "V-beta"}  # fmt: skip
@@ -119,12 +130,13 @@ def _picture(results: Mapping[str, Any], size: str) -> str:
 def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
     """Return the tables of the numbers of states that the model finds."""
     parts = []
-    for corpus, label in _STARTED.items():
-        names = {first: f"{corpus}-types/{first} first states/0" for first in FIRST_STATES}
+    head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
+    for label, (start, seeded) in _STARTED.items():
+        names = {first: start.format(first) for first in FIRST_STATES}
+        names[ONE_START] = seeded.format(0)
         done = {first: name for first, name in names.items() if name in results}
         if not done:
             continue
-        head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
         parts += [f"\n{label}, seed 0:\n", _row(head), "|---" * len(head) + "|"]
         for first, name in done.items():
             result = results[name]
@@ -136,27 +148,33 @@ def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
                     f"{100 * scores['purity']:.1f}", f"{seconds[name]:.0f}",
                 ])
             )  # fmt: skip
-        parts.append(_seeds_of_one_start(results, corpus))
+        found = [results[seeded.format(seed)] for seed in range(START_SEEDS)
+                 if seeded.format(seed) in results]  # fmt: skip
+        parts.append(_seeds_of_one_start(found))
     return "\n".join([_STARTS, *parts]) if parts else ""
 
 
-def _seeds_of_one_start(results: Mapping[str, Any], corpus: str) -> str:
+def _seeds_of_one_start(found: list[Any]) -> str:
     """Say where the seeds of one start end."""
-    names = (f"{corpus}-types/{ONE_START} first states/{seed}" for seed in range(START_SEEDS))
-    found = [results[name] for name in names if name in results]
     if len(found) < 2:
         return ""
-    states = sorted(result["states"] for result in found)
+    states = sorted({result["states"] for result in found})
     joints = sorted(result["log_joint"] for result in found)
+    told = f"{states[0]} to {states[-1]}" if len(states) > 1 else f"{states[0]}"
     return (
-        f"\nFrom {ONE_START} states, {len(found)} seeds end with {states[0]} to {states[-1]} "
-        f"states and\nlog joints from {joints[0]:,.0f} to {joints[-1]:,.0f}."
+        f"\nFrom {ONE_START} first states, {len(found)} seeds end with {told} states and\n"
+        f"log joints from {joints[0]:,.0f} to {joints[-1]:,.0f}."
     )
+
+
+def _sweeps(number: int) -> str:
+    return f"{number} sweep{'s' * (number != 1)}"
 
 
 def _chunks(results: Mapping[str, Any]) -> str:
     """Return the table of shallow parsing."""
     labels = {"words": "words", "states": "words and states", "given tags": "words and given tags"}
+    labels |= {f"states after {n}": f"words and states after {_sweeps(n)}" for n in EARLY}
     names = {label: f"chunks-types/{name}" for name, label in labels.items()}
     done = {label: results[name] for label, name in names.items() if name in results}
     if not done:

@@ -67,9 +67,9 @@ def exact(discount: float, with_forms: bool, most: int = 5) -> dict[tuple[int, .
     return {labels: float(np.exp(value - total)) for labels, value in logs.items()}
 
 
-def make(discount=0.0, with_forms=True, most=5, eta=ETA):
+def make(discount=0.0, with_forms=True, most=5, eta=ETA, fixed=True):
     n_forms = 2 if with_forms else 0
-    engine = TypeEngine(most, True, most, ALPHA, GAMMA, discount, eta, (0.1, 1.0), Hyperpriors(),
+    engine = TypeEngine(most, fixed, most, ALPHA, GAMMA, discount, eta, (0.1, 1.0), Hyperpriors(),
                         FORMS[:, :n_forms], VALUES[:n_forms])  # fmt: skip
     return engine
 
@@ -96,8 +96,9 @@ def test_the_sampler_has_the_exact_posterior(discount, with_forms):
     assert worst(sampled(make(discount, with_forms)), expected(exact(discount, with_forms))) < 1
 
 
-def test_no_more_states_than_asked_for():
-    rows = sampled(make(most=2))
+@pytest.mark.parametrize("fixed", [True, False], ids=["fixed", "with splits and merges"])
+def test_no_more_states_than_asked_for(fixed):
+    rows = sampled(make(most=2, fixed=fixed))
     assert rows[:, -3].max() == 2
     found = expected(exact(0.0, True, 2))
     constant = rows.std(axis=0) == 0

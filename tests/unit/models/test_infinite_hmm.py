@@ -285,6 +285,16 @@ def test_words_have_one_state_each_unless_something_else_is_asked_for(tmp_path):
     assert pv.InfiniteHMM(n_sweeps=2).fit(SENTENCES, labels={"the": "D"}).sampler_ == "beam"
 
 
+def test_words_have_at_most_as_many_states_as_are_admitted():
+    first = np.random.default_rng(0).integers(80, size=(400, 1))
+    words = (first + np.arange(10)) % 80  # each word has a follower of its own
+    found = [
+        pv.InfiniteHMM(max_states=most, n_sweeps=6).fit(words.ravel(), [10] * 400).n_states_
+        for most in (7, None, 1000)
+    ]
+    assert found == [7, 50, 80]
+
+
 def test_numbers_of_words_have_no_forms(data):
     words, lengths, _ = data
     models = [

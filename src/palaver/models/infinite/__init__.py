@@ -31,7 +31,7 @@ from palaver.models.infinite import predict
 from palaver.models.infinite.engines import PAIR, engine_of
 from palaver.models.infinite.labels import Labels, tags_of
 from palaver.models.infinite.types import TypeEngine, own_words
-from palaver.models.states.engine import FIRST_STATES, MAX_STATES, StateEngine
+from palaver.models.states.engine import FIRST_STATES, StateEngine
 from palaver.models.states.tags import Tags
 from palaver.models.views.reading import TokenReading
 from palaver.parallel import Arrays
@@ -88,9 +88,11 @@ class InfiniteHMM(Model):
         Where the first states of words come from: classes of words that stand in similar company;
         chance, the same state for all occurrences of a word (with labels always so); or chance for
         each occurrence, as in the paper.
-    max_states : int
-        Represent about this many states, used or not, and fail if more than 5% of the weight is
-        left to others; if some is left, a sweep cannot create those.
+    max_states : int or None
+        With one state per word, the largest number of states (default: 50, the finest that are
+        still parts of speech). Else represent about this many (default: 1,000), used or not, and
+        fail if more than 5% of the weight is left to others; if some is left, a sweep cannot create
+        those.
     start_temperature : float
         Temperature of the emissions in the first sweep; it falls to one over the share ``anneal``
         of the burn-in. The paper starts at 2.5, likelihoods to the power 0.4; in runs shorter than
@@ -157,7 +159,7 @@ class InfiniteHMM(Model):
         "discount_prior": PAIR,
         "first_states": whole(1, 32_000),
         "start": one_of("types", "words", "random"),
-        "max_states": whole(1, 32_000),
+        "max_states": either(whole(1, 32_000), nothing()),
         "start_temperature": real(1),
         "anneal": real(0, 0.9),
         "sampler": one_of("auto", "beam", "dense"),
@@ -177,7 +179,7 @@ class InfiniteHMM(Model):
         discount_prior: Sequence[float] = (1.0, 9.0),
         first_states: int = FIRST_STATES,
         start: str = "types",
-        max_states: int = MAX_STATES,
+        max_states: int | None = None,
         start_temperature: float = 1.0,
         anneal: float = 0.75,
         sampler: str = "auto",

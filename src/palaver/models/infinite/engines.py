@@ -9,7 +9,7 @@ from palaver.models.infinite.forms import word_forms
 from palaver.models.infinite.types import TypeEngine
 from palaver.models.states.emissions.messages import MessageEmissions
 from palaver.models.states.emissions.words import WordEmissions
-from palaver.models.states.engine import StateEngine
+from palaver.models.states.engine import MAX_STATES, StateEngine
 from palaver.models.states.priors import Hyperpriors
 from palaver.models.states.search import search_sweeps
 from palaver.models.states.types import WORD_PRIORS
@@ -18,6 +18,9 @@ from palaver.params import real, satisfies, unless_learned
 if TYPE_CHECKING:
     from palaver.models.infinite import InfiniteHMM
 
+#: Default of the largest number of states if all occurrences of a word have the same one: the data
+#: would call for more, finer than parts of speech.
+_MAX_STATES_BY_WORD = 50
 #: Parameters of a hyperprior.
 PAIR = satisfies(
     "two positive numbers",
@@ -50,7 +53,7 @@ def _of_states(model: InfiniteHMM, data: Encoded) -> StateEngine:
     return StateEngine(
         kind(len(data.vocabulary), low, high), model.n_states,
         unless_learned(model.row_concentration), unless_learned(model.state_concentration),
-        unless_learned(model.discount), model.first_states, model.max_states,
+        unless_learned(model.discount), model.first_states, model.max_states or MAX_STATES,
         model._sampler(data) == "dense", model._tags, begin, _hyperpriors(model), searching,
     )  # fmt: skip
 
@@ -61,7 +64,8 @@ def _of_types(model: InfiniteHMM, data: Encoded) -> TypeEngine:
     if not model.forms or all(word == str(number) for number, word in enumerate(words)):
         forms, n_values = forms[:, :0], n_values[:0]
     return TypeEngine(
-        model.n_states or model.max_states, model.n_states is not None, model.first_states,
+        model.n_states or model.max_states or _MAX_STATES_BY_WORD, model.n_states is not None,
+        model.first_states,
         unless_learned(model.row_concentration), unless_learned(model.state_concentration),
         unless_learned(model.discount), unless_learned(model.word_prior), WORD_PRIORS,
         _hyperpriors(model), forms, n_values, model._schedule().burn_in,

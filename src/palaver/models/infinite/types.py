@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.encoding.shards import Shard
-from palaver.errors import ParameterError
 from palaver.models.states import types
 from palaver.models.states.kernels.types import Links, Tallies, TypePriors
 from palaver.models.states.priors import Hyperpriors
@@ -38,7 +37,7 @@ class TypeEngine:
     most : int
         Largest number of states.
     fixed : bool
-        Whether ``most`` was asked for, or reaching it is an error.
+        Whether ``most`` was asked for: states are then neither split nor merged.
     first_states : int
     row_concentration, state_concentration, discount, word_prior : float or None
         Dirichlet prior of each transition; concentration and discount of the partition of words
@@ -159,10 +158,6 @@ class TypeEngine:
         """Move the priors that are learned, given the states of all words."""
         tallies = _tallies(statistics)
         sizes = types.used(tallies)
-        if not self.fixed and len(sizes) == self.most:
-            raise ParameterError(
-                f"{self.most:,} states are not enough; set n_states, or raise max_states"
-            )
         priors = types.moved(
             tallies, statistics["totals"], self._priors(shared), generator, self._learned,
             self.hyperpriors, self.limits,
