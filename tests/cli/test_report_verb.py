@@ -10,7 +10,7 @@ from support.verbs import call, fails
 
 import palaver as pv
 from palaver.cli import report
-from palaver.cli.commands import fit_command
+from palaver.cli.commands import _parameters, fit_command
 from palaver.errors import PalaverWarning
 from palaver.page.embed import MAX_MESSAGES
 
@@ -60,6 +60,13 @@ def test_page_says_how_the_run_was_fitted(threads, tmp_path):
     hidden = fit_command(tmp_path / "one", one.get_params(), anonymize=True)
     assert "threads" not in hidden
     assert fit_command(tmp_path / "nothing", {}) is None
+
+
+def test_a_number_of_states_that_is_left_open_is_no_option_of_its_own():
+    params = pv.GaussianHMM(n_states=None, random_state=3).get_params()
+    assert _parameters("gaussian-hmm", params, is_tagger=False) == [
+        "--set", "n_states=null", "--seed", "3"
+    ]  # fmt: skip
 
 
 def check_that_other_verbs_know_the_name(run, name, folder):

@@ -75,7 +75,7 @@ def _parameters(model: str, params: dict[str, Any], *, is_tagger: bool) -> list[
     for name, value in params.items():
         if name in ("n_jobs", "random_state") or value == usual.get(name):
             continue
-        if name in named and not (is_tagger and name in _OPTIONS):
+        if name in named and value is not None and not (is_tagger and name in _OPTIONS):
             told += [f"--{named[name]}", str(value)]
         else:
             spelled = value if isinstance(value, str) else json.dumps(value, default=str)
