@@ -41,3 +41,19 @@ def test_arrows_there_and_back_and_without_hindrance_are_bent_as_usual():
     assert bends([(0, 1), (1, 0), (-1, 0), (1, 1)], layout, boxes)[1:] == [1.0, 1.0, 1.0]
     there, back = bends([(0, 1), (1, 0)], layout, boxes)
     assert control(100, 250, 400, 250, there) != control(400, 250, 100, 250, back)
+
+
+def test_no_arrow_leaves_the_picture():
+    """Nodes near all edges, and names in the way: the far bends would lead around them outside."""
+    x = np.repeat([120.0, 340, 560, 780], 3)
+    y = np.array([82.0, 252, 422, 156, 326, 496, 82, 252, 422, 156, 326, 496])
+    layout = GraphLayout(900, 600, x, y, np.full(12, 35.0))
+    boxes = label_boxes(layout, [["three words here"]] * 12, ["five characteristic words"] * 12)
+    ends = [(a, b) for a in range(12) for b in range(12) if a != b]
+    t = np.linspace(0, 1, 201)
+    for (a, b), bend in zip(ends, bends(ends, layout, boxes), strict=True):
+        cx, cy = control(x[a], y[a], x[b], y[b], bend)
+        for first, middle, last, size in ((x[a], cx, x[b], 900), (y[a], cy, y[b], 600)):
+            curve = (1 - t) ** 2 * first + 2 * t * (1 - t) * middle + t**2 * last
+            assert 0 < curve.min(), (a, b, bend)
+            assert curve.max() < size, (a, b, bend)

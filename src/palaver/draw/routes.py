@@ -16,6 +16,8 @@ _LINE = 16.0
 _BENDS = (1.0, -1.0, 0.4, -0.4, 1.8, -1.8, 2.8, -2.8)
 _POINTS = 40  # of a curve that are checked
 _CIRCLE, _TAKEN, _FAR = 3.0, 12.0, 0.4  # costs relative to a point on a name
+_OUTSIDE = 10_000.0  # more than anything that a curve inside the picture can cost
+_MARGIN = 8.0
 
 
 def label_boxes(
@@ -84,9 +86,14 @@ def _cost(
     away = np.hypot(x - layout.x[:, None], y - layout.y[:, None]) < layout.radius[:, None] + 5
     away[[source, target]] = False
     cost += _CIRCLE * float(away.sum())
-    cost += _POINTS * float(((x < 8) | (x > layout.width - 8) | (y < 8)).any())
+    cost += _OUTSIDE * float(_leaves(x, layout.width) or _leaves(y, layout.height))
     cost += _TAKEN * (_lane(source, target, bend) in taken)
     return cost + _FAR * abs(abs(bend) - 1)
+
+
+def _leaves(values: NDArray[np.float64], size: float) -> bool:
+    """Whether a curve comes too close to the edges of the picture."""
+    return bool(((values < _MARGIN) | (values > size - _MARGIN)).any())
 
 
 def _points(
