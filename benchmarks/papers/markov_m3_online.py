@@ -1,7 +1,7 @@
 """Topics from a stream, by documents seen and processor seconds, against scikit-learn's online LDA.
 
 All models see the same documents in the same mini-batches of 500, with the same learning rate. Ours
-find the topics to begin with in the first 4,000 documents, so their curves begin there;
+find the topics to begin with in the first documents, so their curves begin after these;
 scikit-learn's model has its defaults (word and share prior 1/K).
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import palaver as pv
 from benchmarks.papers.pictures import keep, traces
 from palaver.encoding.documents import Documents
-from palaver.models.documents.stream import START_DOCUMENTS
+from palaver.models.documents.stream import n_start_documents
 
 BATCH, SEED, PASSES = 500, 1, 3
 NAMES = {"scikit-learn": "scikit-learn's online LDA", "OnlineLDA": "online LDA",
@@ -28,12 +28,12 @@ _PICTURE = "markov_m3-online.svg"
 Row = tuple[int, float, float]
 
 
-def batches(documents: Documents, passes: int = PASSES) -> Iterator[Documents]:
+def batches(documents: Documents, passes: int = PASSES, size: int = BATCH) -> Iterator[Documents]:
     """Yield all documents in a new random order on each pass."""
     for number in range(passes):
         order = np.random.default_rng([SEED, number]).permutation(documents.n_documents)
-        for first in range(0, len(order), BATCH):
-            yield documents.take(order[first : first + BATCH])
+        for first in range(0, len(order), size):
+            yield documents.take(order[first : first + size])
 
 
 class Curve:
@@ -67,10 +67,11 @@ def ours(kind: Any, n_topics: int, train: Documents, curve: Curve) -> None:
     """Learn one of our models from the stream."""
     model = kind(n_topics, random_state=SEED)
     n_all = PASSES * train.n_documents
+    n_start = n_start_documents(next(batches(train, 1, train.n_documents)))
 
     def look(step: int, info: dict[str, float], shared: Any) -> None:
         # the first topics come from the first documents, so no point of the curve is before them
-        seen = max(int(info["documents"]), min(START_DOCUMENTS, train.n_documents))
+        seen = max(int(info["documents"]), n_start)
         model._keep_globals([shared])
         curve.look(seen, lambda: model.transform(curve.shown), lambda: model.class_words_,
                    is_last=seen == n_all)  # fmt: skip
@@ -137,9 +138,10 @@ def write_online(results: Mapping[str, Any]) -> list[str]:
     lines = ["", "## Online", "",
              "Three passes in batches of 500, learning rate (10 + t)^-0.75, one thread each, "
              "kernels compiled before. Our streams begin with topics that a Gibbs sampler finds in "
-             "the first 4,000 documents, so their curves begin after these; scikit-learn's online "
-             "LDA has its default priors. Processor seconds were measured on a busy machine: only "
-             "their ratios mean something.", "", f"![{label}]({_PICTURE})"]  # fmt: skip
+             "the first 4,000 documents or million words, so their curves begin after these; "
+             "scikit-learn's online LDA has its default priors. Processor seconds were measured on "
+             "a busy machine: only their ratios mean something.", "",
+             f"![{label}]({_PICTURE})"]  # fmt: skip
     for corpus, (n_topics, result) in found.items():
         lines += ["", f"{corpus}, {n_topics} topics:", "",
                   "| model | documents: perplexity (seconds) |", "|---|---|"]  # fmt: skip

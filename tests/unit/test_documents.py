@@ -15,9 +15,11 @@ from palaver.encoding.document_stream import document_source
 from palaver.encoding.documents import Documents, cut_documents, documents_of
 from palaver.errors import CorpusError, FormatError, ParameterError
 from palaver.fit import Schedule
-from palaver.models.documents.engine import MOST_TOKENS, _tokens_of
+from palaver.models.documents import stream
+from palaver.models.documents.engine import MOST_TOKENS, TOKEN_SHARE, _tokens_of
 from palaver.models.documents.heldout import hold_out_words
 from palaver.models.documents.markov_m3.graph import topic_graph
+from palaver.models.documents.online_lda import OnlineLDAEngine
 
 QUICK = {"n_topics": 4, "truncation": 3, "start_sweeps": 2, "n_sweeps": 6, "tolerance": 0.0}
 
@@ -477,3 +479,44 @@ def test_a_stream_begins_with_topics_of_its_first_documents(counts, monkeypatch)
     )
     assert seen[0] == [0]
     assert len(seen) == 3
+
+
+def test_long_documents_begin_a_stream_by_their_words(counts, monkeypatch):
+    """A Gibbs sampler looks at every token: no more of them than it has time for."""
+    documents = documents_of(counts)
+    assert stream.n_start_documents(documents) == 60
+    monkeypatch.setattr(stream, "START_TOKENS", float(documents.lengths[:7].sum()))
+    assert stream.n_start_documents(documents) == 7
+    monkeypatch.setattr(stream, "START_DOCUMENTS", 5)
+    assert stream.n_start_documents(documents) == 5
+    monkeypatch.setattr(stream, "START_DOCUMENTS", 4000)
+    model, read = pv.MarkovM3(**{**QUICK, "start_sweeps": 5}), []
+
+    def batches():
+        for first in range(0, 60, 5):
+            read.append(first)
+            yield documents.part(first, first + 5)
+
+    topics, again = stream.first_topics(model, batches(), None)
+    assert read == [0, 5]
+    found = topics.sum() - stream.START_SMOOTHING * topics.size  # words, and the prior
+    assert 1 <= found / stream.START_TOKENS < 1 + TOKEN_SHARE + 1e-9
+    assert sum(batch.n_documents for batch in again) == 60
+
+
+def test_the_first_step_is_compiled_while_topics_are_found(counts, monkeypatch):
+    swept = []
+    real = OnlineLDAEngine.sweep
+
+    def sweep(engine, shared, shard, state, key):
+        swept.append((shared.phase, shard.n_documents))
+        return real(engine, shared, shard, state, key)
+
+    monkeypatch.setattr(OnlineLDAEngine, "sweep", sweep)
+    stream.first_topics(pv.OnlineLDA(3, start_sweeps=4), iter([documents_of(counts)]), None)
+    assert swept.count(("fresh", 1)) == 1
+    assert swept.count(("tokens", 60)) == 4
+    # what goes wrong ahead of time is left to the step itself
+    monkeypatch.setattr(OnlineLDAEngine, "sweep", None)
+    engine = pv.OnlineLDA(3)._make_engine(24)
+    stream._compile_sweep(engine, engine.start(np.random.default_rng(0)), documents_of(counts))

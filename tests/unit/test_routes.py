@@ -55,5 +55,5 @@ def test_no_arrow_leaves_the_picture():
         cx, cy = control(x[a], y[a], x[b], y[b], bend)
         for first, middle, last, size in ((x[a], cx, x[b], 900), (y[a], cy, y[b], 600)):
             curve = (1 - t) ** 2 * first + 2 * t * (1 - t) * middle + t**2 * last
-            assert 0 < curve.min(), (a, b, bend)
+            assert curve.min() > 0, (a, b, bend)
             assert curve.max() < size, (a, b, bend)

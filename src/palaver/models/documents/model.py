@@ -164,8 +164,9 @@ class DocumentModel(Model):
     ) -> Self:
         """Learn topics from mini-batches; memory does not grow with the number of documents.
 
-        The first 4,000 documents are kept for a moment: a Gibbs sampler finds the topics to begin
-        with in them (``start_sweeps=0`` begins with random ones).
+        The first 4,000 documents, or fewer if they have more than a million words, are kept for a
+        moment: a Gibbs sampler finds the topics to begin with in them (``start_sweeps=0`` begins
+        with random ones).
 
         Parameters
         ----------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +22,17 @@ from palaver.parallel import Executor, Globals, LocalExecutor
 from palaver.params import check, either, nothing, real, whole
 
 if TYPE_CHECKING:
+    from palaver.models.documents.engine import DocumentEngine
     from palaver.models.documents.model import DocumentModel
 
 #: Counts of a mini-batch that a thread takes at a time.
 STREAM_SHARD = 16_000
-#: First documents of a stream, from which a Gibbs sampler finds the topics to begin with, the
-#: most sweeps that it makes, and what every word of a topic gets in addition, so that topics can
-#: still take up words that these documents lack (benchmarks/markov_m3_streams.py).
-START_DOCUMENTS, START_SWEEPS, START_SMOOTHING = 4000, 50, 0.1
+#: First documents of a stream, from which a Gibbs sampler finds the topics to begin with: at most
+#: so many, and no more once they have so many tokens, because it looks at every token.
+START_DOCUMENTS, START_TOKENS = 4000, 1_000_000
+#: The most sweeps that it makes, and what every word of a topic gets in addition, so that topics
+#: can still take up words that these documents lack (benchmarks/markov_m3_streams.py).
+START_SWEEPS, START_SMOOTHING = 50, 0.1
 #: Parts of these documents, for threads: small ones cost more in merging than they gain.
 START_SHARDS = 4
 _LIMITS = {
@@ -88,6 +93,22 @@ def start_stream(
     return again
 
 
+def n_start_documents(documents: Documents) -> int:
+    """Return how many of the first documents of a stream find the topics to begin with."""
+    before = np.concatenate(([0.0], np.cumsum(documents.counts)))[documents.offsets[:-1]]
+    return min(int((before < START_TOKENS).sum()), START_DOCUMENTS)
+
+
+def _first_batches(batches: Iterator[Documents]) -> Iterator[Documents]:
+    """Take batches until they hold what topics begin with."""
+    n_documents, n_tokens = 0, 0.0
+    for batch in batches:
+        yield batch
+        n_documents, n_tokens = n_documents + batch.n_documents, n_tokens + batch.n_tokens
+        if n_documents >= START_DOCUMENTS or n_tokens >= START_TOKENS:
+            return
+
+
 def first_topics(
     model: DocumentModel, batches: Iterator[Documents], executor: Executor | None
 ) -> tuple[NDArray[np.float64] | None, Iterator[Documents]]:
@@ -99,15 +120,12 @@ def first_topics(
     n_sweeps = min(model.get_params()["start_sweeps"], START_SWEEPS)
     if not n_sweeps:
         return None, batches
-    kept: list[Documents] = []
-    for batch in batches:
-        kept.append(batch)
-        if sum(part.n_documents for part in kept) >= START_DOCUMENTS:
-            break
+    kept = list(_first_batches(batches))
     again = chain(kept, batches)
     if not any(part.n_tokens for part in kept):
         return None, again
     documents = joined(kept)
+    documents = documents.part(0, n_start_documents(documents))
     shards = cut_documents(documents, max(STREAM_SHARD, len(documents.words) // START_SHARDS))
     engine = model._make_engine(len(documents.vocabulary))
     engine.start_sweeps = n_sweeps
@@ -115,14 +133,31 @@ def first_topics(
     shared = engine.start(rng.generator(seed, "start", 0))
     where = executor or LocalExecutor(model.get_params()["n_jobs"])
     where.begin(engine, shards)
+    ahead = Thread(target=_compile_sweep, args=(engine, shared, documents.part(0, 1)), daemon=True)
     try:
         where.open({0: shared}, {0: rng.key(seed, "first topics")})
         for sweep in range(n_sweeps):
             counted = where.round({0: shared}, {0: rng.key(seed, "first topics", 1, sweep)})[0]
             shared = engine.expect_words(shared, counted)
+            if sweep == 1 and executor is None:  # by now the sampler itself is compiled
+                ahead.start()
     finally:
         where.end()
+    if ahead.ident is not None:
+        ahead.join()
     return shared.arrays["topics"] + START_SMOOTHING, again
+
+
+def _compile_sweep(engine: DocumentEngine, shared: Globals, document: Documents) -> None:
+    """Let a document be swept, so that what the first step runs is compiled, or loaded, by then.
+
+    Compiling takes seconds the first time on a machine; the Gibbs sampler runs meanwhile on another
+    core.
+    """
+    (shard,) = cut_documents(document)
+    fresh, key = Globals("fresh", shared.arrays), rng.key(0, "compile")
+    with suppress(Exception):  # the first step itself will raise it
+        engine.sweep(fresh, shard, engine.open(fresh, shard, key), key)
 
 
 def take_steps(
