@@ -186,7 +186,7 @@ def test_wrong_groups_are_refused(groups, said, fitted):
         fitted("lda", {}).merge(groups)
 
 
-@pytest.mark.parametrize("name", ["acts", "m4", "lda", "infinite-hmm", "gaussian-hmm"])
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_parts_add_up_to_their_class(name, fitted, corpus, tmp_path):
     """Messages, words and what follows: merging the parts gives the class back."""
     model = fitted(name, {})
