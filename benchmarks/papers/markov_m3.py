@@ -1,10 +1,12 @@
-"""Markov M3, LDA, CTM and HDP on documents: the measurements of Zhang & Paisley (2015), section 4.
+"""Markov M3, LDA and trees of topics: the measurements of Zhang & Paisley (2015), section 4.
 
 A tenth of the documents of each corpus is for testing. All models see the same 90% of the words of
 these documents and predict the other 10%: ``p(w) = sum_k share_k p(w | k)``. Our models learn
 their priors; tomotopy's have a word prior of 0.01, LDA also the one that is best on training words;
-these average ten samples of a document's shares. Variational LDA and M3 start with the same number
-of Gibbs sweeps and make the same number of passes over the documents. Tags are learned online.
+these average ten samples of a document's shares, and so does HDP; hierarchical LDA, which does not
+say which path it found for a new document, has its topics folded in by LDA's step. Variational LDA
+and M3 start with the same number of Gibbs sweeps and make the same number of passes over the
+documents. Tags are learned online.
 """
 
 from __future__ import annotations
@@ -31,20 +33,23 @@ from palaver.models.documents.heldout import hold_out_words
 from palaver.models.documents.stream import begin_stream
 from palaver.parallel import Globals
 
-SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 1
+SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 2
 #: Topics of the models that learn from a stream.
 STREAM_TOPICS = 50
-MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "ctm", "hdp", "m3-short", "m3")
+MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "hdp", "hlda", "m3-short", "m3")
+#: Models that find their own number of topics, and are fitted once per corpus.
+GROWING = ("hdp", "hlda")
+#: Models that are fitted with more seeds.
+SEEDED = ("lda-vb", "lda-tuned", "m3")
 #: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
 ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
-#: The best of them on both (cells "ap/eta/...", "kos/eta/...").
-BEST_ETA = 0.03
+#: The best of them on both (cells "ap/eta/...", "kos/eta/..."), and of a tree ("ap/tree/...").
+BEST_ETA, TREE_ETA = 0.03, 0.1
+#: Levels of a tree of topics.
+TREE_DEPTH = 3
 #: Share prior, over all topics together, of the step by which the topics of any model are folded
 #: into the test documents for comparison.
 COMMON_PRIOR = 5.0
-LARGEST_CTM = 100
-#: Sweeps of CTM relative to the others', by number of topics: its time grows faster than K.
-CTM_SWEEPS = {20: 2.0, 50: 1.0, 100: 0.5}
 #: Sweeps after which to take samples of the shares of new documents from tomotopy.
 INFERENCES = range(20, 60, 4)
 
@@ -64,6 +69,7 @@ class Plan:
     online: tuple[str, ...]
     sensitivity: int
     tag_topics: int
+    more_seeds: tuple[int, ...] = ()
 
     @property
     def passes(self) -> dict[str, int]:
@@ -74,9 +80,9 @@ class Plan:
 PLANS: dict[Size, Plan] = {
     "quick": Plan(("ap",), (20,), 8, 60, 2, ("kos",), 20, 0),
     "full": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 20, 200, 6,
-                 ("kos", "20news", "nips"), 20, 50),
+                 ("kos", "20news", "nips"), 20, 50, (1, 2)),
     "paper": Plan(("ap", "kos", "nips", "20news"), (20, 50, 100, 150), 60, 1000, 20,
-                  ("kos", "20news", "nips"), 100, 100),
+                  ("kos", "20news", "nips"), 100, 100, (1, 2)),
 }  # fmt: skip
 TRUNCATIONS = (3, 5, 10, 15, 25)
 #: Of walks through many topics, by their number; one more topic may be visited.
@@ -133,33 +139,34 @@ def training_split(data: Path, name: str) -> Split:
     return Split(documents.take(order[n_judged:]), observed, heldout)
 
 
-def _tomotopy(kind: str, n_topics: int, eta: float = 0.01) -> Any:
-    """Return one of tomotopy's models, which learns its priors in its default way.
-
-    CTM draws a document's weights less often per sweep than by default, in favour of more sweeps.
-    """
+def _tomotopy(kind: str, n_topics: int, eta: float, seed: int) -> Any:
+    """Return one of tomotopy's models, which learns its priors in its default way."""
     import tomotopy
 
     if kind in ("lda-gibbs", "lda-tuned"):
-        return tomotopy.LDAModel(k=n_topics, seed=SEED, eta=eta)
+        return tomotopy.LDAModel(k=n_topics, seed=seed, eta=eta)
     if kind == "hdp":
-        return tomotopy.HDPModel(initial_k=n_topics, seed=SEED)
-    model = tomotopy.CTModel(k=n_topics, seed=SEED)
-    model.num_beta_samples, model.num_tmn_samples = 2, 1
-    return model
+        return tomotopy.HDPModel(initial_k=n_topics, seed=seed)
+    return tomotopy.HLDAModel(depth=TREE_DEPTH, seed=seed, eta=eta)
 
 
 def fit_tomotopy(
-    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int, eta: float = 0.01
+    kind: str,
+    split: Split,
+    n_topics: int,
+    n_sweeps: int,
+    n_jobs: int,
+    eta: float = 0.01,
+    seed: int = SEED,
 ) -> tuple[Any, list[int], NDArray[np.float64]]:
     """Fit one of tomotopy's models; return it, its live topics and their words, (topics, W)."""
-    model = _tomotopy(kind, n_topics, eta)
+    model = _tomotopy(kind, n_topics, eta, seed)
     for d in range(split.train.n_documents):
         words = _words_of(split.train, d)
         if words:
             model.add_doc(words)
     model.train(n_sweeps, workers=n_jobs)
-    live = [k for k in range(model.k) if kind != "hdp" or model.is_live_topic(k)]
+    live = [k for k in range(model.k) if kind not in GROWING or model.is_live_topic(k)]
     places = [int(word) for word in model.used_vocabs]
     smooth = 0.01 / len(split.train.vocabulary)  # words that training never saw
     words = np.full((len(live), len(split.train.vocabulary)), smooth)
@@ -169,10 +176,19 @@ def fit_tomotopy(
 
 
 def tomotopy_perplexity(
-    kind: str, split: Split, n_topics: int, n_sweeps: int, n_jobs: int, eta: float = 0.01
+    kind: str,
+    split: Split,
+    n_topics: int,
+    n_sweeps: int,
+    n_jobs: int,
+    eta: float = 0.01,
+    seed: int = SEED,
 ) -> dict[str, Any]:
     """Fit one of tomotopy's models, and predict with shares averaged over samples of a chain."""
-    model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs, eta)
+    model, live, words = fit_tomotopy(kind, split, n_topics, n_sweeps, n_jobs, eta, seed)
+    common = common_perplexity(split, words)
+    if kind == "hlda":
+        return {"perplexity": common, "topics": len(live), "common": common}
     shares = np.full((split.observed.n_documents, len(live)), 1 / len(live))
     texts = [_words_of(split.observed, d) for d in range(split.observed.n_documents)]
     made = [model.make_doc(text) if text else None for text in texts]
@@ -184,7 +200,7 @@ def tomotopy_perplexity(
     shares[known] = np.mean(samples, axis=0)[:, live]
     shares /= shares.sum(axis=1, keepdims=True)
     return {"perplexity": perplexity(shares, words, split.heldout), "topics": len(live),
-            "common": common_perplexity(split, words)}  # fmt: skip
+            "common": common}  # fmt: skip
 
 
 #: The paper's symbols, which name the cells, and the models' parameters.
@@ -197,28 +213,29 @@ SAME_WALKS = 50
 SHORT_WALKS = {"truncation": 15, "max_visits": 16}
 
 
-def _our(kind: str, n_topics: int, **params: Any) -> Any:
+def _our(kind: str, n_topics: int, seed: int = SEED, **params: Any) -> Any:
     model = pv.OnlineLDA if kind == "lda-vb" else pv.MarkovM3
     named = {SYMBOLS.get(k, k): v for k, v in params.items()}
-    return model(n_topics, random_state=SEED, **named)
+    return model(n_topics, random_state=seed, **named)
 
 
-def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: Any) -> Cell:
+def fit_cell(
+    options: Options, name: str, kind: str, n_topics: int, seed: int = SEED, **params: Any
+) -> Cell:
     """Return the cell for one model's perplexity."""
     plan = PLANS[options.size]
     ours = kind in ("lda-vb", "m3", "m3-short")
     n_sweeps = plan.n_gibbs
-    if kind == "ctm":
-        n_sweeps = int(n_sweeps * CTM_SWEEPS[n_topics])
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
         if not ours:
-            eta = BEST_ETA if kind == "lda-tuned" else 0.01
-            return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs, eta)
+            eta = {"lda-tuned": BEST_ETA, "hlda": TREE_ETA}.get(kind, 0.01)
+            return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs, eta,
+                                       seed)  # fmt: skip
         given = {"max_visits": 16, **params} if "truncation" in params else params
         given = {**SHORT_WALKS, **given} if kind == "m3-short" else given
-        model = _our(kind, n_topics, **plan.passes, n_jobs=options.n_jobs, **given)
+        model = _our(kind, n_topics, seed, **plan.passes, n_jobs=options.n_jobs, **given)
         model.fit(split.train, show_progress=False)
         learned = {"alpha_": getattr(model, "share_prior_", None)}
         learned |= {f"{letter}_": getattr(model, f"{name}_", learned.get(f"{letter}_"))
@@ -228,18 +245,19 @@ def fit_cell(options: Options, name: str, kind: str, n_topics: int, **params: An
                 "common": common_perplexity(split, model.class_words_),
                 "elbo": model.elbo_, "sweeps": model.n_sweeps_, **own}  # fmt: skip
 
-    changed = "".join(f"/{key}={value}" for key, value in params.items())
+    apart = {**params, "seed": seed} if seed != SEED else params
+    changed = "".join(f"/{key}={value}" for key, value in apart.items())
     version = BATCH_VERSION if ours else VERSION
     settings = {"version": version, "corpus": name, "model": kind.removesuffix("-short"),
                 "n_topics": n_topics,
-                **(plan.passes if ours else {"n_sweeps": n_sweeps}), "seed": SEED,
+                **(plan.passes if ours else {"n_sweeps": n_sweeps}), "seed": seed,
                 **_newer(kind, n_topics), **params}  # fmt: skip
     cost = {
         "lda-vb": 1,
         "lda-gibbs": 1,
         "lda-tuned": 1,
-        "ctm": 6,
         "hdp": 3,
+        "hlda": 3,
         "m3": 4,
         "m3-short": 4,
     }[kind] * (1 + n_topics / 50)
@@ -251,22 +269,22 @@ def _newer(kind: str, n_topics: int) -> dict[str, Any]:
     """Return what sets a cell apart from an older one of the same name."""
     if kind == "m3" and n_topics > SAME_WALKS:
         return {"walks": "auto"}
-    if kind == "lda-tuned":
-        return {"eta": BEST_ETA}
-    return {}
+    return {"lda-tuned": {"eta": BEST_ETA}, "hdp": {"folded": "both ways"},
+            "hlda": {"eta": TREE_ETA, "depth": TREE_DEPTH}}.get(kind, {})  # fmt: skip
 
 
-def eta_cell(options: Options, name: str, eta: float) -> Cell:
-    """Return the cell for a word prior of tomotopy's LDA, judged by training words."""
+def eta_cell(options: Options, name: str, eta: float, kind: str = "lda-tuned") -> Cell:
+    """Return the cell for a word prior of tomotopy's LDA or tree, judged by training words."""
     n_sweeps = PLANS[options.size].n_gibbs
+    tree = {"depth": TREE_DEPTH} if kind == "hlda" else {}
 
     def work(folder: Path) -> dict[str, Any]:
         split = training_split(options.data, name)
-        return tomotopy_perplexity("lda-tuned", split, ETA_TOPICS, n_sweeps, options.n_jobs, eta)
+        return tomotopy_perplexity(kind, split, ETA_TOPICS, n_sweeps, options.n_jobs, eta)
 
     settings = {"version": VERSION, "eta": eta, "corpus": name, "n_topics": ETA_TOPICS,
-                "n_sweeps": n_sweeps, "seed": SEED}  # fmt: skip
-    return Cell(f"{name}/eta/{eta:g}", settings, work, 2.0)
+                "n_sweeps": n_sweeps, "seed": SEED, **tree}  # fmt: skip
+    return Cell(f"{name}/{'tree' if tree else 'eta'}/{eta:g}", settings, work, 2.0)
 
 
 def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
@@ -412,7 +430,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found.append(picture_cell(options, plan.online[0]))
     found += _batch(options, small, plan.topics[:2], ("lda-vb", "lda-gibbs", "m3"))
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
-    found += [eta_cell(options, name, eta) for name in ETA_CORPORA for eta in ETAS]
+    for kind in ("lda-tuned", "hlda"):
+        found += [eta_cell(options, name, eta, kind) for name in ETA_CORPORA for eta in ETAS]
     found += [fit_cell(options, "ap", "m3", k, truncation=t, max_visits=t + 1)
               for k in plan.topics for t in LONG_TRUNCATIONS.get(k, ())]  # fmt: skip
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, gamma=g) for g in GAMMAS]
@@ -428,6 +447,9 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     for corpora in (small, large):
         for n_topics in plan.topics:
             found += _batch(options, corpora, (n_topics,), MODELS)
+    found += [fit_cell(options, name, kind, n_topics, seed)
+              for corpora in (small, large) for n_topics in plan.topics for name in corpora
+              for kind in SEEDED for seed in plan.more_seeds]  # fmt: skip
     found += [stream_cell(options, name, STREAM_TOPICS) for name in plan.online]
     return list({cell.name: cell for cell in found}.values())
 
@@ -440,14 +462,13 @@ def page(options: Options, kept: Cells, results: Mapping[str, Any]) -> str:
 def _batch(
     options: Options, corpora: Sequence[str], topics: Sequence[int], kinds: Sequence[str]
 ) -> list[Cell]:
-    """Return the cells of perplexities: CTM up to its largest K, HDP once per corpus."""
+    """Return the cells of perplexities."""
     first = PLANS[options.size].topics[0]
     return [
         fit_cell(options, name, kind, n_topics)
         for name in corpora
         for n_topics in topics
         for kind in kinds
-        if not (kind == "ctm" and n_topics > LARGEST_CTM)
-        and not (kind == "hdp" and n_topics != first)
+        if not (kind in GROWING and n_topics != first)
         and not (kind == "m3-short" and n_topics <= SAME_WALKS)
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from benchmarks.papers import Options
 from benchmarks.papers.markov_m3_online import write_online
@@ -13,8 +15,8 @@ _NAMES = {
     "lda-vb": "LDA, variational",
     "lda-gibbs": "LDA, Gibbs (tomotopy)",
     "lda-tuned": "LDA, Gibbs (tomotopy), word prior 0.03",
-    "ctm": "CTM (tomotopy)",
     "hdp": "HDP (tomotopy)",
+    "hlda": "Hierarchical LDA (tomotopy)",
     "m3-short": "Markov M3, walks of 15",
     "m3": "Markov M3",
 }
@@ -92,56 +94,106 @@ def write_page(options: Options, results: Mapping[str, Any], names: Sequence[str
     return "\n".join(lines) + "\n"
 
 
+#: Of Student's distribution with one, two ... degrees of freedom: half of an interval of 95%, in
+#: standard errors.
+_STUDENT = (12.706, 4.303, 3.182, 2.776)
+
+
+class Runs(NamedTuple):
+    """Perplexities of one model with one number of topics, by seed."""
+
+    values: list[float]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def half(self) -> float:
+        """Half of the 95% interval of the mean; 0 for one run."""
+        n = len(self.values)
+        return 0.0 if n == 1 else float(_STUDENT[n - 2] * np.std(self.values, ddof=1) / n**0.5)
+
+
+def runs_of(results: Mapping[str, Any]) -> dict[str, dict[str, dict[int, Runs]]]:
+    """Return the perplexities by corpus, model and number of topics."""
+    found: dict[str, dict[str, dict[int, Runs]]] = {}
+    for name, result in results.items():
+        corpus, kind, *rest = name.split("/")
+        more = len(rest) == 2 and rest[1].startswith("seed=")
+        if kind in _NAMES and (len(rest) == 1 or more):
+            own = found.setdefault(corpus, {}).setdefault(kind, {})
+            own.setdefault(int(rest[0]), Runs([])).values.append(result["perplexity"])
+    return found
+
+
 def _perplexities(results: Mapping[str, Any]) -> list[str]:
     """Return one table of held-out perplexities per corpus."""
-    rows: dict[str, dict[str, dict[int, float]]] = {}
-    for name, result in results.items():
-        parts = name.split("/")
-        if len(parts) == 3 and parts[1] in _NAMES:
-            rows.setdefault(parts[0], {}).setdefault(parts[1], {})[int(parts[2])] = result[
-                "perplexity"
-            ]
-    lines = ["", "## Held-out perplexity", "", "Lower is better; the best of each column is bold."]
-    for corpus, models in rows.items():
-        topics = sorted({k for found in models.values() for k in found})
-        best = {k: min(found[k] for found in models.values() if k in found) for k in topics}
+    lines = ["", "## Held-out perplexity", "",
+             "Lower is better. Where a model was fitted with several seeds, the mean and the 95% "
+             "interval of the mean; bold are the best of each column and those within its "
+             "interval."]  # fmt: skip
+    for corpus, models in runs_of(results).items():
+        topics = sorted(
+            {k for kind, found in models.items() if kind not in _GROWING for k in found}
+        )
+        best = {k: min((found[k] for found in models.values() if k in found),
+                       key=lambda runs: runs.mean) for k in topics}  # fmt: skip
         lines += ["", f"| {corpus} | " + " | ".join(f"K = {k}" for k in topics) + " |",
                   "|---|" + "---|" * len(topics)]  # fmt: skip
-        for model, found in models.items():
-            numbers = [_number(found.get(k), best[k]) for k in topics]
-            lines.append(f"| {_NAMES[model]} | " + " | ".join(numbers) + " |")
-    live = {name.split("/")[0]: result["topics"] for name, result in results.items()
-            if "/hdp/" in name}  # fmt: skip
-    if live:
-        said = ", ".join(f"{number} on {corpus}" for corpus, number in live.items())
-        lines += ["", f"HDP starts from the first K and finds its own number of topics: {said}. It "
-                  "runs for as many sweeps as LDA by Gibbs sampling; CTM runs for twice as many at "
-                  "K = 20, as many at 50 and half as many at 100, because its time grows faster "
-                  "than K. Both may be far from convergence: this is what tomotopy achieves in an "
-                  "hour and a half, not a verdict on the models."]  # fmt: skip
+        for kind in (kind for kind in _NAMES if kind in models and kind not in _GROWING):
+            numbers = [_interval(models[kind].get(k), best[k]) for k in topics]
+            lines.append(f"| {_NAMES[kind]} | {' | '.join(numbers)} |")
+    return lines + _growing(results)
+
+
+_GROWING = ("hdp", "hlda")
+
+
+def _interval(runs: Runs | None, best: Runs) -> str:
+    if runs is None:
+        return ""
+    said = f"{runs.mean:,.0f}" + (f" ± {runs.half:,.0f}" if runs.half else "")
+    return f"**{said}**" if runs.mean <= best.mean + best.half else said
+
+
+def _growing(results: Mapping[str, Any]) -> list[str]:
+    """Return the table of the models that find their own number of topics."""
+    rows = [(name.split("/")[:2], result) for name, result in results.items()
+            if name.split("/")[1] in _GROWING]  # fmt: skip
+    if not rows:
+        return []
+    lines = ["", "Models that find their own number of topics, with as many sweeps as LDA by Gibbs "
+             "sampling. HDP starts with the smallest K. Hierarchical LDA is a tree of three "
+             "levels; the library does not say which path it finds for a new document, so only its "
+             "topics are judged, folded in by LDA's step. So are those of HDP, beside what the "
+             "library itself infers, which is far worse.", "",
+             "| model | corpus | topics | own | folded in by LDA's step |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for (corpus, kind), result in rows:
+        own = "" if kind == "hlda" else f"{result['perplexity']:,.0f}"
+        common = f"{result['common']:,.0f}" if "common" in result else ""
+        lines.append(f"| {_NAMES[kind]} | {corpus} | {result['topics']} | {own} | {common} |")
     return lines
 
 
 def _findings(results: Mapping[str, Any]) -> list[str]:
     """Return how Markov M3 compares with the other models, and why."""
-    changes: dict[tuple[str, str], dict[int, float]] = {}
-    for other in ("lda-vb", "lda-gibbs", "lda-tuned", "ctm"):
-        for name, result in results.items():
-            corpus, kind, *rest = name.split("/")
-            theirs = results.get(f"{corpus}/{other}/{rest[0]}") if len(rest) == 1 else None
-            if kind == "m3" and theirs is not None:
-                change = result["perplexity"] / theirs["perplexity"] - 1
-                changes.setdefault((other, corpus), {})[int(rest[0])] = change
-    if not changes:
+    runs = runs_of(results)
+    others = ("lda-vb", "lda-gibbs", "lda-tuned")
+    rows = [(other, corpus, models["m3"], models[other]) for other in others
+            for corpus, models in runs.items() if "m3" in models and other in models]  # fmt: skip
+    if not rows:
         return []
-    topics = sorted({k for found in changes.values() for k in found})
+    topics = sorted({k for *_, ours, theirs in rows for k in ours if k in theirs})
     lines = ["", "## M3 against the others", "",
-             "Perplexity of M3 relative to another model's; M3 is better where the difference is "
-             "negative. One run each, so a percent or two may be chance.", "",
+             "Perplexity of M3 relative to another model's, means of the runs above; M3 is better "
+             "where the difference is negative.", "",
              "| compared with | corpus | " + " | ".join(f"K = {k}" for k in topics) + " |",
              "|---|---|" + "---|" * len(topics)]  # fmt: skip
-    for (other, corpus), found in changes.items():
-        numbers = [f"{100 * found[k]:+.1f}%" if k in found else "" for k in topics]
+    for other, corpus, ours, theirs in rows:
+        numbers = [f"{100 * (ours[k].mean / theirs[k].mean - 1):+.1f}%"
+                   if k in ours and k in theirs else "" for k in topics]  # fmt: skip
         lines.append(f"| {_NAMES[other]} | {corpus} | {' | '.join(numbers)} |")
     return (
         lines
@@ -154,29 +206,34 @@ def _findings(results: Mapping[str, Any]) -> list[str]:
 
 
 def _etas(results: Mapping[str, Any]) -> list[str]:
-    """Return what word priors do to tomotopy's LDA, on training words."""
-    found: dict[str, dict[str, float]] = {}
-    for name, result in results.items():
-        corpus, kind, *rest = name.split("/")
-        if kind == "eta":
-            found.setdefault(corpus, {})[rest[0]] = result["perplexity"]
-    if not found:
-        return []
-    values = list(next(iter(found.values())))
-    lines = ["", "**What word prior suits Gibbs sampling?** Perplexity of words of training "
-             "documents, tomotopy's LDA, 50 topics:", "",
-             "| word prior | " + " | ".join(values) + " |",
-             "|---|" + "---|" * len(values)]  # fmt: skip
-    for corpus, own in found.items():
-        numbers = [_number(own.get(v), min(own.values())) for v in values]
-        lines.append(f"| {corpus} | {' | '.join(numbers)} |")
+    """Return what word priors do to tomotopy's LDA and tree, on training words."""
+    lines: list[str] = []
+    for what, question in (
+        ("eta", "**What word prior suits Gibbs sampling?** Perplexity of words of training "
+                "documents, tomotopy's LDA, 50 topics:"),
+        ("tree", "And hierarchical LDA?"),
+    ):  # fmt: skip
+        found: dict[str, dict[str, float]] = {}
+        for name, result in results.items():
+            corpus, kind, *rest = name.split("/")
+            if kind == what:
+                found.setdefault(corpus, {})[rest[0]] = result["perplexity"]
+        if not found:
+            continue
+        values = list(next(iter(found.values())))
+        lines += ["", question, "", "| word prior | " + " | ".join(values) + " |",
+                  "|---|" + "---|" * len(values)]  # fmt: skip
+        for corpus, own in found.items():
+            numbers = [_number(own.get(v), min(own.values())) for v in values]
+            lines.append(f"| {corpus} | {' | '.join(numbers)} |")
     return lines
 
 
 def _common(results: Mapping[str, Any]) -> list[str]:
     """Return perplexities with the same fold-in for the topics of any model, where computed."""
     split = [(name.split("/"), result) for name, result in results.items() if "common" in result]
-    rows = [(parts, result) for parts, result in split if len(parts) == 3 and parts[1] in _NAMES]
+    rows = [(parts, result) for parts, result in split
+            if len(parts) == 3 and parts[1] in _NAMES and parts[1] not in _GROWING]  # fmt: skip
     if not rows:
         return []
     lines = ["", "**One fold-in for all.** The same topics, folded into the test documents by "
