@@ -3,16 +3,20 @@
     python -m benchmarks.markov_m3_streams --data ../shared/data
 
 Of the training documents of each corpus, a tenth is held out: 90% of its words are shown and the
-others predicted. The curves are those of benchmarks/papers/markov_m3_online.py.
+others predicted. The curves are those of benchmarks/papers/markov_m3_online.py. With --start-words,
+only Markov M3, beginning with so many words at most.
 """
 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
+import palaver as pv
 from benchmarks.papers.markov_m3 import training_split
-from benchmarks.papers.markov_m3_online import Row, curves
+from benchmarks.papers.markov_m3_online import Curve, Row, curves, ours
+from palaver.models.documents import stream
 
 
 def _tell(name: str, row: Row) -> None:
@@ -25,12 +29,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--corpora", nargs="+", default=["kos", "20news", "nips"])
     parser.add_argument("--topics", type=int, default=50)
+    parser.add_argument("--start-words", nargs="+", type=float)
     asked = parser.parse_args()
     for corpus in asked.corpora:
         split = training_split(asked.data, corpus)
         print(f"\n{corpus}, {asked.topics} topics, {split.train.n_documents:,} documents")
         print("model                documents   perplexity   seconds", flush=True)
-        curves(split.train, split.observed, split.heldout, asked.topics, _tell)
+        if not asked.start_words:
+            curves(split.train, split.observed, split.heldout, asked.topics, _tell)
+        for stream.START_TOKENS in asked.start_words or ():
+            name = f"{stream.START_TOKENS:,.0f} words"
+            curve = Curve(split.observed, split.heldout, partial(_tell, name))
+            ours(pv.MarkovM3, asked.topics, split.train, curve)
 
 
 if __name__ == "__main__":

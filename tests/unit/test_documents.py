@@ -2,6 +2,7 @@
 
 import gzip
 import tempfile
+from itertools import chain
 
 import networkx as nx
 import numpy as np
@@ -502,6 +503,12 @@ def test_long_documents_begin_a_stream_by_their_words(counts, monkeypatch):
     found = topics.sum() - stream.START_SMOOTHING * topics.size  # words, and the prior
     assert 1 <= found / stream.START_TOKENS < 1 + TOKEN_SHARE + 1e-9
     assert sum(batch.n_documents for batch in again) == 60
+    # nor the same ones again in a second pass
+    monkeypatch.setattr(stream, "START_TOKENS", 1e9)
+    read.clear()
+    stream.first_topics(model, chain(batches(), batches()), None, total=60)
+    assert read[-1] == 55
+    assert len(read) == 12
 
 
 def test_the_first_step_is_compiled_while_topics_are_found(counts, monkeypatch):

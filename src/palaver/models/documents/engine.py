@@ -43,7 +43,7 @@ START_WEIGHT = 0.3
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3
 #: Priors of the Gibbs sampler: of all topics of a document together; and of a word, which is, where
 #: topics are many, what gives a topic the third as a share of its tokens. Smooth topics at first
-#: lead to better ones at the end (docs/results/markov_m3.md).
+#: lead to better ones at the end (benchmarks/markov_m3_start.py).
 TOKEN_ALPHA, TOKEN_BETA, TOKEN_SHARE = 5.0, 0.3, 0.25
 #: More tokens of one word in one document than these do not change what the topics are.
 MOST_TOKENS = 100

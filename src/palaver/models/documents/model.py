@@ -196,7 +196,12 @@ class DocumentModel(Model):
                      learning_decay=learning_decay, total_documents=total_documents)  # fmt: skip
         stream = document_source(source, vocabulary, self.get_params()["unit"])
         batches = start_stream(
-            self, stream, lambda: stream.batches(batch_size, passes, self.seed_), topics, executor
+            self,
+            stream,
+            lambda: stream.batches(batch_size, passes, self.seed_),
+            topics,
+            executor,
+            total_documents,
         )
         rate = Rates(learning_offset, learning_decay).at
         take_steps(self, batches, rate, total_documents or stream.n_documents, callbacks, executor)

@@ -78,15 +78,16 @@ def start_stream(
     batches: Callable[[], Iterator[Documents]],
     topics: NDArray[np.float64] | None,
     executor: Executor | None,
+    total: int | None = None,
 ) -> Iterator[Documents]:
     """Set what a model begins a stream with: given topics, or those of its first documents.
 
-    Returns all batches.
+    ``total`` is how many documents there are, if the stream does not say. Returns all batches.
     """
     begin_stream(model, stream.vocabulary, topics)
     if topics is not None:
         return batches()
-    found, again = first_topics(model, batches(), executor)
+    found, again = first_topics(model, batches(), executor, total or stream.n_documents)
     if found is not None:
         begin_stream(model, stream.vocabulary, found)
         model.is_informed_ = True
@@ -99,18 +100,21 @@ def n_start_documents(documents: Documents) -> int:
     return min(int((before < START_TOKENS).sum()), START_DOCUMENTS)
 
 
-def _first_batches(batches: Iterator[Documents]) -> Iterator[Documents]:
+def _first_batches(batches: Iterator[Documents], most: int) -> Iterator[Documents]:
     """Take batches until they hold what topics begin with."""
     n_documents, n_tokens = 0, 0.0
     for batch in batches:
         yield batch
         n_documents, n_tokens = n_documents + batch.n_documents, n_tokens + batch.n_tokens
-        if n_documents >= START_DOCUMENTS or n_tokens >= START_TOKENS:
+        if n_documents >= most or n_tokens >= START_TOKENS:
             return
 
 
 def first_topics(
-    model: DocumentModel, batches: Iterator[Documents], executor: Executor | None
+    model: DocumentModel,
+    batches: Iterator[Documents],
+    executor: Executor | None,
+    total: int | None = None,
 ) -> tuple[NDArray[np.float64] | None, Iterator[Documents]]:
     """Find topics in the first documents of a stream; return them and all batches again.
 
@@ -120,12 +124,13 @@ def first_topics(
     n_sweeps = min(model.get_params()["start_sweeps"], START_SWEEPS)
     if not n_sweeps:
         return None, batches
-    kept = list(_first_batches(batches))
+    most = min(START_DOCUMENTS, total or START_DOCUMENTS)  # a second pass would repeat them
+    kept = list(_first_batches(batches, most))
     again = chain(kept, batches)
     if not any(part.n_tokens for part in kept):
         return None, again
     documents = joined(kept)
-    documents = documents.part(0, n_start_documents(documents))
+    documents = documents.part(0, min(n_start_documents(documents), most))
     shards = cut_documents(documents, max(STREAM_SHARD, len(documents.words) // START_SHARDS))
     engine = model._make_engine(len(documents.vocabulary))
     engine.start_sweeps = n_sweeps
