@@ -148,6 +148,12 @@ def most_memory(pid: int) -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has used: other work hardly changes it."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def kill_while_writing(run: Path, address: str, server: subprocess.Popen[str]) -> dict[str, int]:
     """Kill the server while names are given; return what was confirmed and what is there."""
     browser, confirmed = Browser(address), 0
@@ -187,9 +193,9 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     pv.Acts(n_sweeps=30, n_chains=2, random_state=1).fit(small).save(run)
     model = pv.load(run)
     corpus = copies(small, arguments.messages)
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), time.process_time()
     build(run, model, corpus, origin_of(run, "copies"))
-    seconds = time.perf_counter() - begun
+    seconds, used = time.perf_counter() - begun, time.process_time() - used
     size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
     n_threads, acts = corpus.n_conversations, list(range(len(model.class_shares_)))
     texts = int(corpus.table["text"].str.len_bytes().sum())
@@ -199,15 +205,19 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     server.kill()
     server.wait()
     server, address, warm = start(run)
+    starting = processor_seconds(server.pid)
     times = load(address, acts, n_threads, words, arguments.clients, arguments.seconds)
-    memory = most_memory(server.pid)
+    memory, answering = most_memory(server.pid), processor_seconds(server.pid) - starting
     return {
         "messages": arguments.messages,
         "index_seconds": seconds,
         "index_messages_per_second": arguments.messages / seconds,
+        "index_processor_seconds": used,
         "index_megabytes": size / 1e6,
         "text_megabytes": texts / 1e6,
         "start_seconds": min(cold, warm),
+        "start_processor_seconds": starting,
+        "answer_processor_ms": 1000 * answering / times["all"]["n"],
         "server_megabytes": memory,
         "interactions": times,
         "killed": kill_while_writing(run, address, server),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import svds
 from threadpoolctl import threadpool_limits
 
 from palaver import rng
@@ -44,6 +43,8 @@ def learn_word_vectors(encoded: Encoded, n_dimensions: int = 100, window: int = 
         if n_words <= max(_DENSE_WORDS, n_dimensions + 1):
             left, values, _ = np.linalg.svd(information.toarray())
         else:
+            from scipy.sparse.linalg import svds  # slow to load, and seldom needed
+
             start = rng.generator(0, "word vectors").standard_normal(n_words)
             left, values, _ = svds(information, n_dimensions, v0=start)
     order = np.argsort(-values, kind="stable")[:n_dimensions]

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from palaver.errors import ParameterError
@@ -230,7 +229,9 @@ def assignment(
         raise ParameterError("assignment takes one table of counts")
     chosen = np.full(table.shape[0], -1, np.int64)
     if method == "optimal":
-        rows, columns = linear_sum_assignment(table, maximize=True)
+        from scipy import optimize  # slow to load, and seldom needed
+
+        rows, columns = optimize.linear_sum_assignment(table, maximize=True)
         chosen[rows] = columns
         return chosen
     rest = table.copy()
