@@ -4,7 +4,7 @@ Run: python -m benchmarks.taggers --data ../shared/data
 
 The part of DailyDialog that the results page trains on, one thread, processor time. Maximum entropy
 and ``LogisticRegression(solver="lbfgs")`` take turns on the same sparse table with the same penalty
-and 60 iterations each. Tagging is timed from texts to tags, on the test part.
+and 40 iterations each. Tagging is timed from texts to tags, on the test part.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_everything_that_was_filled_in_is_counted(tmp_path):
         assert counts.changed == 2
         assert counts.new_labels == ["quetsion"]
         assert found.table["act"].to_list()[:5] == [other, *acts[1:3], "quetsion", acts[4]]
-        assert "3 labels read; 2 rows are blank; 1 rows have an unknown id" in str(counts)
+        assert "3 labels read; 2 rows are blank; 1 row has an unknown id; 1 row is a" in str(counts)
     with pytest.raises(InputError, match="has no column 'label'"):
         pv.with_labels(corpus, table.drop("label"))
     with pytest.raises(InputError, match=r"nothing\.csv: cannot be read"):

@@ -41,12 +41,20 @@ class Filled:
     new_labels: list[str]
 
     def __str__(self) -> str:
-        parts = [f"{self.used:,} labels read"]
-        parts += [f"{count:,} {what}" for count, what in (
-            (self.blank, "rows are blank"), (self.unknown, "rows have an unknown id"),
-            (self.duplicates, "rows are duplicates (the last one counts)"),
-            (self.changed, "messages had another label before"),
-        ) if count]  # fmt: skip
+        counts = (
+            (self.used, "label read", "labels read"),
+            (self.blank, "row is blank", "rows are blank"),
+            (self.unknown, "row has an unknown id", "rows have an unknown id"),
+            (self.duplicates, "row is a duplicate (the last one counts)",
+             "rows are duplicates (the last one counts)"),
+            (self.changed, "message had another label before",
+             "messages had another label before"),
+        )  # fmt: skip
+        parts = [
+            f"{count:,} {one if count == 1 else many}"
+            for place, (count, one, many) in enumerate(counts)
+            if count or not place
+        ]
         if self.new_labels:
             parts.append(f"new labels: {', '.join(self.new_labels)}")
         return "; ".join(parts)

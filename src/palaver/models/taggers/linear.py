@@ -26,6 +26,7 @@ from palaver.encoding.utterances import (
 )
 from palaver.encoding.vocabulary import select_words
 from palaver.errors import CorpusError, ParameterError
+from palaver.fit.loop import Chain
 from palaver.models.base.model import Model
 from palaver.models.taggers.classes import names_of_classes, shares_of_classes
 from palaver.models.taggers.contract import tag_statistics
@@ -334,6 +335,11 @@ def _encoded_texts(encoder: SentenceEncoder, corpus: Corpus | Encoded) -> NDArra
             f"the encoder made {len(vectors):,} vectors of {corpus.n_messages:,} texts"
         )
     return vectors
+
+
+def is_done(sweep: int, chains: Sequence[Chain]) -> bool:
+    """End a fit once its last descent has."""
+    return all(chain.shared.phase == "done" for chain in chains)
 
 
 def search_settings(

@@ -21,7 +21,7 @@ from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded, WordVectors
 from palaver.encoding.utterances import SentenceEncoder
 from palaver.errors import StoppedError
-from palaver.fit.loop import Chain, Fit
+from palaver.fit.loop import Fit
 from palaver.fit.schedule import Schedule
 from palaver.models.base.fitting import FitOptions
 from palaver.models.base.model import Model
@@ -36,6 +36,7 @@ from palaver.models.taggers.linear import (
     LabelledMessages,
     MessageShard,
     feature_settings,
+    is_done,
     labelled_messages,
     messages_to_tag,
     search_settings,
@@ -209,7 +210,7 @@ class MaxEntTagger(Tagger):
         return Schedule(n_sweeps, n_sweeps)
 
     def _fit(self, data: LabelledMessages, **options: Unpack[FitOptions]) -> Self:
-        options["callbacks"] = [*options.get("callbacks", ()), _is_done]
+        options["callbacks"] = [*options.get("callbacks", ()), is_done]
         return super()._fit(data, **options)
 
     def _learn(self, fit: Fit, schedule: Schedule, data: LabelledMessages, seed: int) -> None:
@@ -330,8 +331,3 @@ class MaxEntTagger(Tagger):
         super()._set_extras(content, arrays)
         self._kept = dict(content["features"])
         self.classes_ = kept_classes(content, arrays)
-
-
-def _is_done(sweep: int, chains: Sequence[Chain]) -> bool:
-    """End the fit once the last round has."""
-    return all(chain.shared.phase == "done" for chain in chains)
