@@ -150,7 +150,7 @@ def learn_views(
     values = {name: list(data.labels[name].names) for name in columns}
     used = {**names, **values}
     draft = _assemble(used, chosen, tables, values)
-    return _without_idle(draft, data, units, chosen)
+    return _without_idle(draft, data, units, edges, chosen)
 
 
 def left_out(views: Views) -> list[str]:
@@ -180,11 +180,13 @@ def _weight(view: str, chosen: Mapping[str, float], columns: Mapping[str, Any]) 
     return float(chosen["column"] if view in columns and view not in chosen else chosen[view])
 
 
-def _without_idle(draft: Views, data: Encoded, units: Units, chosen: Mapping[str, float]) -> Views:
+def _without_idle(
+    draft: Views, data: Encoded, units: Units, edges: _Edges, chosen: Mapping[str, float]
+) -> Views:
     """Drop views in which all units look the same: they say nothing about acts."""
     varied = []
     for view in draft.names:
-        _, found = _view_pairs(view, draft, data, units)
+        _, found = _view_pairs(view, draft, data, units, edges)
         varied.append(len(found) > 0 and found.min() != found.max())
     if all(varied) or not any(varied):
         return draft
@@ -221,25 +223,21 @@ def features_of(views: Views, data: Encoded, units: Units) -> Features:
     return Features(ids, weights, offsets)
 
 
-def _view_pairs(
-    view: str, views: Views, data: Encoded, units: Units, edges: _Edges | None = None
-) -> Pairs:
+def _view_pairs(view: str, views: Views, data: Encoded, units: Units, edges: _Edges) -> Pairs:
     """Return the units that a view says something about, and their features in it."""
     speaking = np.flatnonzero(np.diff(units.offsets) > 0)
     if view in views.columns:
         return _column_pairs(data, units, view, views.columns[view])
-    kinds = kinds_of(data.vocabulary)
     if view == "words":
         unit = np.repeat(np.arange(units.n_units), np.diff(units.offsets))
         feature = views.tables["words"][units.tokens]
         return unit[feature >= 0], feature[feature >= 0].astype(np.int64)
     if view == "length":
-        return speaking, _length_class(_count(units, kinds.is_word))[speaking]
+        return speaking, _length_class(_count(units, edges.kinds.is_word))[speaking]
     if view in ("beginning", "end", "closing"):
-        edges = edges or _Edges(units, kinds)
         tokens = {"beginning": edges.first, "end": edges.last, "closing": edges.closing}[view]
         return speaking, _edge_features(tokens[speaking], views.tables[view])
-    marked = _count(units, getattr(kinds, view)) > 0
+    marked = _count(units, getattr(edges.kinds, view)) > 0
     return speaking, marked[speaking].astype(np.int64)
 
 
@@ -270,6 +268,8 @@ class _Edges:
 
     Attributes
     ----------
+    kinds : Kinds
+        Of the words of the vocabulary.
     first, last : arrays of int64, shape (n_units,)
         Word numbers, -1 for an unknown word, -2 without any word.
     closing : array of int64, shape (n_units,)
@@ -277,6 +277,7 @@ class _Edges:
     """
 
     def __init__(self, units: Units, kinds: Kinds) -> None:
+        self.kinds = kinds
         is_word = kinds.is_word[units.tokens]
         starts, stops = units.offsets[:-1], units.offsets[1:]
         positions = np.flatnonzero(is_word)
