@@ -148,17 +148,16 @@ def section(results: Mapping[str, Any]) -> str:
 
 def _errors(results: Mapping[str, Any]) -> str:
     lines = ["Errors in percent, with the difference from the baseline on the test meetings and "
-             "its 95 % interval (bootstrap over meetings), words alone:\n",
-             "| | words: dev | test | difference | marks: dev | test |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
-    base = results["main tags, words/baseline"]
+             "its 95 % interval (bootstrap over meetings):\n",
+             "| | words: dev | test | difference | marks: dev | test | difference |",
+             "|---|---|---|---|---|---|---|"]  # fmt: skip
     for name in [*ROWS, *OTHERS]:
         cells = []
         for convention in CONVENTIONS:
             result = results.get(f"main tags, {convention}/{name}")
             cells += [f"{100 * _error(result, p):.1f}" if result else "" for p in ("dev", "test")]
-            if convention == "words":
-                cells.append(_difference(result, base) if result and name != "baseline" else "")
+            base = results[f"main tags, {convention}/baseline"]
+            cells.append(_difference(result, base) if result and name != "baseline" else "")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
