@@ -19,6 +19,7 @@ from benchmarks.papers.hidden_backoff_data import (
     by_main_tags,
     meetings_by_main_tags,
 )
+from benchmarks.papers.taggers import right_by_conversation
 from palaver import evaluate
 from palaver.corpus.table import Corpus
 
@@ -62,15 +63,6 @@ def _part(data: Path, convention: Any, name: str) -> Corpus:
     return meetings_by_main_tags(data, convention, name)
 
 
-def _right(model: Any, corpus: Corpus) -> list[list[int]]:
-    right = pl.Series("right", model.predict(corpus) == corpus.table["act"].to_numpy())
-    groups = corpus.table.select("conversation", right).group_by(
-        "conversation", maintain_order=True
-    )
-    return [list(row) for row in groups.agg(pl.col("right").sum(), pl.len())
-            .select("right", "len").rows()]  # fmt: skip
-
-
 def _cell(options: Options, convention: str, name: str) -> Cell:
     params = ROWS.get(name)
 
@@ -80,8 +72,9 @@ def _cell(options: Options, convention: str, name: str) -> Cell:
         else:
             model = pv.HiddenBackoffTagger(**{**_PAPERS, **params}, n_jobs=options.n_jobs)
         model.fit(_part(options.data, convention, "train"), show_progress=False)
-        return {part: _right(model, _part(options.data, convention, part))
-                for part in ("dev", "test")}  # fmt: skip
+        parts = {part: _part(options.data, convention, part) for part in ("dev", "test")}
+        return {name: right_by_conversation(part, model.predict(part))
+                for name, part in parts.items()}  # fmt: skip
 
     settings = {"main": convention, "row": name, "params": params, "version": VERSION}
     return Cell(f"main tags, {convention}/{name}", settings, work, 3)
@@ -157,12 +150,13 @@ def _errors(results: Mapping[str, Any]) -> str:
             result = results.get(f"main tags, {convention}/{name}")
             cells += [f"{100 * _error(result, p):.1f}" if result else "" for p in ("dev", "test")]
             base = results[f"main tags, {convention}/baseline"]
-            cells.append(_difference(result, base) if result and name != "baseline" else "")
+            cells.append(difference(result, base) if result and name != "baseline" else "")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _difference(result: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+def difference(result: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """Return the difference of two test errors in points, with its interval over meetings."""
     found = evaluate.paired_bootstrap(
         np.array(base["test"], float), np.array(result["test"], float)
     )
