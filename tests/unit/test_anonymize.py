@@ -279,3 +279,12 @@ def test_names_of_roles_are_words():
     corpus = pv.Corpus.from_polars(table).anonymized()
     assert corpus.table["text"].str.contains("the agent").all()
     assert set(corpus.table["speaker"]) == {"p1", "p2"}
+
+
+def test_names_with_a_number_or_a_hyphen_at_the_end():
+    said = ["hi", "see gist.github.com/wezzer2010/ab", "fr| KarameL- and karamel-x", "user12 user1"]
+    table = pl.DataFrame(
+        {"conversation": "c", "speaker": ["wezzer", "KarameL-", "user1", "ann"], "text": said}
+    )
+    found = pv.Corpus.from_polars(table).anonymized().table["text"].to_list()
+    assert found == ["hi", "see gist.github.com/p1/ab", "fr| p2 and karamel-x", "user12 p3"]

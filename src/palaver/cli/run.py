@@ -297,8 +297,8 @@ def _tell(model: Model, talk: Talk, found: _Found, folder: Path, json: bool) -> 
     from palaver.questions.story import five
 
     noun = "topic" if found.is_documents else "act"
-    units = "documents" if found.is_documents else "messages"
-    sentences = five(talk, units, model.transition_steps, noun)
+    units = "words" if found.is_documents else "messages"
+    sentences = five(talk, units, model.transition_steps, noun, learned=True)
     page = folder / _PAGE
     steps = [command("examples", folder)]
     if found.is_documents:

@@ -84,7 +84,7 @@ _SIGNED = (
     r"([\w\[][\w .'\[\]-]{1,60}?)([ \t.,!]*\s*)\z"
 )
 _TITLE = r"\S\s+\S"  # several words, such as "Chat with Ann", rather than an id
-_UNMISTAKABLE = r"[\d_\s^|`\\{}\[\]]|\w[.-]\w"
+_UNMISTAKABLE = r"[\d_\s^|`\\{}\[\]]|\w[.-]\w|\w-$"
 _WORD = r"^\w+$"
 _MENTIONS = 2  # per message of a speaker, up to which a word of that name is taken for the speaker
 _ROLE, _ROLES_IN = 0.5, 10  # part of the conversations, if there are so many, that roles are in
@@ -287,7 +287,10 @@ def _replace_vocatives(text: pl.Series, people: _People) -> pl.Series:
 
 
 def _replace_whole_names(text: pl.Series, people: _People) -> pl.Series:
-    """Replace unmistakable names of speakers wherever they occur as whole words."""
+    """Replace unmistakable names of speakers wherever they occur as whole words, or with a number.
+
+    Accounts elsewhere are often called so: "gist.github.com/wezzer2010" may be by wezzer.
+    """
     wanted = people.unmistakable_names
     rows = _holds(text, wanted).fill_null(False).arg_true()
     if not len(rows):
@@ -302,8 +305,8 @@ def _replace_whole_names(text: pl.Series, people: _People) -> pl.Series:
     changed = []
     for one, own in zip(chosen.to_list(), found, strict=True):
         known = "|".join(map(re.escape, sorted(own, key=len, reverse=True)))
-        whole = re.compile(rf"(?<!\w)(?:{known})(?!\w)", re.IGNORECASE)
-        changed.append(whole.sub(lambda name: _MARK + new.get(name[0].lower(), name[0]), one))
+        whole = re.compile(rf"(?<!\w)({known})(?:(?<!\d)\d+)?(?!\w)", re.IGNORECASE)
+        changed.append(whole.sub(lambda name: _MARK + new.get(name[1].lower(), name[1]), one))
     return text.scatter(rows, pl.Series(changed, dtype=pl.String))
 
 

@@ -101,7 +101,11 @@ def make_acts(findings: Findings, names: dict[int, str], positions: Positions) -
         findings.texts, findings.marks, n_classes, shown=as_shown, telling=findings.telling
     )
     words = characteristic_words(findings, _WORDS)
-    called = [_called(findings, names, k, words[k], sentences[k]) for k in range(n_classes)]
+    by_words = findings.wording.noun == "topic"  # a sentence says little about a subject
+    called = [
+        _called(findings, names, k, words[k], [] if by_words else sentences[k])
+        for k in range(n_classes)
+    ]
     sizes = _sizes(findings, words)
     cues = _cues(findings)
     return [

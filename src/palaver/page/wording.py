@@ -67,7 +67,7 @@ _TOPICS = Wording(
     noun="topic",
     most="What people talk about most",
     share="of what people talk about here",
-    typical=_CALLED,
+    typical="characteristic words",
     task="what they are about",
     question="what is this about?",
 )

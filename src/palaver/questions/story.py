@@ -138,9 +138,16 @@ def helping(talk: Talk) -> list[str]:
             f"{first['given']:,} messages{half}."]  # fmt: skip
 
 
-def largest(talk: Talk, units: str = "messages", noun: str = "act") -> list[str]:
-    """Say which classes are largest, as verbs where the names allow it."""
+def largest(
+    talk: Talk, units: str = "messages", noun: str = "act", *, learned: bool = False
+) -> list[str]:
+    """Say which classes are largest, as verbs where the names allow it.
+
+    Sizes are those that the model ``learned``, as at the top of the page, or what it finds now.
+    """
     sizes = talk.doing[talk.known].mean(axis=0) if talk.known.any() else np.zeros(talk.n_classes)
+    if learned and talk.sizes is not None and talk.contains is None:
+        sizes = talk.sizes
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:3] if sizes[k] > 0]
     if not order:
         return []
@@ -218,13 +225,18 @@ def _following(talk: Talk, steps: str) -> Iterator[str]:
                f"{_doing(talk, target)}, {times:.1f} times as many as usual.")  # fmt: skip
 
 
-def five(talk: Talk, units: str, steps: str, noun: str = "act") -> list[str]:
-    """Return the five sentences that say most about a corpus, or as many as there are."""
+def five(
+    talk: Talk, units: str, steps: str, noun: str = "act", *, learned: bool = False
+) -> list[str]:
+    """Return the five sentences that say most about a corpus, or as many as there are.
+
+    For ``learned``, see :func:`largest`.
+    """
     if noun != "act":
-        return largest(talk, units, noun)
+        return largest(talk, units, noun, learned=learned)
     waits = len(starts(talk)) >= _FEW and not are_roles(talk.corpus)
     said = [
-        *largest(talk, units, noun),
+        *largest(talk, units, noun, learned=learned),
         *_opening(talk),
         *(answered(talk) if waits else []),
         *helping(talk),
