@@ -109,7 +109,7 @@ def test_documents_get_topics(inside):
     pl.DataFrame({"text": texts}).write_csv("documents.csv")
     shown = " ".join(call("documents.csv", "--minutes", 0.1).split())
     assert "The most common topics are" in shown
-    assert "of the documents" in shown
+    assert "of the words)" in shown
     page = (inside / "documents-run" / "report.html").read_text()
     assert settings_of(inside / "documents-run")["model"] == "lda"
     assert "Read the documents" in page

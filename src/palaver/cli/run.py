@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 NAME = "run"
 #: Words of a typical text, from which on texts that nobody wrote to anybody are documents.
 _DOCUMENT = 60
-#: Share of the documents in which words are common to all topics; it takes some documents to tell.
-_COMMON, _COMMON_IN = 0.1, 50
+#: Documents from which on it shows which words say little about a subject.
+_MANY = 50
 #: Formats in which columns have names.
 _TABLES = ("csv", "jsonl", "parquet")
 _THREADS, _PAGE = "threads.parquet", "report.html"
@@ -161,9 +161,9 @@ def _read(file: Path, reading: dict[str, Any], *, keep_bots: bool, json: bool) -
         corpus, reading["documents"] = corpus.separated(), True
         corpus.notes.advice.clear()  # about conversations, of which there are none
         said[0] = f"{file.name}: {counted(corpus.n_messages, 'document')} ({corpus.format})"
-        words["max_share"] = _most_shared(corpus.n_messages)
-        said.append(f"left out words that are in more than {words['max_share']:.0%} of the "
-                    "documents, such as “the”")  # fmt: skip
+        if corpus.n_messages >= _MANY:
+            words["words"] = "topics"
+            said.append("left out words that say little about a subject, such as “the”")
     elif corpus.n_messages > 1:
         corpus, how, rebuilt = with_replies(corpus, reading)
         said += how
@@ -192,11 +192,6 @@ def _mapped(file: Path, reading: dict[str, Any]) -> tuple[Corpus, list[str]]:
     reading["column"] = [*(reading["column"] or []), f"conversation={name}"]
     return corpus(), [f"“{name}” says which conversation a message belongs to "
                       "(--column conversation=NAME names another column)"]  # fmt: skip
-
-
-def _most_shared(n_documents: int) -> float:
-    """Return the share of documents above which a word says nothing about their topics."""
-    return max(_COMMON, min(1.0, _COMMON_IN / max(n_documents, 1)))
 
 
 def is_documents(corpus: Corpus) -> bool:
@@ -243,9 +238,8 @@ def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[st
             found.corpus,
             min_count=model.default_min_count,
             sentences=model.needs_sentences,
-            view=model.view,
+            view="topics" if found.words else model.view,
             keep_unknown=model.keeps_unknown,
-            **found.words,
         )
     model.check_data(encoded)
     warn_of_few_messages(model, found.corpus)

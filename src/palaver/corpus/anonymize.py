@@ -306,7 +306,7 @@ def _replace_whole_names(text: pl.Series, people: _People) -> pl.Series:
     for one, own in zip(chosen.to_list(), found, strict=True):
         known = "|".join(map(re.escape, sorted(own, key=len, reverse=True)))
         whole = re.compile(rf"(?<!\w)({known})(?:(?<!\d)\d+)?(?!\w)", re.IGNORECASE)
-        changed.append(whole.sub(lambda name: _MARK + new.get(name[1].lower(), name[1]), one))
+        changed.append(whole.sub(lambda name: f"{_MARK}{new.get(name[1].lower(), name[1])}", one))
     return text.scatter(rows, pl.Series(changed, dtype=pl.String))
 
 

@@ -260,9 +260,10 @@ def _number(edge: Edge, layout: GraphLayout, bend: float) -> str:
     path, _, _ = _path(edge, layout, 4.0, bend)
     points = [tuple(map(float, pair.split())) for pair in re.findall(r"[-\d.]+ [-\d.]+", path)]
     curve = np.array(points)
+    start = curve[0]
     while len(curve) > 1:  # the middle, by de Casteljau
         curve = (curve[1:] + curve[:-1]) / 2
-    x, y = curve[0]
+    x, y = start - (0, 9) if edge.source < 0 else curve[0]  # arrows from outside are short
     said = f"{edge.effect:.0f}×" if edge.effect >= _PLAIN else f"{edge.effect:.1f}×"
     parts = [tag("text", said, x=float(x), y=float(y) + 4, class_=kind)
              for kind in ("times halo", "times")]  # fmt: skip

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from palaver.corpus.describe import are_roles, bots, roles
 from palaver.corpus.grouping import is_dated
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.draw.bars import stacked_bar, width_rules
 from palaver.draw.palette import colour_class, letters, style_sheet
 from palaver.draw.svg import Svg, tag, words
@@ -162,9 +162,11 @@ def make_page(
     """Write the page of :func:`report`, given the model's summary; return what it shows."""
     limits = {"max_messages": whole(1), "max_characters": whole(1)}
     check("report", limits, {"max_messages": max_messages, "max_characters": max_characters})
+    corpus = as_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise ParameterError(
-            f"report: takes a Corpus, got {type(corpus).__name__}; texts are needed for the page"
+            f"report: takes a Corpus or a list of texts, got {type(corpus).__name__}; texts are "
+            "needed for the page"
         )
     if not corpus.n_messages:
         raise ParameterError("report: the corpus holds no messages")

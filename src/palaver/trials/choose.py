@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import evaluate, rng
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.draw.panels import Panel, panel_chart
 from palaver.draw.svg import Svg
 from palaver.errors import ParameterError
@@ -152,6 +152,7 @@ def choose(
             f"choose: {model} has no likelihood of unseen words; use compare(), which judges by "
             "labels"
         )
+    corpus = as_corpus(corpus)
     parts = hold_out(corpus, test, seed, models)
     shelf = Shelf.of(folder, corpus, test=test, seed=seed)
     trials = [shelf.trial(model, setting, partial(_try, model, setting, parts, show_progress))

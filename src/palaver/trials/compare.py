@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import evaluate, rng
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.errors import ParameterError
 from palaver.evaluate.labels import one_per_token
 from palaver.fit.progress import Show
@@ -146,6 +146,7 @@ def compare(
     plan = [
         (name, {**_defaults(name), **common, "n_classes": k}) for name in models for k in classes
     ]
+    corpus = as_corpus(corpus)
     parts = hold_out(corpus, test, seed, _checked_plan(plan, params))
     labels, level = None, "messages"
     if gold is not None:

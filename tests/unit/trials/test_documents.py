@@ -30,6 +30,15 @@ def test_the_number_of_topics_of_documents_can_be_chosen(documents):
     assert choice.suggested in (2, 3)
 
 
+def test_lists_of_texts_are_documents(documents, tmp_path):
+    texts = documents.table["text"].to_list()
+    sizes = {"classes": [2, 3], "n_sweeps": 10, "n_chains": 1, "show_progress": False}
+    assert pv.choose(texts, "lda", **sizes).suggested in (2, 3)
+    model = pv.LDA(n_classes=2, n_sweeps=10).fit(texts, show_progress=False)
+    page = pv.report(model, texts, tmp_path / "page.html").read_text()
+    assert "What these documents are about" in page
+
+
 def test_one_talk_with_replies_is_still_refused(documents):
     with pytest.raises(ParameterError, match="at least 4 conversations"):
         pv.choose(documents.chained(), "lda", classes=[2], show_progress=False)

@@ -34,7 +34,7 @@ def _is_seeds(value: Any) -> bool:
 
 #: Parameters of models whose classes can be guided.
 GUIDED_LIMITS: dict[str, Limit] = {
-    "seed_words": either(satisfies("a dict of lists of words", _is_seeds), nothing()),
+    "seed_words": either(satisfies("a dict from names to lists of words", _is_seeds), nothing()),
     "seed_weight": real(above=0),
 }
 
