@@ -1,9 +1,11 @@
 """``fit --seeds``: words that say what the first classes should be."""
 
+import numpy as np
 import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli.seeds import strayed
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +59,13 @@ def test_other_mistakes(threads, seeds, tmp_path):
     missing = fails("fit", threads, "--seeds", tmp_path / "none.toml", "--out", run)
     assert "cannot be read" in " ".join(missing.split())
     assert "--seeds" in fails("fit", "--resume", run, "--seeds", seeds)
+
+
+def test_seeds_whose_class_is_about_something_else_are_told():
+    index = {"thanks": 0, "how": 1, "the": 2}
+    words = np.array([[0.1, 0.0, 0.9], [0.6, 0.1, 0.3], [0.0, 0.3, 0.7]])
+    assert strayed({"thanks": ["thanks", "cheers"], "asks": ["how"]}, words, index) == [
+        (0, 1), (1, 2),
+    ]  # fmt: skip
+    assert strayed({"a": ["the"], "b": ["thanks"], "c": ["how", "none"]}, words, index) == []
+    assert strayed({"a": ["none"]}, words, index) == []

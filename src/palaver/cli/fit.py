@@ -236,9 +236,12 @@ def run(
         raise typer.Exit(130) from error
     except StoreError as error:
         folder = rescue(start.model, folder, error)
+    from palaver.cli.seeds import tell_strayed
+
     if resume is not None and before is not None and start.data is not None:
         _carry(folder, before, start.model, start.data)
     report(start.model, folder, json)
+    tell_strayed(start.model, folder)
 
 
 def _curated(folder: Path) -> Model | None:
