@@ -182,6 +182,13 @@ def test_states_that_say_the_same_become_one_act():
     np.testing.assert_array_equal(  # acts with names stay apart
         merging.merge_alike(model, twins, sizes, fewest=1, n_named=3), [0, 1, 2, 3]
     )
+    for size, expected in (
+        (400.0, [0, 1, 1, 2]),
+        (800.0, [0, 1, 2, 3]),
+    ):  # a name stays with its act
+        own = np.array([400.0, 400.0, size, 400.0])
+        found = merging.merge_alike(model, twins, own, fewest=1, n_named=2)
+        np.testing.assert_array_equal(found, expected)
     rare = np.array([400.0, 400.0, 400.0, 1.0])
     found = merging.merge_alike(model, twins, rare, fewest=1)
     assert found[3] in found[:3]

@@ -60,14 +60,20 @@ def merge_alike(
     moves : array of float64, shape (C K + 1, K), optional
         Numbers of transitions; without them, features decide alone.
     n_named : int
-        The first acts, which have names, are not merged with each other.
+        The first acts, which have names, are not merged with each other, nor with larger ones
+        without a name, which are something else.
     vectors : array of float64, shape (K, D + 1), optional
         As :func:`palaver.models.acts.vectors.explained` gives them.
     """
     acts = _Together(engine, counts, sizes, moves, vectors)
     least = SMALL_SHARE * acts.sizes.sum()
     while (n_groups := len(left := np.unique(acts.groups))) > max(n_named, 1):
-        pairs = [(a, b) for a in left for b in left if b > a and b >= n_named]
+        pairs = [
+            (a, b) for a in left for b in left
+            if b > a and b >= n_named and (a >= n_named or acts.sizes[b] <= acts.sizes[a])
+        ]  # fmt: skip
+        if not pairs:
+            break
         loss, smaller = acts.losses(pairs)
         difference = loss / np.maximum(smaller, 1) - np.where(smaller < least, _RARE_FIRST, 0)
         best = int(np.argmin(difference))
