@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -189,8 +189,9 @@ def _is_break(text: str, end: int, start: int) -> bool:
 
 def _stretches(
     text: str, spans: Sequence[tuple[int, int]], classes: Sequence[int], limit: int
-) -> Iterator[int]:
-    """Yield gap, length and class of each coloured stretch; equal neighbours are one."""
+) -> list[int]:
+    """Return gap, length and class of each coloured stretch in turn; equal neighbours are one."""
+    found: list[int] = []
     wide = not text.isascii()
     shown = start = end = 0
     open_class = BACKGROUND
@@ -201,15 +202,18 @@ def _stretches(
             end = last
             continue
         if open_class >= 0:
-            yield _units(text, shown, start) if wide else start - shown
-            yield _units(text, start, end) if wide else end - start
-            yield open_class
+            if wide:
+                found += (_units(text, shown, start), _units(text, start, end), open_class)
+            else:
+                found += (start - shown, end - start, open_class)
             shown = end
         open_class, start, end = rank, first, last
     if open_class >= 0:
-        yield _units(text, shown, start) if wide else start - shown
-        yield _units(text, start, end) if wide else end - start
-        yield open_class
+        gap, length = start - shown, end - start
+        if wide:
+            gap, length = _units(text, shown, start), _units(text, start, end)
+        found += (gap, length, open_class)
+    return found
 
 
 def _places(text: str) -> list[int]:
@@ -223,12 +227,21 @@ def _units(text: str, start: int, end: int) -> int:
     return len(text[start:end].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def pack(numbers: Iterator[int] | Sequence[int]) -> str:
+def pack(numbers: Iterable[int]) -> str:
     """Write whole numbers as text, five bits per character, small numbers in one."""
-    characters = []
-    for number in numbers:
-        while number > 31:
-            characters.append(_DIGITS[32 + (number & 31)])
-            number >>= 5
-        characters.append(_DIGITS[number])
-    return "".join(characters)
+    few = _FEW
+    most = len(few)
+    return "".join([few[n] if n < most else _digits(n) for n in numbers])
+
+
+def _digits(number: int) -> str:
+    """Write one number."""
+    characters = ""
+    while number > 31:
+        characters += _DIGITS[32 + (number & 31)]
+        number >>= 5
+    return characters + _DIGITS[number]
+
+
+#: Small numbers, written.
+_FEW = [_digits(number) for number in range(1_024)]
