@@ -107,3 +107,11 @@ def test_hostile_texts_are_only_shown(window, tmp_path):
             page.wait_for_selector("html[data-found]")
             assert page.evaluate("window.hacked") is None
     workbench.close()
+
+
+def test_the_overview_shows_who_answers_whom(window, address):
+    section = window(address).locator("#people")
+    assert section.locator("svg circle").count() > 2
+    drawn = section.locator("svg text").all_text_contents()
+    listed = section.locator("tbody th").all_inner_texts()
+    assert listed[0] in drawn

@@ -423,3 +423,17 @@ def test_a_persons_name_replaces_a_proposal(visit, corpus, tmp_path):
     page.locator('[data-rename="0"]').fill("")
     assert page.locator("#name-0").inner_text() == proposal
     assert page.locator("#name-0").evaluate(style) == "italic"
+
+
+def test_people_are_a_network_and_a_table(visit, path):
+    section = visit(path, "#people").locator("#people")
+    picture = section.locator("svg")
+    assert picture.is_visible()
+    assert 2 < picture.locator("circle").count() <= 16
+    drawn = set(picture.locator("text").all_text_contents())
+    listed = section.locator("tbody th").all_inner_texts()
+    assert listed[0] in drawn
+    assert len(drawn) > 2
+    box, view = picture.bounding_box(), {"width": 1300}
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= view["width"]
