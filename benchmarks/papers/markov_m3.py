@@ -44,7 +44,7 @@ SEEDED = ("lda-vb", "lda-tuned", "m3")
 #: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
 ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
 #: The best of them on both (cells "ap/eta/...", "kos/eta/..."), and of a tree ("ap/tree/...").
-BEST_ETA, TREE_ETA = 0.03, 0.1
+BEST_ETA, TREE_ETA = 0.03, 0.3
 #: Levels of a tree of topics.
 TREE_DEPTH = 3
 #: Share prior, over all topics together, of the step by which the topics of any model are folded
