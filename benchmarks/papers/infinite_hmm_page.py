@@ -48,7 +48,9 @@ alone, even with those of the first sweeps, and best with the given tags.
 
 **Its number of states** is found by a search in the burn-in. The larger a text, the more states it
 calls for: 350,000 words of newspaper text for 300, with which V falls while many-to-one rises,
-because they are finer than parts of speech. So there are at most 50 by default.
+because they are finer than parts of speech. So there are at most 50 by default. At that limit the
+start still shows in the log joint, though hardly in the measures: a search that begins with 50
+states has no room to split any, and ends lower.
 
 **A state per occurrence** is the paper's model; all that follows is about it. Its states are parts
 of speech, some finer, some coarser. On newspaper text, the first four runs beat the paper's
