@@ -116,7 +116,7 @@ def work(path, corpus):
     if verb == "annotate":
         return fitted.annotate(corpus)
     if verb == "reconstruct":
-        return pv.ThreadRebuilder().predict(corpus)
+        return pv.ThreadRebuilder.default().predict(corpus)
     if verb == "summarize":
         return pv.summarize(corpus)
     return pv.people(corpus)
