@@ -182,11 +182,12 @@ def _talk(
     if not days:
         return []
     totals = counted_codes(group, periods, len(days))[1:]
-    found = []
-    for code in largest.tolist():
-        own = counted_codes(group & (codes == code), periods, len(days))[1:]
-        found.append(_shares(own, totals))
-    return found
+    places = np.full(int(codes.max(initial=-1)) + 2, -1, np.int32)  # the last is for no value
+    places[largest] = np.arange(len(largest))
+    own = places[codes]
+    cells = np.where((own >= 0) & (periods >= 0), own * len(days) + periods, -1)
+    counts = counted_codes(group, cells.astype(np.int32), len(largest) * len(days))[1:]
+    return [_shares(row, totals) for row in counts.reshape(len(largest), len(days))]
 
 
 def _series(answers: Answers, group: Bools) -> list[list[float | None]]:
