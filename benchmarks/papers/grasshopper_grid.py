@@ -23,8 +23,14 @@ from palaver.ranking.similarity import cosine_graph, tfidf
 from palaver.ranking.summarize import shortened
 
 WEIGHTS = (0.25, 0.5, 0.95)
-#: Graphs of sentences: links of weight one above 0.1 (the paper's), cosines, and word vectors.
-GRAPHS = ("binary", "cosine", "vectors")
+#: Cosines above which sentences are linked.
+THRESHOLDS = (0.0, 0.1, 0.2, 0.3)
+#: Graphs of words: links of weight one above 0.1 (the paper's), of the cosine, and of its square.
+WORD_GRAPHS = (
+    "binary 0.1",
+    *(f"{weighted} {limit:g}" for weighted in ("cosine", "squared") for limit in THRESHOLDS),
+)
+GRAPHS = (*WORD_GRAPHS, "vectors")
 PRIORS = ("even", "centroid", "length")
 _TOP = 25  # sentences that are ranked; summaries of 100 words have about six
 _USUAL_LENGTH = 20  # words; longer sentences have no larger prior
@@ -47,8 +53,8 @@ def settings() -> list[Setting]:
     grid = [Setting("grasshopper", graph, prior, weight)
             for graph in GRAPHS for prior in PRIORS for weight in WEIGHTS]  # fmt: skip
     grid += [Setting("mmr", graph, "edges", weight)
-             for graph in GRAPHS[:2] for weight in (0.3, 0.5, 0.7)]  # fmt: skip
-    grid += [Setting("lexrank", graph, "even", 0.85) for graph in GRAPHS[:2]]
+             for graph in WORD_GRAPHS for weight in (0.3, 0.5, 0.7)]  # fmt: skip
+    grid += [Setting("lexrank", graph, "even", 0.85) for graph in WORD_GRAPHS]
     return grid
 
 
@@ -81,10 +87,12 @@ def _topic(
     weighted = tfidf(texts, stemmed=True)
     cosines = cosine_graph(weighted, 0.1)
     graphs = {
-        "binary": (cosines > 0).astype(np.float64),
-        "cosine": cosines,
+        "binary 0.1": (cosines > 0).astype(np.float64),
         "vectors": vector_graph(texts, vectors),
     }
+    for limit in THRESHOLDS:
+        graphs[f"cosine {limit:g}"] = links = cosine_graph(weighted, limit)
+        graphs[f"squared {limit:g}"] = links.multiply(links).tocsr()
     priors = {"even": None, "edges": None, "centroid": centroid_prior(weighted),
               "length": length_prior(texts)}  # fmt: skip
     found: list[list[list[float]]] = [[] for _ in words]
