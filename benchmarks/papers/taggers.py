@@ -28,7 +28,7 @@ VERSION = 1
 #: The same of the linear taggers, which descend by a guess of the curvature.
 LINEAR_VERSION = 4
 #: Cells that have not been measured again since then, and their versions.
-BEFORE = {"swda/maximum entropy": 2, "swda/all labels/conditional random field": 3}
+BEFORE = {"swda/all labels/conditional random field": 3}
 #: Taggers by the name of their row.
 TAGGERS: dict[str, Callable[[int], Any]] = {
     "hidden backoff": lambda n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
