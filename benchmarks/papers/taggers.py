@@ -27,8 +27,6 @@ from palaver.encoding import Encoded, encode
 VERSION = 1
 #: The same of the linear taggers, which descend by a guess of the curvature.
 LINEAR_VERSION = 4
-#: Cells that have not been measured again since then, and their versions.
-BEFORE = {"swda/all labels/conditional random field": 3}
 #: Taggers by the name of their row.
 TAGGERS: dict[str, Callable[[int], Any]] = {
     "hidden backoff": lambda n_jobs: pv.HiddenBackoffTagger(n_jobs=n_jobs),
@@ -122,7 +120,7 @@ def tagger_cell(options: Options, corpus: str, name: str) -> Cell:
 
     cost = {"swda": 30}.get(corpus, 3) * (10 if "context" in name else 1)
     shown = f"{corpus}/{name}"
-    version = VERSION if name == "hidden backoff" else BEFORE.get(shown, LINEAR_VERSION)
+    version = VERSION if name == "hidden backoff" else LINEAR_VERSION
     return Cell(shown, {"corpus": corpus, "tagger": name, "version": version},
                 work, cost)  # fmt: skip
 
@@ -233,7 +231,7 @@ def few_cell(options: Options, corpus: str, n_labels: int | None, row: str) -> C
         return {"accuracy": float(np.mean(found)), "draws": found}
 
     shown = f"{corpus}/{n_labels or 'all'} labels/{row}"
-    version = 3 if row == "hidden backoff" else BEFORE.get(shown, LINEAR_VERSION)
+    version = 3 if row == "hidden backoff" else LINEAR_VERSION
     settings = {"corpus": corpus, "labels": n_labels or "all", "row": row, "version": version}
     cost = (3 if n_labels else 30) * (4 if corpus == "swda" else 1)
     return Cell(shown, settings, work, cost)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.taggers import (
-    BEFORE,
     CORPORA,
     CURVES,
     FEW,
@@ -100,11 +99,7 @@ def _missing(results: Mapping[str, Any]) -> str:
     wanted += [f"{corpus}/{n or 'all'} labels/{row}"
                for corpus in CURVES for n in N_LABELS for row in FEW]  # fmt: skip
     lost = [f"*{name}*" for name in wanted if name not in results]
-    old = [f"*{name}*" for name in BEFORE if name in results]
-    said = f"Not measured yet (the command above does it): {'; '.join(lost)}.\n" if lost else ""
-    if old:
-        said += f"Measured with 60 plain steps, not again since: {'; '.join(old)}.\n"
-    return said
+    return f"Not measured yet (the command above does it): {'; '.join(lost)}.\n" if lost else ""
 
 
 def _choices(results: Mapping[str, Any]) -> str:
