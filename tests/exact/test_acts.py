@@ -13,6 +13,7 @@ from palaver.kernels.random import uniforms
 from palaver.models.acts import consensus, merging
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.kernels.forests import forest_posteriors, sample_forests
+from palaver.models.acts.seeds import Seeds
 from palaver.models.acts.units import RELATIONS, choose_unit, units_of
 from palaver.models.acts.views import features_of, learn_views
 from palaver.parallel import Globals
@@ -36,8 +37,16 @@ def shard(fixed=NOBODY):
     )  # fmt: skip
 
 
-def engine(n_acts, prior=0.6, transition_prior=0.5):
-    return ActEngine(n_acts, STARTS, np.full((5, n_acts), prior), transition_prior)
+def engine(n_acts, prior=0.6, transition_prior=0.5, seeds=None):
+    priors = np.full((5, n_acts), prior)
+    return ActEngine(n_acts, STARTS, priors, transition_prior, seeds=seeds)
+
+
+def seeds_for(n_acts):
+    """One feature speaks for act 0, which every unit speaks against."""
+    features, units = np.zeros((5, n_acts)), np.zeros(n_acts)
+    features[3, 0], units[0] = 1.5, 0.5
+    return Seeds(features, units)
 
 
 def parameters(n_acts, seed=0):
@@ -47,9 +56,11 @@ def parameters(n_acts, seed=0):
     return {"log_features": np.log(np.vstack(parts)), "rows": rows}
 
 
-def log_weight(acts, arrays):
+def log_weight(acts, arrays, seeds=None):
     """Return the log of (c) for given parameters, straight from its definition."""
     total, n_acts = 0.0, arrays["rows"].shape[1]
+    if seeds is not None:
+        total += seeded_weight(acts, seeds)
     for u, k in enumerate(acts):
         row = -1 if PARENTS[u] < 0 else WHERE[u] * n_acts + acts[PARENTS[u]]
         total += np.log(arrays["rows"][row, k])
@@ -58,14 +69,24 @@ def log_weight(acts, arrays):
     return total
 
 
+def seeded_weight(acts, seeds):
+    """Return what seed words add to the log of (c): s w for each feature, -r for each unit."""
+    return sum(
+        sum(w * seeds.features[f, k] for f, w in zip(FEATURES[u], WEIGHTS[u], strict=True))
+        - seeds.units[k]
+        for u, k in enumerate(acts)
+    )
+
+
+@pytest.mark.parametrize("seeds", [None, seeds_for(3)], ids=["plain", "seeded"])
 @pytest.mark.parametrize("fixed", [NOBODY, np.array([-1, 1, -1, -1, 0], np.int16)])
-def test_posteriors_moves_and_evidence_equal_enumeration(fixed):
-    arrays, model = parameters(3), engine(3)
+def test_posteriors_moves_and_evidence_equal_enumeration(fixed, seeds):
+    arrays, model = parameters(3), engine(3, seeds=seeds)
     joint, moves, total = np.zeros((5, 3)), np.zeros((10, 3)), 0.0
     for acts in itertools.product(range(3), repeat=5):
         if any(k >= 0 and acts[u] != k for u, k in enumerate(fixed)):
             continue
-        weight = np.exp(log_weight(acts, arrays))
+        weight = np.exp(log_weight(acts, arrays, seeds))
         total += weight
         for u, k in enumerate(acts):
             joint[u, k] += weight
@@ -108,6 +129,35 @@ def test_log_joint_is_the_integral_over_parameters():
     np.testing.assert_allclose(model.log_joint(counts, moves), np.log(quad(density, 0, 1)[0]))
 
 
+def test_seed_words_add_to_the_log_joint_what_their_definition_says():
+    acts = np.array([0, 1, 0, 0, 1], np.int16)
+    plain, seeded = engine(2), engine(2, seeds=seeds_for(2))
+    counted = plain.sweep(Globals("count", {}), shard(), {"states": acts}, rng.key(0, "x"))
+    both = [m.log_joint(counted["feature_counts"], counted["moves"]) for m in (plain, seeded)]
+    np.testing.assert_allclose(both[1] - both[0], seeded_weight(acts, seeds_for(2)))
+
+
+def test_units_with_seed_words_begin_in_their_act():
+    for number in range(20):
+        model, key = engine(3, seeds=seeds_for(3)), rng.key(number, "open", 0)
+        assert model.open(Globals("count", {}), shard(), key)["states"][1] == 0  # has feature 3
+
+
+def test_merging_counts_what_seed_words_say_of_the_units_that_move():
+    acts, seeds = np.array([0, 1, 2, 1, 2], np.int16), seeds_for(3)
+    plain, seeded = engine(3), engine(3, seeds=seeds)
+    counted = plain.sweep(Globals("count", {}), shard(), {"states": acts}, rng.key(0, "x"))
+    sizes = np.bincount(acts).astype(float)
+    for pair in ((0, 1), (0, 2), (1, 2)):
+        losses = [
+            merging._Together(m, counted["feature_counts"], sizes, counted["moves"], None)
+            .losses([pair])[0][0] for m in (plain, seeded)
+        ]  # fmt: skip
+        together = np.where(acts == pair[1], pair[0], acts)
+        said = seeded_weight(acts, seeds) - seeded_weight(together, seeds)
+        np.testing.assert_allclose(losses[1] - losses[0], said, atol=1e-12)
+
+
 def frequencies(model, temperature=1.0, n_sweeps=40_000):
     """Return how often the sampler visits each assignment of acts, and their probabilities."""
     data, n_acts = shard(), model.n_acts
@@ -131,6 +181,13 @@ def frequencies(model, temperature=1.0, n_sweeps=40_000):
 def test_the_sampler_visits_assignments_as_often_as_the_tempered_target_says():
     found, exact = frequencies(engine(2))
     assert np.abs(found - exact).sum() / 2 < 0.03
+
+
+def test_the_sampler_visits_assignments_as_often_as_seed_words_say():
+    found, exact = frequencies(engine(2, seeds=seeds_for(2)))
+    assert np.abs(found - exact).sum() / 2 < 0.03
+    plain = frequencies(engine(2), n_sweeps=1)[1]
+    assert np.abs(plain - exact).sum() / 2 > 0.2  # which the draws would not be taken for
 
 
 def test_another_temperature_is_noticed():
@@ -241,9 +298,9 @@ def test_acts_that_nobody_found_do_not_swallow_small_acts():
     states = posteriors.argmax(axis=1)
     without = np.where(states == 2, 0, states)
     found = [without] * 4
-    lost = [merging.evidence(model, counts[:, k], np.full(5, 0.2))
-            + merging.evidence(model, counts[:, 2], np.full(5, 0.2))
-            - merging.evidence(model, counts[:, k] + counts[:, 2], np.full(5, 0.2))
+    lost = [model.evidence(counts[:, k], np.full(5, 0.2))
+            + model.evidence(counts[:, 2], np.full(5, 0.2))
+            - model.evidence(counts[:, k] + counts[:, 2], np.full(5, 0.2))
             for k in (0, 1, 3)]  # fmt: skip
     assert lost[2] < lost[0]  # in all, the smallest act is nearest
     merged = merging.merge_unfound(model, answer, np.arange(4), found)
@@ -322,9 +379,9 @@ def test_of_acts_of_one_name_the_most_similar_become_one():
     first = [0, 1, 2, 4, 5]
 
     def difference(a, b):
-        said = (merging.evidence(model, added[:, a], prior)
-                + merging.evidence(model, added[:, b], prior)
-                - merging.evidence(model, added[:, a] + added[:, b], prior))  # fmt: skip
+        said = (model.evidence(added[:, a], prior)
+                + model.evidence(added[:, b], prior)
+                - model.evidence(added[:, a] + added[:, b], prior))  # fmt: skip
         return (said + follow.loss(first[a], first[b])) / 80
 
     for names, pairs in (([0, 0, 0, 1, 2], [(0, 1), (0, 2), (1, 2)]),

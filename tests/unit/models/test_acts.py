@@ -102,6 +102,20 @@ def test_labels_and_seed_words_guide_acts(corpus):
     assert seeded.act_names_[0] == "gratitude"
 
 
+def test_names_stay_with_their_words_instead_of_taking_the_largest_act(corpus, tmp_path):
+    seeds = {"gratitude": ["thanks"], "never": ["zebra"], "rivers": ["river"]}
+    model = pv.Acts(n_sweeps=20, n_chains=4, seed_words=seeds).fit(corpus)
+    found, texts = model.message_classes(corpus), corpus.table["text"]
+    for name, word in (("gratitude", "thanks"), ("rivers", "river")):
+        own = found == model.act_names_.index(name)
+        assert own.any()
+        assert texts.filter(own).str.contains(word).all()
+    assert not (found == model.act_names_.index("never")).any()
+    model.save(tmp_path / "run")
+    stored = pv.load(tmp_path / "run")
+    np.testing.assert_array_equal(stored.transform(corpus), model.transform(corpus))
+
+
 def test_sentences_have_acts_of_their_own():
     corpus = pv.sample(60)
     model = pv.Acts(n_sweeps=20, n_chains=2).fit(corpus)

@@ -25,6 +25,7 @@ from palaver.models.acts import consensus, merging, names, preparing, stored, ta
 from palaver.models.acts.beginnings import common_beginnings
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
 from palaver.models.acts.preparing import MOST_ACTS
+from palaver.models.acts.seeds import Seeds, seeds_of
 from palaver.models.acts.units import Units, units_of
 from palaver.models.acts.vectors import UnitVectors, VectorView
 from palaver.models.acts.views import VIEW_WEIGHTS, Views, features_of, left_out
@@ -40,8 +41,8 @@ from palaver.params import Limit, either, nothing, one_of, real, satisfies, text
 #: Fewest acts to end with when the data decide.
 FEWEST_ACTS = 5
 #: Searches cool down from this temperature over their burn-in. From higher ones, all units of a
-#: small corpus end in one or two states, which never part again; labels and seeds hold acts apart.
-START_TEMPERATURE, GUIDED_TEMPERATURE = 2.0, 5.0
+#: small corpus end in one or two states, which never part again; labels hold acts apart.
+START_TEMPERATURE, LABELLED_TEMPERATURE = 2.0, 5.0
 
 
 def _is_weights(value: Any) -> bool:
@@ -74,7 +75,7 @@ class Acts(Model):
     seed_words : dict of str to list of str, optional
         Words that an act of that name should have; the other acts are free.
     seed_weight : float
-        How often a seed word counts for its act, as a multiple of its occurrences.
+        How strongly seed words speak for their acts, and messages without any against them.
     feature_prior, transition_prior : float
         Dirichlet priors of each feature of a view, and of each act after another.
     n_sweeps, burn_in, n_samples : int
@@ -241,16 +242,14 @@ class Acts(Model):
 
     def _engine(self, data: Encoded) -> ActEngine:
         preparing.prepare(self, data)
-        return self._make_engine(self.n_classes, preparing.seed_prior(self, data))
+        return self._make_engine(self.n_classes, seeds_of(self, data))
 
-    def _make_engine(self, n_acts: int, seeds: NDArray[np.float64] | None = None) -> ActEngine:
+    def _make_engine(self, n_acts: int, seeds: Seeds | None = None) -> ActEngine:
         prior = np.full((self._views.n_features, n_acts), float(self.feature_prior))
-        if seeds is not None:
-            prior = prior + seeds
         view = self._vector_view
         return ActEngine(
             n_acts, self._views.starts, prior, float(self.transition_prior),
-            None if view is None else view.emissions(preparing.vector_weight(self)),
+            None if view is None else view.emissions(preparing.vector_weight(self)), seeds,
         )  # fmt: skip
 
     def _reads(self, data: Encoded) -> dict[str, Sequence[Any]]:
@@ -268,8 +267,7 @@ class Acts(Model):
         return "parallel"
 
     def _schedule(self) -> Schedule:
-        held = self._labels is not None or bool(self.seed_words)
-        start = GUIDED_TEMPERATURE if held else START_TEMPERATURE
+        start = START_TEMPERATURE if self._labels is None else LABELLED_TEMPERATURE
         return replace(super()._schedule(), anneal=1.0, start_temperature=start)
 
     def _shards(self, data: Encoded, engine: Any) -> list[ActShard]:
@@ -282,13 +280,13 @@ class Acts(Model):
     def _learn(self, fit: Fit, schedule: Schedule, data: Encoded, seed: int) -> None:
         keep_samples(self, fit, schedule, data, seed)
         self.draws_ = {}  # acts of one search, not of the answer
-        engine = self._make_engine(self.n_classes, preparing.seed_prior(self, data))
+        engine = self._make_engine(self.n_classes, seeds_of(self, data))
         shards = self._shards(data, engine)
         answer, found = consensus.join_searches(
             engine, shards, self.chains_, fit.scores, self.n_jobs
         )
         self._answer = answer.statistics
-        self._seed_prior = engine.feature_prior - float(self.feature_prior)
+        self._seeds = engine.seeds
         self._set_acts(self._merged(engine, answer, found), answer.posteriors)
         if self.n_acts == "auto":
             self._merge_namesakes(engine, answer)
@@ -356,7 +354,7 @@ class Acts(Model):
     # asking
 
     def _frozen(self) -> tuple[ActEngine, Arrays]:
-        engine = self._make_engine(len(self._states), self._seed_prior)
+        engine = self._make_engine(len(self._states), self._seeds)
         return engine, engine.expected(self._answer)
 
     def _unit_posteriors(self, corpus: Corpus | Encoded) -> tuple[NDArray[np.float64], Units]:

@@ -3,7 +3,10 @@
 What is sampled is not the posterior of a generative model but a tempered one: with the feature
 weights ``w`` of :mod:`palaver.models.acts.views`, acts ``z``, features ``phi`` and rows,
 
-    (c)  p(z, phi, rows) ∝ prior(phi, rows) prod_u p(z_u | z_parent) prod_f phi[z_u, f]^w_uf
+    (c)  p(z, phi, rows) ∝ prior(phi, rows) prod_u p(z_u | z_parent) e^-r[z_u]
+                           prod_f (phi[z_u, f] e^s[z_u, f])^w_uf
+
+where ``s`` and ``r`` are what :mod:`palaver.models.acts.seeds` say, and zero for all else.
 
 Given acts, ``phi`` of a view is Dirichlet(prior + summed weights) and rows are
 Dirichlet(prior + counts); given these, all acts of a forest are drawn at once. So the sampler
@@ -24,6 +27,7 @@ from palaver.encoding.shards import even_parts
 from palaver.kernels.dirichlet import draw_rows
 from palaver.models.acts.kernels import features as feature_kernels
 from palaver.models.acts.kernels import forests
+from palaver.models.acts.seeds import Seeds
 from palaver.models.acts.units import RELATIONS, Units
 from palaver.models.acts.vectors import UnitVectors, counted
 from palaver.models.acts.views import Features
@@ -119,10 +123,12 @@ class ActEngine:
     starts : array of int64, shape (n_views + 1,)
         First feature of each view.
     feature_prior : array of float64, shape (F, K)
-        Dirichlet prior of the features of each act, seeds included.
+        Dirichlet prior of the features of each act.
     transition_prior : float
     vectors : GaussianEmissions, optional
         Prior of the vector view.
+    seeds : Seeds, optional
+        What seed words say.
     """
 
     n_acts: int
@@ -130,6 +136,7 @@ class ActEngine:
     feature_prior: NDArray[np.float64]
     transition_prior: float
     vectors: GaussianEmissions | None = None
+    seeds: Seeds | None = None
     run: Any = field(init=False, default=map)
     exact: ClassVar[tuple[str, ...]] = ("moves",)
 
@@ -143,12 +150,23 @@ class ActEngine:
         return Globals("count", {})
 
     def open(self, shared: Globals, shard: ActShard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw the act of each unit evenly."""
+        """Draw the act of each unit evenly; units with seed words begin in the act of most."""
         states = np.empty(shard.n_units, np.int16)
         forests.open_acts(
             shard.conversations, shard.first_conversation, shard.fixed, self.n_acts, key, states
         )
-        return {"states": states}
+        seeded = self._seeded(shard)
+        return {"states": np.where(seeded < 0, states, seeded).astype(np.int16)}
+
+    def _seeded(self, shard: ActShard) -> NDArray[np.int64]:
+        """Return the act that each unit's seed words speak for; -1 without any, or if known."""
+        if self.seeds is None:
+            return np.full(shard.n_units, -1)
+        votes = self.densities(self.seeds.features, shard)
+        free = votes.any(axis=1)
+        if len(shard.fixed):
+            free &= shard.fixed < 0
+        return np.where(free, votes.argmax(axis=1), -1)
 
     def check(self, shared: Globals, shard: ActShard, state: Arrays) -> None:
         """Raise ValueError unless globals and a state are what this engine makes."""
@@ -183,7 +201,12 @@ class ActEngine:
 
     def log_densities(self, arrays: Arrays, shard: ActShard) -> NDArray[np.float64]:
         """Return the tempered log densities of a shard's units in all views, (n_units, K)."""
-        densities = self.densities(arrays["log_features"], shard)
+        log_features = arrays["log_features"]
+        if self.seeds is not None:
+            log_features = log_features + self.seeds.features
+        densities = self.densities(log_features, shard)
+        if self.seeds is not None:
+            densities -= self.seeds.units
         if self.vectors is not None and len(shard.having):
             densities[shard.having] += self.vectors.log_densities(shard.vectors, arrays)
         return densities
@@ -249,6 +272,13 @@ class ActEngine:
             "rows": rows / rows.sum(axis=1, keepdims=True),
         }
 
+    def evidence(self, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+        """Return the log evidence of the features of one act, (F,), their parameters summed out."""
+        values, flat = counts[:, None], prior[:, None]
+        inner = (gammaln(values + flat) - gammaln(flat)).sum()
+        of_views = gammaln(self.totals(flat)) - gammaln(self.totals(values + flat))
+        return float(inner + of_views.sum())
+
     def log_joint(self, counts: NDArray[np.float64], moves: NDArray[np.float64]) -> float:
         """Return the log of (c) with features and rows integrated out."""
         prior = self.feature_prior
@@ -258,7 +288,8 @@ class ActEngine:
         rows = (gammaln(moves + flat) - gammaln(flat)).sum()
         total = flat * self.n_acts
         of_rows = (gammaln(total) - gammaln(moves.sum(axis=1) + total)).sum()
-        return float(features + of_views.sum() + rows + of_rows)
+        seeds = 0.0 if self.seeds is None else self.seeds.log_weight(counts, moves)
+        return float(features + of_views.sum() + rows + of_rows + seeds)
 
     # exact posteriors
 

@@ -7,7 +7,8 @@ each act and the rows of transitions summed out, it is
     (d)  log p(features | two acts) - log p(features | one)
        + log p(moves | two acts) - log p(moves | one) - log p(which of the two | one)
 
-where one act, after any other, is the first of the two with one and the same probability.
+where one act, after any other, is the first of the two with one and the same probability. What
+seed words say in (c) is added: units of the one act as units of the other.
 """
 
 from __future__ import annotations
@@ -146,9 +147,20 @@ class _Together:
         self, pairs: Sequence[tuple[int, int]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return (d) of each pair, and the units of its smaller act."""
-        loss = [self.said.loss(a, b) + self.follow.loss(a, b) for a, b in pairs]
+        loss = [
+            self.said.loss(a, b) + self.follow.loss(a, b) + self._seeds_loss(a, b) for a, b in pairs
+        ]
         smaller = [min(self.sizes[a], self.sizes[b]) for a, b in pairs]
         return np.array(loss), np.array(smaller)
+
+    def _seeds_loss(self, one: int, other: int) -> float:
+        """Return what seed words say against the units of ``other`` in ``one``."""
+        seeds = self.said.engine.seeds
+        if seeds is None:
+            return 0.0
+        against = (seeds.units[one] - seeds.units[other]) * self.sizes[other]
+        counts = self.said.counts[: self.said.n_features, other]
+        return float(against - (seeds.features[:, one] - seeds.features[:, other]) @ counts)
 
     def merge(self, one: int, other: int) -> None:
         """Make two acts one."""
@@ -176,7 +188,7 @@ class _Said:
         self.known: dict[tuple[int, int], float] = {}
 
     def _evidence(self, column: NDArray[np.float64]) -> float:
-        value = evidence(self.engine, column[: self.n_features], self.prior)
+        value = self.engine.evidence(column[: self.n_features], self.prior)
         sums, n = column[self.n_features : -1], column[-1]
         return value + float(sums @ sums / (2 * n)) if len(sums) and n > 0 else value
 
@@ -281,11 +293,3 @@ def merge_unfound(
         pairs = [(min(k, weak), max(k, weak)) for k in range(n_acts) if k != weak]
         groups = _merge_closest(engine, answer, groups, pairs)
     return groups
-
-
-def evidence(engine: ActEngine, counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return the log evidence of the features of one act, (F,), their parameters summed out."""
-    values, flat = counts[:, None], prior[:, None]
-    inner = (gammaln(values + flat) - gammaln(flat)).sum()
-    of_views = gammaln(engine.totals(flat)) - gammaln(engine.totals(values + flat))
-    return float(inner + of_views.sum())

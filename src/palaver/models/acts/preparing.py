@@ -6,7 +6,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
@@ -82,21 +81,6 @@ def _columns(model: Acts, data: Encoded) -> list[str]:
         known = ", ".join(data.labels) or "none"
         raise CorpusError(f"Acts: there is no column {missing[0]!r}; columns of names: {known}")
     return list(model.columns)
-
-
-def seed_prior(model: Acts, data: Encoded) -> NDArray[np.float64] | None:
-    """Return what seed words add to the prior of features, (F, K)."""
-    views = model._views
-    counts = guided.seed_counts(model, data, model.n_classes)
-    if counts is None or "words" not in views.tables:
-        return None
-    added = np.zeros((views.n_features, model.n_classes))
-    place = views.names.index("words")
-    table = views.tables["words"]
-    for word in np.flatnonzero(counts.any(axis=1)):
-        if table[word] >= 0:
-            added[int(views.starts[place]) + table[word]] += counts[word]
-    return added * float(views.weights[place])
 
 
 def vector_weight(model: Acts) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from palaver.models.acts.seeds import Seeds
 from palaver.models.acts.vectors import load_view, store_view
 from palaver.models.acts.views import Views
 from palaver.models.base.stored import Extras
@@ -68,9 +69,21 @@ def extras(model: Acts) -> Extras:
     arrays |= {f"{_ANSWER}{name}": array for name, array in model._answer.items()}
     arrays |= store_view(model._vector_view)
     arrays |= {"shares": model._shares, "agreement": model.agreement_,
-               "class_words": model.class_words_, "seed_prior": model._seed_prior,
+               "class_words": model.class_words_,
                "states": model._states, "word_totals": model._words_of_acts}  # fmt: skip
+    if model._seeds is not None:
+        arrays |= {"seed_features": model._seeds.features, "seed_units": model._seeds.units}
     return content, arrays
+
+
+def _load_seeds(arrays: Mapping[str, NDArray[Any]], n_features: int, n_states: int) -> Seeds | None:
+    if "seed_features" not in arrays:
+        return None
+    found = {name: arrays[name] for name in ("seed_features", "seed_units")}
+    wanted = {"seed_features": Expected((n_features, n_states)),
+              "seed_units": Expected((n_states,))}  # fmt: skip
+    check_arrays(found, wanted)
+    return Seeds(found["seed_features"], found["seed_units"])
 
 
 def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -88,6 +101,7 @@ def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDA
         if name.startswith(_ANSWER)
     }
     model._shares, model.agreement_ = arrays["shares"], arrays["agreement"]
-    model.class_words_, model._seed_prior = arrays["class_words"], arrays["seed_prior"]
+    model.class_words_ = arrays["class_words"]
+    model._seeds = _load_seeds(arrays, model._views.n_features, len(arrays["states"]))
     model._states = arrays["states"]
     model._words_of_acts = arrays.get("word_totals", model._shares)
