@@ -264,8 +264,8 @@ def _common(results: Mapping[str, Any]) -> list[str]:
     lines = [
         "",
         "**One fold-in for all.** The same topics, folded into the test documents by "
-        "variational LDA's step with a fixed share prior of 5/K, beside each model's own; means of "
-        "the runs that were judged both ways:",
+        "variational LDA's step with a fixed share prior of 5/K, and each model's own fold-in; "
+        "means of the runs that were judged both ways:",
         "",
         "| model | corpus | K | runs | own | common |",
         "|---|---|---|---|---|---|",

@@ -50,7 +50,7 @@ _LONGEST_STEP = 0.25  # of any score
 _FEW, _LARGE = 48, 1e4  # terms that are added one by one; scores for which that is exact enough
 #: Errors of rounding, for a proposal and for each unit of the replies.
 _ROUNDING, _UNIT_ROUNDING = 1e-9, 1e-12
-#: Where the error at the current scores is larger, the linear functions are set anew.
+#: Where the error at the current scores is larger, the linear functions are computed again.
 MOST_DOUBT = 0.1
 
 
