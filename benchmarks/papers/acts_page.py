@@ -504,7 +504,8 @@ loading of compiled code.
 """
 
 _ASKED = """The number beside a corpus is what every row was asked for; Acts and word models may
-leave some classes empty (see *All measures*). Bold: the best unsupervised row.
+leave some classes empty (see *All measures*). Bold: the best row that learns
+without labels; the rule “has a ?”, which learns nothing and has two classes, may be higher.
 """
 
 _NAMES = """## Names

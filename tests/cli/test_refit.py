@@ -63,7 +63,7 @@ def wait_for(client, *states):
 
 def test_the_workbench_starts_stops_goes_on_and_takes(run):
     call("name", run, "A", "mine")
-    workbench = _opened(run, None, None, None, False, False, False)
+    workbench = _opened(run, None, (None, None, False, None), False, False)
     with running(workbench) as address:
         client = Client(address)
         assert client.get("/api/refit")["state"] == "none"

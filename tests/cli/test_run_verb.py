@@ -1,6 +1,7 @@
 """``palaver FILE``: from a file to a page in one command."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -68,10 +69,11 @@ def test_bots_are_left_out_and_that_is_remembered(inside):
     shown = " ".join(call("bots.jsonl", "--minutes", 0.1, "--out", "nobots").split())
     assert f"Left out {table['bot'].sum()} messages by 1 bot" in shown
     assert not corpus_of(inside / "nobots", None).table["bot"].any()
-    kept = json.loads(
-        call("run", "bots.jsonl", "--minutes", 0.1, "--keep-bots", "--json", "--out", "all")
-    )
+    Path("seeds.toml").write_text('gratitude = ["thanks"]\n')
+    options = ("--keep-bots", "--json", "--out", "all", "--seeds", "seeds.toml")
+    kept = json.loads(call("run", "bots.jsonl", "--minutes", 0.1, *options))
     assert len(kept["reading"]) == 1
+    assert pv.load(inside / "all").act_names_[0] == "gratitude"
 
 
 def test_talk_without_replies_is_chained_or_rebuilt(inside):
@@ -83,9 +85,9 @@ def test_talk_without_replies_is_chained_or_rebuilt(inside):
     )
     assert (corpus_of(inside / "chained", None).parents >= 0).any()
     talk.drop("acts", "sentences", "sentence_acts").write_ndjson("many.jsonl")
-    assert "inferred them for" in " ".join(
-        call("many.jsonl", "--minutes", 0.1, "--out", "rebuilt").split()
-    )
+    shown = " ".join(call("many.jsonl", "--minutes", 0.1, "--out", "rebuilt").split())
+    assert "inferred them for" in shown
+    assert "got no answer from anybody else, going by inferred replies." in shown
     page = (inside / "rebuilt" / "report.html").read_text()
     assert "palaver run many.jsonl --seed 0 --out rebuilt" in page
     assert "runner_up" not in page

@@ -8,6 +8,7 @@ seeds fixed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -251,8 +252,9 @@ class DoubleCounts(StateEngine):
 class Deaf(StateEngine):
     """A planted bug: states are drawn whatever they emit."""
 
-    def _resample(self, arrays, shard, states, key):
-        super()._resample({**arrays, "power": np.array(0.0)}, shard, states, key)
+    def _resample(self, shared, shard, states, key):
+        deaf = replace(shared, arrays={**shared.arrays, "power": np.array(0.0)})
+        super()._resample(deaf, shard, states, key)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def _run_command(
     reading["where"] = [text for text in reading["where"] or [] if text != NO_BOTS]
     file = "FILE" if anonymize else Path(reading["file"]).name
     seed = ["--seed", str(params["random_state"])]
+    seed += ["--seeds", "seeds.toml"] if params.get("seed_words") else []
     read = _reading({"reading": reading}, anonymize=anonymize)
     return command("run", file, *seed, *read, "--out", run)
 

@@ -20,6 +20,7 @@ from palaver.cli.options import (
     Format,
     Jobs,
     Json,
+    Seeds,
     Title,
     Where,
     Workers,
@@ -78,13 +79,7 @@ def run(
         str | None,
         typer.Option(metavar="COLUMN", help="Column with known classes; they guide the model."),
     ] = None,
-    seeds: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help='Words that classes you look for begin with: thanks = ["thanks", "cheers"].',
-        ),
-    ] = None,
+    seeds: Seeds = None,
     sweeps: Annotated[
         int | None,
         typer.Option(help="Total sweeps; defaults differ (acts: 100; m4: 1000)."),
@@ -223,7 +218,10 @@ def run(
         elif asked:
             raise typer.BadParameter("--passes, --batch-size and --judge are for --stream")
         if seeds is not None:
-            changes["seed_words"] = _seed_words(model, seeds)
+            from palaver.cli.seeds import seed_words
+            from palaver.models import model_class
+
+            changes["seed_words"] = seed_words(model_class(model), seeds)
         fresh = new_model(model, changes, classes, topics)
         chosen = _WordChoice(min_count, max_share, words)
         chosen.check(fresh)
@@ -286,15 +284,6 @@ def _asked(what: list[str]) -> tuple[str, Path | None]:
     if not what or what[0] in commands("model", "example"):
         return DEFAULT, None
     return DEFAULT, Path(what[0])
-
-
-def _seed_words(model: str, seeds: Path) -> dict[str, list[str]]:
-    """Return the words of --seeds, for a model that takes them."""
-    from palaver.cli.seeds import check_takes_seeds, read_seeds
-    from palaver.models import model_class
-
-    check_takes_seeds(model_class(model))
-    return read_seeds(seeds)
 
 
 class _Start(NamedTuple):

@@ -96,6 +96,14 @@ Where = Annotated[
         show_default=False,
     ),
 ]
+Seeds = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help='Words that classes you look for begin with: thanks = ["thanks", "cheers"].',
+        show_default=False,
+    ),
+]
 By = Annotated[
     str | None,
     typer.Option(

@@ -18,6 +18,7 @@ from palaver.cli.options import (
     Format,
     Jobs,
     Json,
+    Seeds,
     Title,
     Where,
 )
@@ -59,6 +60,7 @@ def run(
     keep_bots: Annotated[
         bool, typer.Option("--keep-bots", help="Do not leave out messages of bots.")
     ] = False,
+    seeds: Seeds = None,
     where: Where = None,
     anonymize: Anonymize = False,
     by: By = None,
@@ -77,10 +79,13 @@ def run(
 
     Example: `palaver run export.zip`
 
+    Example: `palaver run export.zip --seeds seeds.toml`
+
     Example: `palaver run threads.csv --column text=body --minutes 2 --out run/`
     """
     from palaver.cli import runs
     from palaver.cli.options import n_threads
+    from palaver.cli.seeds import tell_strayed
     from palaver.fit import Interrupted
 
     began = time.monotonic()
@@ -94,7 +99,7 @@ def run(
     if minutes is not None:
         left = 60 * minutes - (time.monotonic() - began)
         params["max_seconds"] = max(_SEARCH * left, 1.0)
-    model = _model(found, params)
+    model = _model(found, params, seeds)
     try:
         _fit(model, found, folder, file, reading)
     except Interrupted as error:
@@ -102,6 +107,7 @@ def run(
 
         typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
         raise typer.Exit(130) from error
+    tell_strayed(model, folder)
     talk = _page(model, found.corpus, folder, reading, quick=minutes is not None)
     _tell(model, talk, found, folder, json)
 
@@ -213,11 +219,14 @@ def is_documents(corpus: Corpus) -> bool:
     return nobody or float(words or 0) >= _DOCUMENT  # type: ignore[arg-type]
 
 
-def _model(found: _Found, params: dict[str, Any]) -> Model:
+def _model(found: _Found, params: dict[str, Any], seeds: Path | None) -> Model:
     """Return the model for what was found: acts of talk, topics of documents."""
+    from palaver.cli.seeds import seed_words
     from palaver.models.acts import Acts
     from palaver.models.lda import LDA
 
+    if seeds is not None:
+        params = {**params, "seed_words": seed_words(LDA if found.is_documents else Acts, seeds)}
     if not found.is_documents:
         return Acts().set_params(**params)
     n_texts = found.corpus.n_messages

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _EXAMPLE = 'one line per class, as in: thanks = ["thanks", "cheers"]'
 
 
+def seed_words(kind: type[Model], path: Path) -> dict[str, list[str]]:
+    """Return the words of --seeds, for a model that takes them."""
+    check_takes_seeds(kind)
+    return read_seeds(path)
+
+
 def check_takes_seeds(kind: type[Model]) -> None:
     """Refuse --seeds for a model that cannot use them, and name those that can."""
     from palaver.models import model_class

@@ -16,6 +16,7 @@ from palaver.questions.talk import Talk
 from palaver.questions.verbs import verb_of
 
 _MOST_SENTENCES = 3
+_BY_GUESS = ", going by inferred replies"
 _NOTABLE = 1.5  # times as likely as usual, to be said
 _CLEAR = 1.2  # the same, for what follows what
 _TINY = 0.03  # share of what follows, below which nothing is said
@@ -56,7 +57,8 @@ def _change(row: dict[str, object]) -> str:
         verb = "rose" if rose else "fell"
         said = (f"From {row['first']} to {row['second']}, {row['name']} {verb} from "
                 f"{_percent(before)} to {_percent(after)}")  # fmt: skip
-    return f"{said} ({points:.0f} points, 95% interval {edges[0]:.0f} to {edges[1]:.0f})."
+    unit = "point" if f"{points:.0f}" == "1" else "points"
+    return f"{said} ({points:.0f} {unit}, 95% interval {edges[0]:.0f} to {edges[1]:.0f})."
 
 
 def answered(talk: Talk, of: str | int | None = None) -> list[str]:
@@ -69,7 +71,10 @@ def answered(talk: Talk, of: str | int | None = None) -> list[str]:
     noun = what if len(first) == 1 else f"{what}s"
     if never or len(first) == 1:
         share = _percent(never / len(first))
-        said = [f"{never:,} of {len(first):,} {noun} ({share}) got no answer from anybody else."]
+        known = "" if "reply_probability" not in talk.corpus.table.columns else _BY_GUESS
+        said = [
+            f"{never:,} of {len(first):,} {noun} ({share}) got no answer from anybody else{known}."
+        ]
     else:
         said = [f"Somebody else answered in all {len(first):,} {noun}." if of is None else
                 f"Somebody else answered all {len(first):,} {noun}."]  # fmt: skip
