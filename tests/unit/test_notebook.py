@@ -5,6 +5,7 @@ import types
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from support.pages import small_model
@@ -118,7 +119,13 @@ def test_texts_are_documents(model):
     texts = ["my printer is broken", "", "thanks a lot"]
     shares = model.transform(texts)
     assert shares.shape == (3, 4)
-    np.testing.assert_array_equal(shares, model.transform(pv.Corpus.from_texts(texts)))
+    corpus = pv.Corpus.from_texts(texts)
+    for other in (corpus, np.array(texts), pl.Series(texts), pd.Series(texts)):
+        np.testing.assert_array_equal(shares, model.transform(other))
+    assert model.annotate(texts).table["class"].to_list()[0] == shares[0].argmax()
+    assert pv.encode(texts, view="topics").n_messages == 3
+    assert pv.exemplars(model, texts, 1).height
+    assert pv.ask(model, texts).corpus.n_messages == 3
     kinds = (pv.LDA(2, n_sweeps=4), pv.Acts(n_sweeps=4, n_chains=2), pv.OnlineLDA(2, n_sweeps=2),
              pv.GaussianHMM(2, whiten=2, n_sweeps=4), pv.InfiniteHMM(3, n_sweeps=4))  # fmt: skip
     many = pv.sample(12).table["text"].to_list()

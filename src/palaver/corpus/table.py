@@ -361,6 +361,10 @@ def as_corpus(data: Any) -> Any:
     """Return a list of texts as a corpus of documents, and anything else as it is."""
     if isinstance(data, pl.Series) and data.dtype == pl.String:
         return Corpus.from_texts(data.fill_null("").to_list())
+    if type(data).__name__ == "Series" or (
+        isinstance(data, np.ndarray) and data.dtype.kind in "OU"
+    ):
+        data = np.asarray(data).tolist()  # of pandas or NumPy
     if isinstance(data, list | tuple) and data and all(isinstance(text, str) for text in data):
         return Corpus.from_texts(list(data))
     return data

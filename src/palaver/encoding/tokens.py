@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import store
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import checks
 from palaver.encoding.act_view import add_marks, marked_types, without_rare_words
 from palaver.encoding.conditions import numbers_of, other_parents_of, sentence_lengths
@@ -290,7 +290,7 @@ def encode(
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : Corpus or list of str
         If it has a column ``tokens`` of lists of words, that is used instead of the texts.
     vocabulary : Vocabulary, optional
         An existing one; words that are not in it are dropped and counted. Created by default.
@@ -309,6 +309,7 @@ def encode(
         words that say what a text is about, without common words, numbers and punctuation. An
         existing vocabulary knows its own.
     """
+    corpus = as_corpus(corpus)
     check("encode", {"view": one_of("words", "acts", "topics")}, {"view": view})
     view = view if vocabulary is None else vocabulary.view
     if sentences and view == "acts":

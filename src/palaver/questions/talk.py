@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.corpus.describe import bots
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.draw.palette import letters
 from palaver.encoding import Encoded
 from palaver.encoding.hidden import hidden_words, tells
@@ -246,6 +246,7 @@ def ask(model: Model, corpus: Corpus, names: Mapping[int, str] | None = None) ->
     >>> talk.compare_groups("quarter")               # doctest: +SKIP
     >>> talk.examples("thanks", n=5)                 # doctest: +SKIP
     """
+    corpus = as_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise ParameterError(f"ask: takes a Corpus, got {type(corpus).__name__}")
     summary = model.summary()

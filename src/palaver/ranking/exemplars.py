@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding.tokenizer import split_words
 from palaver.errors import InputError, ParameterError
 from palaver.params import check, whole
@@ -67,6 +67,7 @@ def exemplars(
     >>> pv.exemplars(model, corpus, k=3)             # doctest: +SKIP
     """
     check("exemplars", {"k": whole(1)}, {"k": k})
+    corpus = as_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise ParameterError(
             f"exemplars: pass a Corpus, whose texts are shown, got {type(corpus).__name__}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.corpus.grouping import NO_GROUP, group_column, is_crossed, is_period
-from palaver.corpus.table import Corpus
+from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import Encoded
 from palaver.errors import ParameterError
 from palaver.evaluate.bootstrap import resampling_weights
@@ -71,6 +71,7 @@ def readable(model: Model, corpus: Corpus) -> Corpus | Encoded:
 
 def annotate(model: Model, corpus: Corpus, n_sweeps: int) -> Corpus:
     """Return the corpus with the classes of its messages; see :meth:`Model.annotate`."""
+    corpus = as_corpus(corpus)
     read = readable(model, corpus)
     found = with_marks(model, corpus, model.message_shares(read, n_sweeps))
     silent = pl.Series(~model.known_messages(read))
