@@ -113,7 +113,7 @@ def test_mistakes():
     with pytest.raises(InputError, match="a row for each of the 2 messages"):
         pv.exemplars(Fixed(np.ones((3, 1))), corpus)
     with pytest.raises(ParameterError, match="pass a Corpus"):
-        pv.exemplars(Fixed(np.ones((3, 1))), ["a"])
+        pv.exemplars(Fixed(np.ones((3, 1))), {"a": 1})
 
 
 def test_a_hundred_thousand_messages_take_seconds():
