@@ -362,7 +362,7 @@ def as_corpus(data: Any) -> Any:
     if isinstance(data, pl.Series) and data.dtype == pl.String:
         return Corpus.from_texts(data.fill_null("").to_list())
     if type(data).__name__ == "Series" or (
-        isinstance(data, np.ndarray) and data.dtype.kind in "OU"
+        isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "OU"
     ):
         data = np.asarray(data).tolist()  # of pandas or NumPy
     if isinstance(data, list | tuple) and data and all(isinstance(text, str) for text in data):

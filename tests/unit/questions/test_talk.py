@@ -102,7 +102,7 @@ def test_one_speaker_has_no_balance():
 def test_only_a_corpus_can_be_asked_about(talk):
     model = pv.BlockHMM(n_classes=2, n_sweeps=2).fit(pv.sample(5))
     with pytest.raises(ParameterError, match="takes a Corpus"):
-        pv.ask(model, ["a"])
+        pv.ask(model, {"a": 1})
     with pytest.raises(ParameterError, match="one row for each"):
         Talk(pv.sample(2), np.ones((1, 1)), np.ones(1, bool))
 
