@@ -260,10 +260,9 @@ def _carry(folder: Path, before: Model, model: Model, data: Encoded) -> None:
     from palaver.models.curated import curation_of
     from palaver.models.curated.refitting import carried, matched
 
-    old, new = before.message_classes(data), model.message_classes(data)
-    n_old, n_new = len(before.class_shares_), len(model.class_shares_)
+    same = matched(before.message_shares(data), model.message_shares(data))
     state = curation_of(before)
-    found, lost = carried(state, model.run_id, n_new, matched(old, new, n_old, n_new))
+    found, lost = carried(state, model.run_id, len(model.class_shares_), same)
     replace_curation(folder, found)
     if lost:
         names = before.summary().class_names

@@ -18,7 +18,14 @@ def test_classes_are_the_same_if_they_share_enough_messages():
     new = np.concatenate(
         [np.full(10, 1), np.full(6, 0), np.full(4, 2), np.repeat([0, 1, 2], [3, 3, 4])]
     )
-    assert matched(old, new, 3, 3) == [1, 0, -1]
+    assert matched(np.eye(3)[old], np.eye(3)[new]) == [1, 0, -1]
+
+
+def test_a_class_that_is_a_part_of_many_messages_finds_its_counterpart():
+    old = np.array([[0.8, 0.2, 0.0]] * 10 + [[0.0, 0.3, 0.7]] * 10)
+    new = np.array([[0.1, 0.0, 0.9]] * 10 + [[0.3, 0.7, 0.0]] * 10)
+    assert matched(old, new) == [2, 0, 1]  # the second is the main class of no message
+    assert matched(old, np.ones((20, 1))) == [0, -1, -1]
 
 
 def test_what_was_decided_goes_to_the_same_class():

@@ -20,7 +20,7 @@ from palaver.models.base.model import Model
 from palaver.models.curated.apply import curation_of
 from palaver.models.views.marks import keys_of
 
-#: Classes are the same if this share of the messages of either is of both.
+#: Classes are the same if this share of what either has of the messages is of both.
 SAME = 1 / 3
 #: Messages that show a new fit what a class is that somebody named, merged or divided: how many at
 #: most, and the share of the class that they must have.
@@ -183,22 +183,22 @@ def _surest(model: Model, state: Curation, corpus: Corpus, names: Sequence[str])
     return found
 
 
-def matched(
-    old: NDArray[np.integer], new: NDArray[np.integer], n_old: int, n_new: int
-) -> list[int]:
+def matched(old: NDArray[np.floating], new: NDArray[np.floating]) -> list[int]:
     """Return the new class that each old one is, -1 where none is the same.
+
+    Two classes are the same if what they have of the messages overlaps enough: the sum of the
+    smaller of both shares, over the sum of the larger. So a class that is a small part of many
+    messages, such as greetings, finds its counterpart, too.
 
     Parameters
     ----------
-    old, new : array of int, shape (n_messages,)
-        The main class of each message before and after.
-    n_old, n_new : int
+    old, new : array of float, shape (n_messages, n_classes)
+        The shares of the classes in each message before and after.
     """
-    both = np.zeros((n_old, n_new))
-    np.add.at(both, (old, new), 1)
-    either = both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both
-    same = both / np.maximum(either, 1)
-    found = [-1] * n_old
+    both = np.array([[np.minimum(one, other).sum() for other in new.T] for one in old.T])
+    either = old.sum(axis=0)[:, None] + new.sum(axis=0) - both
+    same = both / np.maximum(either, np.finfo(float).tiny)
+    found = [-1] * old.shape[1]
     for one, other in zip(*linear_sum_assignment(-same), strict=True):
         if same[one, other] >= SAME:
             found[int(one)] = int(other)

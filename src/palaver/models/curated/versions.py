@@ -49,8 +49,8 @@ def compare_versions(old: Model, new: Model, corpus: Corpus) -> Versions:
     before, after = old.message_shares(corpus), new.message_shares(corpus)
     known = old.known_messages(corpus) & new.known_messages(corpus)
     one, other = before.argmax(axis=1), after.argmax(axis=1)
-    n_old, n_new = before.shape[1], after.shape[1]
-    same = matched(one[known], other[known], n_old, n_new)
+    n_new = after.shape[1]
+    same = matched(before[known], after[known])
     curation, lost = carried(state, new.run_id, n_new, same)
     curation = _distinct(curation, new)
     names, called = _called(old), _called(new, curation)
