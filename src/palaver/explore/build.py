@@ -34,6 +34,7 @@ from palaver.curation import Curation
 from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
 from palaver.errors import StoreError
+from palaver.explore.answered import answered_arrays, links_of
 from palaver.explore.parts import write_parts
 from palaver.explore.texts import write_texts
 from palaver.fit.fold import progress_listener
@@ -51,7 +52,7 @@ from palaver.store.atomic import explained, replace_file, sync
 if TYPE_CHECKING:
     from palaver.models import Model, ModelSummary
 
-KIND, VERSION = "workbench", 2
+KIND, VERSION = "workbench", 3
 FOLDER, ANONYMIZED = "explore", "anonymized"
 NO_TIME = np.iinfo(np.int64).min
 #: Shares of the time that the parts of the work take, by experience.
@@ -253,16 +254,19 @@ def _write(
         reading, np.arange(shares.shape[1]), shares.astype(float),
         findings.summary.tables.get("topics"), np.arange(corpus.n_messages),
     )  # fmt: skip
-    times = corpus.table["time"].dt.epoch("s").fill_null(NO_TIME)
+    times = corpus.table["time"].dt.epoch("s")
+    links = links_of(corpus.parents, corpus.conversation_offsets, findings.flow.steps)
+    codes = np.stack([own.codes for own in fields.values()], axis=1)
     arrays = {
         "shares": shares,
         "speaking": findings.speaking,
         "parents": corpus.parents,
         "conversation_offsets": corpus.conversation_offsets,
-        "time": times.to_numpy().astype(np.int64),
+        "time": times.fill_null(NO_TIME).to_numpy().astype(np.int64),
+        "codes": codes,
+        **answered_arrays(links, codes[:, 0], times.cast(pl.Float64).fill_null(np.nan).to_numpy()),
         "token_classes": classes,
         "token_offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        **{f"field_{i}": own.codes for i, own in enumerate(fields.values())},
     }
     writing.done.result()
     summary, own = findings.summary, fitted.summary()

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from palaver.errors import InputError
-from palaver.explore.hits import counted_codes
 from palaver.explore.index import Index
-from palaver.explore.kernels.messages import count_threads, sum_by_unit
+from palaver.explore.kernels.groups import (
+    add_shares,
+    count_answered,
+    count_talk,
+    count_values,
+    mark_units,
+    middle_waits,
+)
+from palaver.explore.kernels.messages import count_threads
 from palaver.explore.question import Answers, Question
 from palaver.models.views.shares import FEW_CONVERSATIONS
-from palaver.questions.answers import answers_of
-from palaver.questions.changes import compare_sums
+from palaver.questions.changes import bundles, compare_sums
 from palaver.questions.story import changed
 
-LEVEL = 0.95
+LEVEL, _SEED = 0.95, 0
 _WHO = 8  # of each column
+_SHOWN = ("class", "before", "after", "difference", "low", "high", "p", "clear")
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -48,73 +56,109 @@ def groups_of(answers: Answers, first: Question, second: Question) -> tuple[Bool
     return found
 
 
-def differences(
-    answers: Answers, groups: tuple[Bools, Bools], names: tuple[str, str]
-) -> pl.DataFrame:
+class Sums(NamedTuple):
+    """Sums over the messages of two groups.
+
+    Attributes
+    ----------
+    by_bundle : array of float64, shape (2, n_bundles, n_acts + 1)
+        Shares and numbers of messages in what is drawn again, see
+        :func:`palaver.questions.changes.bundles`.
+    by_period : array of float64, shape (2, n_periods + 1, n_acts + 1)
+        The same, messages without a period first.
+    n_units : array of int64, shape (2,)
+        Conversations of each group; messages, where there are few conversations.
+    """
+
+    by_bundle: NDArray[np.float64]
+    by_period: NDArray[np.float64]
+    n_units: Rows
+
+
+def sums_of(answers: Answers, groups: tuple[Bools, Bools]) -> Sums:
+    """Add up the shares of two groups."""
+    index, shares = answers.index, answers.classified.shares
+    few = _is_small(index)
+    units = np.arange(index.n_messages, dtype=np.int32) if few else index.conversation
+    marks = np.zeros((2, index.n_messages if few else index.n_conversations), bool)
+    mark_units(*groups, units, marks)
+    taken = marks[0] | marks[1]  # what is drawn again: conversations of either group
+    own = bundles(int(np.count_nonzero(taken)), _SEED)
+    bundle_of = np.full(len(taken), -1, np.int16)
+    bundle_of[taken] = own
+    periods, days = index.periods
+    by_bundle = np.zeros((2, int(own.max()) + 1, shares.shape[1] + 1))
+    by_period = np.zeros((2, len(days) + 1, shares.shape[1] + 1))
+    add_shares(*groups, units, bundle_of, periods, shares, by_bundle, by_period)
+    return Sums(by_bundle, by_period, np.count_nonzero(marks, axis=1))
+
+
+def _is_small(index: Index) -> bool:
+    """Whether messages are drawn again, because there are few conversations."""
+    return index.n_conversations < FEW_CONVERSATIONS
+
+
+def differences(answers: Answers, sums: Sums, names: tuple[str, str]) -> pl.DataFrame:
     """Return one row per act: shares in both groups, and the difference with its interval.
 
     Intervals and p-values hold for all acts at once; see :mod:`palaver.questions.changes`.
     """
-    index, classified = answers.index, answers.classified
-    few = index.n_conversations < FEW_CONVERSATIONS
-    units = np.arange(index.n_messages, dtype=np.int32) if few else index.conversation
-    n_units = index.n_messages if few else index.n_conversations
-    sums = np.stack([_sums(own, units, n_units, classified.shares) for own in groups])
-    taken = sums[:, :, -1].any(axis=0)  # what is drawn again: conversations of either group
-    found = compare_sums(sums[:, taken], [(0, 1)], LEVEL, 0)
-    table = pl.DataFrame(
+    found = compare_sums(sums.by_bundle, [(0, 1)], LEVEL, _SEED, sums.n_units)
+    n_messages = sums.by_bundle[:, :, -1].sum(axis=1).astype(int).tolist()
+    few, classified = _is_small(answers.index), answers.classified
+    return pl.DataFrame(
         {
             "class": [act.number for act in classified.acts],
             "name": [act.name for act in classified.acts],
             "before": found.before[0],
             "after": found.after[0],
             "difference": found.after[0] - found.before[0],
-            "low": found.low[0],
-            "high": found.high[0],
-            "p": found.p[0],
+            **{
+                name: pl.Series(own[0], nan_to_null=True)
+                for name, own in (("low", found.low), ("high", found.high), ("p", found.p))
+            },
+            "first": names[0],
+            "second": names[1],
+            "messages_before": n_messages[0],
+            "messages_after": n_messages[1],
+            "resampled": "message" if few else "conversation",
+            "clear": (found.low[0] > 0) | (found.high[0] < 0),
         }
-    ).with_columns(
-        pl.col("low", "high", "p").fill_nan(None),
-        first=pl.lit(names[0]), second=pl.lit(names[1]),
-        messages_before=pl.lit(int(groups[0].sum())), messages_after=pl.lit(int(groups[1].sum())),
-        resampled=pl.lit("message" if few else "conversation"),
-    )  # fmt: skip
-    clear = (pl.col("low") > 0) | (pl.col("high") < 0)
-    return table.with_columns(clear=clear.fill_null(False))
-
-
-def _sums(
-    group: Bools, units: NDArray[np.int32], n_units: int, shares: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return sums of the shares of a group by unit, and numbers of messages."""
-    sums = np.zeros((n_units, shares.shape[1] + 1))
-    sum_by_unit(group, units, shares, sums)
-    return sums
+    )
 
 
 def compared(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
     """Return everything that the view shows about two groups."""
-    groups = groups_of(answers, *read_groups(given))
+    asked = read_groups(given)
     names = given.get("name.a") or "the first group", given.get("name.b") or "the second group"
-    table = differences(answers, groups, names)
-    said = [_sentence(row) for row in _clearest(table)] or changed(table.head(0))
+    key = "compared", asked, names
+    return dict(answers.remembered(key, lambda: _compared(answers, asked, names)))
+
+
+def _compared(
+    answers: Answers, asked: tuple[Question, Question], names: tuple[str, str]
+) -> dict[str, Any]:
+    index = answers.index
+    groups = groups_of(answers, *asked)
+    sums = sums_of(answers, groups)
+    table = differences(answers, sums, names)
+    rows = table.to_dicts()
+    said = [_sentence(row) for row in _clearest(rows)] or changed(table.head(0))
     return {
         "sentences": said,
-        "acts": table.select(
-            "class", "before", "after", "difference", "low", "high", "p", "clear"
-        ).to_dicts(),
-        "groups": [_facts(answers, own) for own in groups],
-        "who": [_who(answers.index, field, groups) for field in answers.index.fields],
+        "acts": [{name: row[name] for name in _SHOWN} for row in rows],
+        "groups": _facts(answers, groups),
+        "who": _who(index, groups, sums.by_period[:, 1:, -1]),
         "resampled": table["resampled"][0],
-        "period": answers.index.period,
-        "days": answers.index.periods[1],
-        "series": [_series(answers, own) for own in groups],
+        "period": index.period,
+        "days": index.periods[1],
+        "series": [_series(own[1:]) for own in sums.by_period],
     }
 
 
-def _clearest(table: pl.DataFrame) -> list[dict[str, Any]]:
-    clear = table.filter("clear").sort(pl.col("difference").abs(), descending=True)
-    return clear.head(5).to_dicts()
+def _clearest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    clear = [row for row in rows if row["clear"]]
+    return sorted(clear, key=lambda row: -abs(row["difference"]))[:5]
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
@@ -126,77 +170,81 @@ def _sentence(row: Mapping[str, Any]) -> str:
             f"{low:.0f} to {high:.0f}.")  # fmt: skip
 
 
-def _facts(answers: Answers, group: Bools) -> dict[str, Any]:
-    """Return how many messages and threads a group has, and how its acts are answered."""
-    index, main = answers.index, answers.classified.main
-    rows = np.flatnonzero(group)
-    rows = rows[np.argsort(main[rows], kind="stable")]  # by act
-    n_acts = len(answers.classified.acts)
-    ends = np.cumsum(counted_codes(group, main, n_acts)).tolist()
-    return {
-        "messages": len(rows),
-        "threads": int(count_threads(group, index.offsets)),
-        "begun": _answers(index, np.flatnonzero(group & (index.place == 0))),
-        "acts": [_answers(index, rows[ends[act] : ends[act + 1]]) for act in range(n_acts)],
-    }
+def _facts(answers: Answers, groups: tuple[Bools, Bools]) -> list[dict[str, Any]]:
+    """Return how many messages and threads each group has, and how its acts are answered.
+
+    That is: how many messages nobody else answered, and the median seconds until an answer.
+    """
+    index, n_acts = answers.index, len(answers.classified.acts)
+    cells = np.empty(index.n_messages, np.int16)
+    counts = np.zeros((2, n_acts + 2, 3), np.int64)
+    count_answered(*groups, answers.classified.main, index.opens, index.answered,
+                   index.has_wait, cells, counts)  # fmt: skip
+    known, middle = counts[:, :, 2], np.full((2, n_acts + 2, 2), np.nan)
+    middle_waits(cells, index.waited, index.waits, known, np.zeros_like(known), middle)
+    found = []
+    for group, own, waits in zip(groups, counts.tolist(), middle.mean(axis=2), strict=True):
+        said = [
+            {"messages": messages, "unanswered": never, "wait": float(wait) if n else None}
+            for (messages, never, n), wait in zip(own, waits, strict=True)
+        ]
+        found.append(
+            {
+                "messages": int(np.count_nonzero(group)),
+                "threads": int(count_threads(group, index.offsets)),
+                "begun": said[-1],
+                "acts": said[1:-1],
+            }
+        )
+    return found
 
 
-def _answers(index: Index, rows: Rows) -> dict[str, Any]:
-    """Return how many messages nobody else answered, and the median seconds until an answer."""
-    first, wait = _answered(index)
-    waits = wait[rows]
-    waits = waits[~np.isnan(waits)]
-    never = int((first[rows] < 0).sum())
-    typical = float(np.median(waits)) if len(waits) else None
-    return {"messages": len(rows), "unanswered": never, "wait": typical}
+def _who(
+    index: Index, groups: tuple[Bools, Bools], totals: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Return the share of talk of the largest values of each column, in all and over time.
+
+    ``totals`` are the messages of both groups in each period, (2, n_periods).
+    """
+    starts = index.starts
+    counts = np.zeros((2, starts[-1]), np.int64)
+    count_values(*groups, index.all_codes, starts[:-1], counts)
+    sizes = np.array([[np.count_nonzero(own)] for own in groups])
+    shares, shown = counts / sizes, np.full(starts[-1], -1, np.int32)
+    largest: list[Rows] = []
+    n_shown = 0
+    for start, end in pairwise(starts.tolist()):
+        own = shares[:, start + 1 : end]
+        first = np.argsort(-own.max(axis=0, initial=0), kind="stable")[:_WHO]
+        first = first[own[:, first].any(axis=0)]
+        shown[start + 1 + first] = np.arange(n_shown, n_shown + len(first))
+        n_shown += len(first)
+        largest.append(first)
+    talk = np.zeros((2, n_shown, totals.shape[1]), np.int64)
+    if talk.size:
+        count_talk(*groups, index.all_codes, starts[:-1], shown, index.periods[0], talk)
+    parts = np.split(talk, np.cumsum([len(first) for first in largest])[:-1], axis=1)
+    found = []
+    for field, start, first, part in zip(index.fields, starts, largest, parts, strict=False):
+        names, own = index.names(field), shares[:, start + 1 + first].round(4)
+        found.append(
+            {
+                "field": field,
+                "values": [
+                    [names[k], *both] for k, both in zip(first, own.T.tolist(), strict=True)
+                ],
+                "series": [
+                    [_shares(row, total) for row in rows] if len(total) else []
+                    for rows, total in zip(part, totals, strict=True)
+                ],
+            }
+        )
+    return found
 
 
-def _answered(index: Index) -> tuple[Rows, NDArray[np.float64]]:
-    """Return the first answer by somebody else to each message, and the seconds until then."""
-    if "answered" not in index.kept:
-        seconds = np.where(index.has_time, index.time, np.nan).astype(float)
-        nobody = np.zeros(index.n_messages, bool)
-        parents = index.links.astype(np.int64)
-        index.kept["answered"] = answers_of(parents, index.codes("speaker"), seconds, nobody)
-    first, wait = index.kept["answered"]
-    return first, wait
-
-
-def _who(index: Index, field: str, groups: tuple[Bools, Bools]) -> dict[str, Any]:
-    """Return the share of talk of the largest values of a column in both groups, and over time."""
-    codes, names = index.codes(field), index.names(field)
-    counts = np.stack([counted_codes(own, codes, len(names))[1:] for own in groups])
-    shares = counts / np.array([[own.sum()] for own in groups])
-    largest = np.argsort(-shares.max(axis=0, initial=0), kind="stable")[:_WHO]
-    largest = largest[shares[:, largest].any(axis=0)]
-    values = [[names[k], *shares[:, k].round(4).tolist()] for k in largest]
-    series = [_talk(index, codes, largest, own) for own in groups]
-    return {"field": field, "values": values, "series": series}
-
-
-def _talk(
-    index: Index, codes: NDArray[np.int32], largest: Rows, group: Bools
-) -> list[list[float | None]]:
-    """Return the share of talk of some values in each period, None where nobody talks."""
-    periods, days = index.periods
-    if not days:
-        return []
-    totals = counted_codes(group, periods, len(days))[1:]
-    places = np.full(int(codes.max(initial=-1)) + 2, -1, np.int32)  # the last is for no value
-    places[largest] = np.arange(len(largest))
-    own = places[codes]
-    cells = np.where((own >= 0) & (periods >= 0), own * len(days) + periods, -1)
-    counts = counted_codes(group, cells.astype(np.int32), len(largest) * len(days))[1:]
-    return [_shares(row, totals) for row in counts.reshape(len(largest), len(days))]
-
-
-def _series(answers: Answers, group: Bools) -> list[list[float | None]]:
+def _series(sums: NDArray[np.float64]) -> list[list[float | None]]:
     """Return the share of each act in each period, None where a period has no message."""
-    periods, days = answers.index.periods
-    if not days:
-        return []
-    sums = _sums(group, periods, len(days), answers.classified.shares)
-    return [_shares(own, sums[:, -1]) for own in sums[:, :-1].T]
+    return [_shares(own, sums[:, -1]) for own in sums[:, :-1].T] if len(sums) else []
 
 
 def _shares(parts: NDArray[Any], totals: NDArray[Any]) -> list[float | None]:

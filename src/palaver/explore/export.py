@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from palaver.corpus.write import without_formulas
-from palaver.explore.comparing import differences, groups_of, read_groups
+from palaver.explore.comparing import differences, groups_of, read_groups, sums_of
 from palaver.explore.hits import in_order
 from palaver.explore.question import Answers, Question
 
@@ -48,7 +48,8 @@ def messages_table(answers: Answers, question: Question, sort: str = "thread") -
 def comparison_table(answers: Answers, given: Mapping[str, str]) -> pl.DataFrame:
     """Return the shares of acts in two groups, with intervals; see :mod:`.comparing`."""
     groups = groups_of(answers, *read_groups(given))
-    return differences(answers, groups, (given.get("name.a", ""), given.get("name.b", "")))
+    names = given.get("name.a", ""), given.get("name.b", "")
+    return differences(answers, sums_of(answers, groups), names)
 
 
 def encoded(table: pl.DataFrame, kind: str) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.explore.index import Index
-from palaver.explore.kernels.messages import count_codes, count_threads
+from palaver.explore.kernels.messages import count_facets, count_threads
 from palaver.explore.question import NONE, Answers, Question
 from palaver.explore.words import first_place, parts_of
 from palaver.page.text import visible
@@ -25,35 +25,42 @@ def counted(answers: Answers, question: Question) -> dict[str, Any]:
 
     Every count comes with that of all messages of its group, so that shares can be compared.
     """
+    return dict(answers.remembered(("counted", question), lambda: _counted(answers, question)))
+
+
+def _counted(answers: Answers, question: Question) -> dict[str, Any]:
     index, classified = answers.index, answers.classified
     passing = answers.passing(question)
     periods, days = index.periods
-    counts = counted_codes(passing, periods, len(days))
+    n_acts = len(classified.acts)
+    starts = np.concatenate(([0, n_acts + 1], n_acts + len(days) + 2 + index.starts))
+    counts = np.zeros(starts[-1], np.int64)
+    count_facets(passing, classified.main, periods, index.all_codes, starts, counts)
+    acts, over_time, *groups = np.split(counts, starts[1:-1])
     return {
-        "messages": int(np.count_nonzero(passing)),
+        "messages": int(acts.sum()),
         "threads": int(count_threads(passing, index.offsets)),
         "of": index.n_messages,
-        "acts": counted_codes(passing, classified.main, len(classified.acts))[1:].tolist(),
-        "groups": [_by_group(index, field, passing) for field in index.fields],
+        "acts": acts[1:].tolist(),
+        "groups": [
+            _by_group(index, field, own) for field, own in zip(index.fields, groups, strict=True)
+        ],
         "period": index.period,
         "time": [
             list(own)
-            for own in zip(days, counts[1:].tolist(), index.period_totals[1:].tolist(), strict=True)
+            for own in zip(
+                days, over_time[1:].tolist(), index.period_totals[1:].tolist(), strict=True
+            )
         ],
     }
 
 
-def counted_codes(passing: NDArray[np.bool_], codes: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Count the passing messages of each code, those without one first, (size + 1,)."""
-    counts = np.zeros(size + 1, np.int64)
-    count_codes(passing, codes, counts)
-    return counts
+def _by_group(index: Index, field: str, counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the groups with the most hits: name, hits, messages.
 
-
-def _by_group(index: Index, field: str, passing: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the groups with the most hits: name, hits, messages."""
+    ``counts`` are the hits of each group, those without one first, (n_groups + 1,).
+    """
     names, totals = index.names(field), index.totals(field)
-    counts = counted_codes(passing, index.codes(field), len(names))
     largest = np.argsort(-counts[1:], kind="stable")[:_GROUPS].tolist()
     values = [[names[k], int(counts[k + 1]), int(totals[k + 1])] for k in largest if counts[k + 1]]
     if counts[0]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.errors import DamagedStoreError
+from palaver.explore.answered import links_of
 from palaver.explore.build import KIND, NO_TIME
 from palaver.explore.texts import Texts
 
@@ -39,8 +40,10 @@ class Index:
     offsets : array of int64, shape (n_conversations + 1,)
     time : array of int64, shape (n_messages,)
         Seconds; :data:`NO_TIME` where unknown.
-    kept : dict
-        What views have worked out about all messages.
+    all_codes : array of int32, shape (n_messages, n_fields)
+        Group of each message in every field, -1 for none.
+    answered, waited, waits : arrays
+        See :func:`palaver.explore.answered.answered_arrays`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +59,10 @@ class Index:
             self.token_classes: NDArray[np.int16] = arrays["token_classes"]
             self.token_offsets: NDArray[np.int64] = arrays["token_offsets"]
             path = folder / self.content["texts"]
-            self._codes = {name: arrays[f"field_{i}"] for i, name in enumerate(self.fields)}
+            self.all_codes: NDArray[np.int32] = arrays["codes"]
+            self.answered: NDArray[np.bool_] = arrays["answered"]
+            self.waited: NDArray[np.int32] = arrays["waited"]
+            self.waits: NDArray[np.float64] = arrays["waits"]
             size = self.content["bytes"]
             self._overview = folder / self.content["overview"]
         except KeyError as error:
@@ -66,7 +72,6 @@ class Index:
         if not self._overview.is_file():
             raise DamagedStoreError(f"{self._overview}: is missing")
         self.texts = Texts(path)
-        self.kept: dict[str, Any] = {}  # what views have worked out about all messages
 
     @property
     def n_messages(self) -> int:
@@ -119,9 +124,19 @@ class Index:
 
         What it answers; where nobody answers anybody, the message before.
         """
-        if self.content["steps"] != "messages" and (self.parents >= 0).any():
-            return self.parents
-        return np.where(self.place > 0, np.arange(self.n_messages, dtype=np.int32) - 1, -1)
+        return links_of(self.parents, self.offsets, self.content["steps"])
+
+    @cached_property
+    def opens(self) -> NDArray[np.bool_]:
+        """Messages that begin a thread, (n_messages,)."""
+        return np.asarray(self.place == 0)
+
+    @cached_property
+    def has_wait(self) -> NDArray[np.bool_]:
+        """Messages of which it is known how soon somebody else answers, (n_messages,)."""
+        found = np.zeros(self.n_messages, bool)
+        found[self.waited] = True
+        return found
 
     @cached_property
     def is_answered(self) -> NDArray[np.bool_]:
@@ -132,7 +147,16 @@ class Index:
 
     def codes(self, field: str) -> NDArray[np.int32]:
         """Return the code of each message's group, -1 for none, (n_messages,)."""
-        return self._codes[field]
+        return self.all_codes[:, self.fields.index(field)]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the counts of each field begin in a row of all, and where they end.
+
+        Those of messages without a group come first, (n_fields + 1,).
+        """
+        sizes = [len(self.names(field)) + 1 for field in self.fields]
+        return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -125,12 +125,27 @@ class Answers:
     def __init__(self, index: Index, classified: Classified) -> None:
         self.index, self.classified = index, classified
         self._kept: OrderedDict[Question, NDArray[np.bool_]] = OrderedDict()
+        self._said: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def renamed(self, acts: Sequence[ActShown]) -> Answers:
         """Return the same, where nothing has changed but what the acts are called."""
         found = copy(self)
         found.classified = self.classified.renamed(acts)
+        found._said = OrderedDict()  # has names of acts
+        return found
+
+    def remembered(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what ``make`` gives; do not change it. The latest are kept."""
+        with self._lock:
+            if key in self._said:
+                self._said.move_to_end(key)
+                return self._said[key]
+        found = make()
+        with self._lock:
+            self._said[key] = found
+            while len(self._said) > _KEPT:
+                self._said.popitem(last=False)
         return found
 
     def passing(self, question: Question) -> NDArray[np.bool_]:
@@ -180,11 +195,11 @@ class Answers:
         if not parts:
             raise InputError("only words can be searched: type a letter or a digit")
         wanted = [part for part in parts if not part.is_excluded]
-        found = np.full(self.index.n_messages, not wanted)
-        found[self.index.texts.matching(wanted)] = True
+        texts = self.index.texts
+        found = texts.matching(wanted) if wanted else np.ones(self.index.n_messages, bool)
         for part in parts:
             if part.is_excluded:
-                found[self.index.texts.matching([part])] = False
+                found &= ~texts.matching([part])
         return found
 
     def _of_act(self, number: int, share: float | None) -> NDArray[np.bool_]:

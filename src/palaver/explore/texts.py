@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.errors import DamagedStoreError, MissingExtraError
+from palaver.explore.kernels.messages import mark_numbers
 from palaver.explore.words import Part, has_unspaced, spaced
 
 _CHUNK = 20_000  # messages written at a time
@@ -159,6 +160,7 @@ class Texts:
     def check(self) -> None:
         """Look for damage: at the ends of a large file, everywhere in a small one."""
         (n_messages,) = self._one("SELECT messages FROM done")
+        self._n_messages = int(n_messages)
         (last,) = self._one("SELECT max(row) FROM messages")
         (text,) = self._one("SELECT count(text) FROM messages WHERE row IN (0, ?)", last)
         if n_messages and (last != n_messages - 1 or not text):
@@ -169,14 +171,16 @@ class Texts:
             if said != "ok":
                 raise DamagedStoreError(f"{self._path}: {said}")
 
-    def matching(self, parts: Sequence[Part]) -> NDArray[np.int64]:
-        """Return the rows of messages that have all parts, ascending."""
-        if not parts:
-            return np.zeros(0, np.int64)
-        asked = " ".join(part.match for part in parts)
-        # One long text instead of many small rows: made by SQLite, which others need not wait for.
-        (found,) = self._one("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", asked)
-        return np.fromstring(found or "", np.int64, sep=",")
+    def matching(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
+        """Return which messages have all parts, (n_messages,); none without parts."""
+        found = np.zeros(self._n_messages, bool)
+        if parts:
+            asked = " ".join(part.match for part in parts)
+            # One long text instead of many small rows: others need not wait while it is made.
+            query = "SELECT CAST(group_concat(rowid) AS BLOB) FROM words WHERE words MATCH ?"
+            (digits,) = self._one(query, asked)
+            mark_numbers(np.frombuffer(digits or b"", np.uint8), found)
+        return found
 
     def messages(self, rows: Iterable[int]) -> list[tuple[int, str, str, str | None]]:
         """Return row, id, text and original text of some messages, in the given order."""

@@ -9,6 +9,7 @@ wide enough to hold for all classes and comparisons at once (single-step max-t: 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from palaver.params import check, one_of, real, whole
 from palaver.questions.talk import Talk
 
 _N_RESAMPLES, _MOST_UNITS = 2000, 2000
+_DRAWN_AT_ONCE = 100  # limits memory
 _NOTHING = 1e-12
 _LIMITS = {
     "top": whole(2),
@@ -149,22 +151,30 @@ def compare(
 
 
 def compare_sums(
-    sums: NDArray[np.float64], pairs: Sequence[tuple[int, int]], level: float, random_state: int
+    sums: NDArray[np.float64],
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+    random_state: int,
+    n_units: NDArray[np.int64] | None = None,
 ) -> Differences:
     """Compare pairs of groups; intervals and p-values hold for all pairs and classes at once.
 
     Parameters
     ----------
     sums : array of float64, shape (n_groups, n_units, n_classes + 1)
-        Sums of shares in what is drawn again, and numbers of messages.
+        Sums of shares in what is drawn again, and numbers of messages; or those of its bundles
+        (see :func:`bundles`).
     pairs : sequence of (int, int)
         Places of groups.
     level : float
     random_state : int
+    n_units : array of int64, shape (n_groups,), optional
+        How many units each group has; to be given with bundles.
     """
-    n_units = (sums[:, :, -1] > 0).sum(axis=1)
+    if n_units is None:
+        n_units = (sums[:, :, -1] > 0).sum(axis=1)
     means = sums[:, :, :-1].sum(axis=1) / sums[:, :, -1].sum(axis=1)[:, None]
-    drawn = _resampled(sums, rng.generator(random_state, "changes"))
+    drawn = _resampled(sums, random_state)
     first, second = np.array(pairs).reshape(-1, 2).T
     difference = means[second] - means[first]
     least = np.minimum(n_units[first], n_units[second])
@@ -201,19 +211,53 @@ def _sums(
     return np.stack([np.bincount(of, own, minlength=len(starts)) for own in values], axis=1)
 
 
-def _resampled(sums: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return mean shares over resamples of units, (n_groups, n_resamples, n_classes).
+@lru_cache(maxsize=4)
+def bundles(n_units: int, random_state: int) -> NDArray[np.int16]:
+    """Return the bundle of each unit, (n_units,).
 
-    Very many units are first tied into random bundles: the spread stays, the cost does not.
+    Very many units are tied into random bundles of the same size, which are drawn instead: the
+    spread stays, the cost does not. Few units are bundles of one, in their order.
     """
-    n_units = sums.shape[1]
+    n_bundles = min(n_units, _MOST_UNITS)
+    found = np.arange(n_bundles, dtype=np.int16)
+    if n_units > n_bundles:
+        found = np.repeat(found, np.diff(_ends(n_units)))
+        found = rng.generator(random_state, "bundles").permutation(found)
+    found.flags.writeable = False
+    return found
+
+
+def _ends(n_units: int) -> NDArray[np.int64]:
+    """Return where bundles begin and end, if units stand by bundle, (n_bundles + 1,)."""
+    return np.linspace(0, n_units, _MOST_UNITS + 1).astype(np.int64)
+
+
+def _resampled(sums: NDArray[np.float64], random_state: int) -> NDArray[np.float64]:
+    """Return mean shares over resamples of units, (n_groups, n_resamples, n_classes)."""
+    n_groups, n_units, n_columns = sums.shape
     if n_units > _MOST_UNITS:
-        edges = np.linspace(0, n_units, _MOST_UNITS, endpoint=False).astype(np.int64)
-        sums = np.add.reduceat(sums[:, generator.permutation(n_units)], edges, axis=1)
-    weights = resampling_weights(generator, sums.shape[1], _N_RESAMPLES)
-    totals = np.einsum("ru,guk->grk", weights, sums, optimize=True)
+        order = np.argsort(bundles(n_units, random_state), kind="stable")
+        sums = np.add.reduceat(sums[:, order], _ends(n_units)[:-1], axis=1)
+    weights = _weights(sums.shape[1], random_state)
+    columns = sums.transpose(1, 0, 2).reshape(sums.shape[1], -1)
+    totals = (weights @ columns).reshape(len(weights), n_groups, n_columns).transpose(1, 0, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(totals[:, :, :-1] / totals[:, :, -1:])
+
+
+@lru_cache(maxsize=2)
+def _weights(n_units: int, random_state: int) -> NDArray[np.float64]:
+    """Return how often each unit is drawn in each resample, (n_resamples, n_units).
+
+    They are kept: large groups always have the same number of bundles.
+    """
+    generator = rng.generator(random_state, "changes")
+    found = np.empty((_N_RESAMPLES, n_units))
+    for start in range(0, _N_RESAMPLES, _DRAWN_AT_ONCE):
+        part = found[start : start + _DRAWN_AT_ONCE]
+        part[:] = resampling_weights(generator, n_units, len(part))
+    found.flags.writeable = False
+    return found
 
 
 def _between(talk: Talk, between: Sequence[str | pl.Expr]) -> list[tuple[Group, Group]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palaver.explore.kernels.messages import count_codes, count_threads, strongest, sum_by_unit
+from palaver.explore.kernels.messages import count_facets, count_threads, mark_numbers, strongest
 
 
 @pytest.fixture(scope="module", params=range(3))
@@ -31,17 +31,18 @@ def test_strongest(messages):
 
 def test_counts(messages):
     passing, codes, offsets = messages["passing"], messages["codes"], messages["offsets"]
-    counts = np.zeros(5, np.int64)
-    count_codes(passing, codes, counts)
-    np.testing.assert_array_equal(counts, np.bincount(codes[passing] + 1, minlength=5))
     threads = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     assert count_threads(passing, offsets) == len(np.unique(threads[passing]))
+    columns = np.stack([codes[::-1], np.roll(codes, 1)], axis=1)
+    main, periods = np.roll(codes, 2).astype(np.int16), np.roll(codes, 3)
+    counts = np.zeros(20, np.int64)
+    count_facets(passing, main, periods, columns, 5 * np.arange(4), counts)
+    for own, counted in zip((main, periods, *columns.T), counts.reshape(4, 5), strict=True):
+        np.testing.assert_array_equal(counted, np.bincount(own[passing] + 1, minlength=5))
 
 
-def test_sums(messages):
-    passing, codes, shares = messages["passing"], messages["codes"], messages["shares"]
-    sums = np.zeros((4, 4))
-    sum_by_unit(passing, codes, shares, sums)
-    for code in range(4):
-        own = shares[passing & (codes == code)].astype(float)
-        np.testing.assert_array_equal(sums[code], [*own.sum(axis=0), len(own)])
+@pytest.mark.parametrize("listed", [[], [0], [3, 7, 10, 39]])
+def test_numbers(listed):
+    marks = np.zeros(40, bool)
+    mark_numbers(np.frombuffer(",".join(map(str, listed)).encode(), np.uint8), marks)
+    assert np.flatnonzero(marks).tolist() == listed

@@ -6,7 +6,7 @@ import pytest
 
 import palaver as pv
 from palaver.errors import ParameterError
-from palaver.questions.changes import REST, Group, compare
+from palaver.questions.changes import REST, Group, bundles, compare, compare_sums
 from palaver.questions.talk import Talk
 
 
@@ -65,6 +65,29 @@ def test_a_change_is_found_and_its_interval_holds():
         clear += found.low[0, 0] > 0
     assert held >= 54
     assert clear >= 54
+
+
+def test_bundles_of_very_many_conversations_keep_the_spread():
+    generator = np.random.default_rng(3)
+    sizes = generator.integers(1, 9, (2, 12_000)) * (generator.random((2, 12_000)) < [[0.2], [0.9]])
+    sums = sizes[:, :, None] * np.concatenate(
+        [generator.dirichlet((0.2, 0.5, 2.0), (2, 12_000)), np.ones((2, 12_000, 1))], axis=2
+    )
+    found = compare_sums(sums, [(0, 1)], 0.95, 0)
+    # what a linear approximation says, which many conversations make exact
+    totals = sums.sum(axis=1, keepdims=True)
+    means = totals[:, :, :-1] / totals[:, :, -1:]
+    effects = (sums[:, :, :-1] - means * sums[:, :, -1:]) / totals[:, :, -1:]
+    error = np.sqrt(((effects[1] - effects[0]) ** 2).sum(axis=0))
+    width = (found.high - found.low)[0] / 2 / error
+    np.testing.assert_allclose(width, width.mean(), rtol=0.1)
+    assert 1.96 < width.mean() < 2.6  # of three classes at once: at most Bonferroni's 2.39
+    # sums by bundle, as the workbench has them, say the same
+    tied = np.zeros((2, 2000, 4))
+    np.add.at(tied.transpose(1, 0, 2), bundles(12_000, 0), sums.transpose(1, 0, 2))
+    n_units = np.count_nonzero(sizes, axis=1)
+    for one, other in zip(found, compare_sums(tied, [(0, 1)], 0.95, 0, n_units), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_messages_of_one_conversation_count_less_than_those_of_many():

@@ -1,4 +1,4 @@
-"""Counts, sums and orders over all messages of a run, each in one pass."""
+"""Counts and orders over all messages of a run, each in one pass."""
 
 from __future__ import annotations
 
@@ -28,19 +28,47 @@ def strongest(shares, speaking, main, strength):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_codes(passing, codes, counts):  # type: ignore[no-untyped-def]
-    """Count the passing messages of each code.
+def count_facets(passing, main, periods, codes, starts, counts):  # type: ignore[no-untyped-def]
+    """Count the passing messages by act, by period and by the value of every column.
 
     Parameters
     ----------
     passing : array of bool, shape (n_messages,). IN
-    codes : array of int, shape (n_messages,). IN
-        -1 for none.
-    counts : array of int64, shape (n_codes + 1,). IN/OUT
-        Messages without a code come first.
+    main : array of int16, shape (n_messages,). IN
+        Acts; -1 for none, as in the others.
+    periods : array of int32, shape (n_messages,). IN
+    codes : array of int32, shape (n_messages, n_columns). IN
+    starts : array of int64, shape (n_columns + 2,). IN
+        Where the counts of acts, periods and each column begin; messages without one come first.
+    counts : array of int64, shape (n_counts,). IN/OUT
     """
-    for row in range(len(codes)):
-        counts[codes[row] + 1] += passing[row]
+    for row in range(len(passing)):
+        if passing[row]:
+            counts[starts[0] + main[row] + 1] += 1
+            counts[starts[1] + periods[row] + 1] += 1
+            for column in range(codes.shape[1]):
+                counts[starts[column + 2] + codes[row, column] + 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def mark_numbers(digits, marks):  # type: ignore[no-untyped-def]
+    """Mark the messages whose numbers a text lists.
+
+    Parameters
+    ----------
+    digits : array of uint8, shape (n_bytes,). IN
+        Numbers with a comma between them.
+    marks : array of bool, shape (n_messages,). IN/OUT
+    """
+    number = 0
+    for digit in digits:
+        if digit == 44:  # a comma
+            marks[number] = True
+            number = 0
+        else:
+            number = number * 10 + (digit - 48)
+    if len(digits):
+        marks[number] = True
 
 
 @njit(cache=True, nogil=True)
@@ -53,28 +81,6 @@ def count_threads(passing, offsets):  # type: ignore[no-untyped-def]
                 found += 1
                 break
     return found
-
-
-@njit(cache=True, nogil=True)
-def sum_by_unit(passing, units, shares, sums):  # type: ignore[no-untyped-def]
-    """Add up the shares of the passing messages of each unit, and count them.
-
-    Parameters
-    ----------
-    passing : array of bool, shape (n_messages,). IN
-    units : array of int, shape (n_messages,). IN
-        -1 for none.
-    shares : array of float32, shape (n_messages, n_acts). IN
-    sums : array of float64, shape (n_units, n_acts + 1). IN/OUT
-        The last column counts.
-    """
-    n_acts = shares.shape[1]
-    for row in range(len(units)):
-        unit = units[row]
-        if passing[row] and unit >= 0:
-            for act in range(n_acts):
-                sums[unit, act] += shares[row, act]
-            sums[unit, n_acts] += 1
 
 
 @njit(cache=True, nogil=True)
