@@ -15,7 +15,8 @@ from palaver.errors import PalaverError
 
 SOURCE = Path(palaver.__file__).parent
 KERNELS = [  # compiled code is left alone
-    ".".join(("palaver", *folder.relative_to(SOURCE).parts)) for folder in SOURCE.rglob("kernels")
+    ".".join(("palaver", *path.relative_to(SOURCE).with_suffix("").parts))
+    for path in SOURCE.rglob("kernels/**/*.py")
 ]
 
 with atheris.instrument_imports(

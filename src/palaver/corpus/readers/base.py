@@ -107,7 +107,7 @@ class Rows:
     def table(self) -> pl.DataFrame:
         """Return the messages as a table."""
         self._pack()
-        series = [self._joined(_scrub(name), self._packed.pop(name)) for name in self._columns]
+        series = [self._joined(scrubbed(name), self._packed.pop(name)) for name in self._columns]
         return pl.DataFrame(series) if series else empty_table()
 
     def _joined(self, name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
@@ -126,7 +126,7 @@ class Rows:
         try:
             return pl.Series(name, values, strict=False)
         except (UnicodeEncodeError, OverflowError):
-            clean = [_scrub(value) for value in values]
+            clean = [scrubbed(value) for value in values]
             self._notes.add("control_characters", count=sum(map(_differs, values, clean)))
             return pl.Series(name, clean, strict=False)
 
@@ -159,12 +159,12 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _scrub(value: Any) -> Any:
-    """Replace lone surrogates, which UTF-8 cannot encode, and numbers beyond 64 bits."""
+def scrubbed(value: Any) -> Any:
+    """Return a value without lone surrogates, which UTF-8 lacks, and numbers beyond 64 bits."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_scrub(item) for item in value]
+        return [scrubbed(item) for item in value]
     return str(value) if isinstance(value, int) else value
 
 

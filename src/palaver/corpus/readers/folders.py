@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from palaver.corpus.notes import Notes
+from palaver.corpus.readers.base import scrubbed
 from palaver.corpus.readers.source import HEAD_BYTES, Source, decode
 from palaver.errors import FormatError
 
@@ -52,7 +53,7 @@ def texts(source: Source, notes: Notes, wanted: Callable[[str], bool]) -> Iterat
                 raise
             notes.add("bad_file", [name])
         else:
-            yield name, text.removeprefix("\ufeff")
+            yield scrubbed(name), text.removeprefix("\ufeff")
 
 
 def sibling(source: Source, name: str) -> Source | None:

@@ -10,6 +10,7 @@ import html
 import quopri
 import re
 from email.message import Message
+from typing import Any
 
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.source import decode
@@ -110,7 +111,7 @@ def body_text(mail: Message, notes: Notes, place: str) -> tuple[str, bool]:
     kind = mail.get_content_type()
     if mail.get_content_disposition() == "attachment" or kind.startswith("message/"):
         return "", False
-    payload = mail.get_payload()
+    payload = _content(mail, kind)
     if isinstance(payload, list):
         parts = [part for part in payload if isinstance(part, Message)]
         if kind == "multipart/alternative":
@@ -124,6 +125,15 @@ def body_text(mail: Message, notes: Notes, place: str) -> tuple[str, bool]:
     text = decode_as(_payload(mail), _charset(mail), notes, place)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return html_text(text) if kind == "text/html" else (text, False)
+
+
+def _content(mail: Message, kind: str) -> Any:
+    """Return the parts or the text of a mail, whatever its charset is called."""
+    try:
+        return mail.get_payload()
+    except ValueError:  # a NUL
+        mail.replace_header("content-type", kind)
+        return mail.get_payload()
 
 
 def _payload(mail: Message) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import polars as pl
 
@@ -26,9 +28,18 @@ def parquet_schema(source: Source) -> dict[str, pl.DataType] | None:
     if not source.head.startswith(b"PAR1") or source.is_packed:
         return None
     try:
-        return dict(pl.read_parquet_schema(source.path))
+        return dict(pl.read_parquet_schema(_for_polars(source)))
     except PARQUET_ERRORS:
         return None
+
+
+def _for_polars(source: Source) -> Path | IO[bytes]:
+    """Return the path, or the open file if its name is not UTF-8, which polars needs."""
+    try:
+        str(source.path).encode()
+    except UnicodeEncodeError:
+        return io.BytesIO(source.read_bytes())
+    return source.path
 
 
 def parquet_names(source: Source) -> frozenset[str] | None:
@@ -42,7 +53,7 @@ def parquet_records(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and values of each row, with these columns or all."""
     try:
-        lazy = pl.scan_parquet(source.path)
+        lazy = pl.scan_parquet(_for_polars(source))
         chosen = lazy if columns is None else lazy.select(columns)
         n_rows = int(lazy.select(pl.len()).collect().item())
         for start in range(0, n_rows, _ROWS):

@@ -45,7 +45,7 @@ def xml_events(stream: Readable, name: str) -> Iterator[Event]:
         data = stream.read(_CHUNK)
         try:
             parser.Parse(data, not data)
-        except expat.ExpatError as error:
+        except (expat.ExpatError, LookupError, ValueError) as error:  # an encoding that is none
             yield from found
             raise FormatError(f"{name}: not valid XML ({error})") from error
         yield from found

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from palaver.corpus.notes import Notes
-from palaver.corpus.readers.base import Rows
+from palaver.corpus.readers.base import Rows, scrubbed
 from palaver.corpus.readers.markup import without_code
 from palaver.corpus.readers.order import by_time
 from palaver.corpus.readers.records import as_dict, as_list, as_word
@@ -142,7 +142,7 @@ class Talk:
         if not self._above:
             return table
         pairs = table.select(pl.col("conversation").fill_null(""), "reply_to").iter_rows()
-        kept = [self._nearest(conversation, name) for conversation, name in pairs]
+        kept = [scrubbed(self._nearest(conversation, name)) for conversation, name in pairs]
         return table.with_columns(pl.Series("reply_to", kept, dtype=pl.String))
 
     def _nearest(self, conversation: str, name: str | None) -> str | None:

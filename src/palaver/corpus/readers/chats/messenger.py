@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from palaver.corpus.notes import Notes
-from palaver.corpus.readers.base import Format, Rows
+from palaver.corpus.readers.base import Format, Rows, scrubbed
 from palaver.corpus.readers.folders import members, peek
 from palaver.corpus.readers.order import by_time
 from palaver.corpus.readers.records import as_dict, as_word, parsed, stream_items
@@ -53,7 +53,7 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
             ends = _Ends(stream)
             for number, item in enumerate(stream_items(ends, notes, name, _MESSAGES), 1):
                 _add(item, name, f"{before}message {number}", rows, notes)
-            titles[name] = ends.title()
+            titles[scrubbed(name)] = scrubbed(ends.title())
     table = rows.table()
     if not table.height:
         return table
