@@ -46,6 +46,10 @@ def test_openings_against_the_rest(look, width, scheme):
     assert "openings" in page.locator("#sentences li").first.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("table.shares tbody tr").count() > 1
+    for table in ("shares", "answers"):
+        heads = page.locator(f"table.{table} thead").inner_text()
+        assert "openings" in heads
+        assert "all others" in heads
 
 
 def test_groups_are_chosen_and_back_works(look):

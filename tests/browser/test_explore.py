@@ -74,6 +74,24 @@ def test_searching_while_typing_then_reading_then_back(window, address):
     assert "thread=" not in page.url
 
 
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_found_says_what_to_try(window, address, width):
+    page = window(address, "search?q=zzzqqq", width=width)
+    page.wait_for_selector("html[data-found]")
+    assert "print*" in page.locator("#nothing").inner_text()
+    assert page.locator("#counts, #as-csv").locator("visible=true").count() == 0
+    page.locator(".chip").click()
+    page.wait_for_selector("#threads a")
+    assert page.locator("#nothing").is_hidden()
+    assert page.locator("#facets").is_visible() == (width == 1400)  # hits come first on a phone
+
+
+def test_the_overview_leads_to_where_names_are_given(window, address):
+    page = window(address)
+    page.locator("#give-names a").click()
+    page.wait_for_selector("#curated .examples summary bdi:not(:empty)")
+
+
 def test_by_keyboard_alone(window, address):
     page = window(address, "search?q=the")
     page.wait_for_selector("#threads a")

@@ -546,6 +546,7 @@ def _show_next(model: Model, folder: Path) -> None:
     file = runs.settings_of(folder).get("source", "FILE")
     steps = [
         command("report", folder),
+        command("explore", folder),
         command("classes", folder, "--words", 20),
         command("annotate", folder, "tagged.jsonl"),
     ]

@@ -28,6 +28,13 @@ function spelled(seconds) {
 }
 
 const cell = (...children) => make("td", {}, ...children);
+const head = (words, more) => make("th", { scope: "col", ...more }, words);
+
+// The name of a group above its column.
+function groupHead(side, asked) {
+  const name = sideInWords(side, asked) || "all";
+  return head(make("bdi", {}, name.length > 30 ? name.slice(0, 29) + "…" : name), { title: name, class: side === "a" ? "key-one" : "key-other" });
+}
 const points = (share) => (share > 0 ? "+" : share < 0 ? "−" : "") + Math.abs(100 * share).toFixed(1);
 
 // The interval of a difference, from -most to most.
@@ -48,23 +55,25 @@ function shareTable(found, asked) {
     return cell(link ? linked(link, (100 * value).toFixed(1) + "%") : (100 * value).toFixed(1) + "%");
   };
   const rows = shown.map(([row, rank]) => make("tr", { class: row.clear ? "clear" : "" }, make("th", { scope: "row" }, badge(rank), " ", make("bdi", {}, acts[rank].name)), share("a", row.before, acts[rank].number), share("b", row.after, acts[rank].number), cell(points(row.difference)), cell(intervalOf(row, most)), cell(row.p == null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3))));
-  const heads = ["Act", "First", "Second", "Points", "95% interval", "p, corrected"];
-  return make("div", { class: "scroll" }, make("table", { class: "compared shares" }, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows)));
+  const heads = [head(data.wording.noun[0].toUpperCase() + data.wording.noun.slice(1)), groupHead("a", asked), groupHead("b", asked), head("Points more", { title: "Percentage points by which the second share is larger" }), head("95% interval"), head("p, corrected")];
+  return make("div", { class: "scroll" }, make("table", { class: "compared shares" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)));
 }
 
-function answerTable(found) {
+function answerTable(found, asked) {
   const rate = (own) => (own.messages ? percent(own.unanswered / own.messages) + " of " + own.messages.toLocaleString("en") : "–");
   const line = (head, one, other) => make("tr", {}, make("th", { scope: "row" }, ...head), cell(rate(one)), cell(rate(other)), cell(spelled(one.wait)), cell(spelled(other.wait)));
   const [one, other] = found.groups;
   const rows = acts.map((own, rank) => [own, rank]).filter(([own, rank]) => !own.hidden && one.acts[rank]).map(([own, rank]) => line([badge(rank), " ", make("bdi", {}, own.name)], one.acts[rank], other.acts[rank]));
-  const heads = ["", "No answer: first", "second", "First answer after: first", "second"];
-  return make("div", { class: "scroll" }, make("table", { class: "compared answers" }, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, line(["Openings of " + data.wording.unit + "s"], one.begun, other.begun), ...rows)));
+  const both = () => SIDES.map((side) => groupHead(side, asked));
+  const over = (words) => make("th", { scope: "colgroup", colspan: 2 }, words);
+  const heads = [make("tr", {}, make("td", { rowspan: 2 }), over("Nobody else answers"), over("First answer after")), make("tr", {}, ...both(), ...both())];
+  return make("div", { class: "scroll" }, make("table", { class: "compared answers" }, make("thead", {}, ...heads), make("tbody", {}, line(["Openings of " + data.wording.unit + "s"], one.begun, other.begun), ...rows)));
 }
 
 function whoTable(group, asked) {
   const name = (value) => make("th", { scope: "row" }, linked({ ["by." + group.field]: value }, make("bdi", {}, value)));
   const rows = group.values.map(([value, one, other]) => make("tr", {}, name(value), cell(percent(one)), cell(percent(other))));
-  return make("table", { class: "compared" }, make("thead", {}, make("tr", {}, ...["Share of the messages, by " + group.field, "First", "Second"].map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows));
+  return make("table", { class: "compared" }, make("thead", {}, make("tr", {}, head("Share of the messages, by " + group.field), groupHead("a", asked), groupHead("b", asked))), make("tbody", {}, ...rows));
 }
 
 function path(values, width, height, most) {
@@ -136,7 +145,7 @@ function intervalsPicture(found) {
 function showComparison(found, asked) {
   const [one, other] = found.groups;
   const facts = make("p", {}, make("b", { class: "key-one" }, sideInWords("a", asked)), ": " + plural(one.messages, "message") + " in " + plural(one.threads, data.wording.unit) + " · ", make("b", { class: "key-other" }, sideInWords("b", asked)), ": " + plural(other.messages, "message") + " in " + plural(other.threads, data.wording.unit));
-  const parts = [make("ul", { id: "sentences" }, ...found.sentences.map((said) => make("li", {}, said))), facts, make("h2", {}, "How much"), shareTable(found, asked), intervalsPicture(found), make("p", { class: "note" }, "Intervals hold for all acts at once; whole " + found.resampled + "s are drawn again."), make("h2", {}, "How it is answered"), answerTable(found)];
+  const parts = [make("ul", { id: "sentences" }, ...found.sentences.map((said) => make("li", {}, said))), facts, make("h2", {}, "How much"), shareTable(found, asked), intervalsPicture(found), make("p", { class: "note" }, "Points are the second share minus the first. Intervals hold for all " + data.wording.noun + "s at once; whole " + found.resampled + "s are drawn again."), make("h2", {}, "How it is answered"), answerTable(found, asked)];
   if (found.series[0].length && found.days.length > 1) parts.push(make("h2", {}, "Over time, by " + found.period), actsOverTime(found));
   const who = found.who.filter((group) => group.values.length);
   if (who.length) parts.push(make("h2", {}, "Who"), make("div", { class: "sides" }, ...who.map((group) => whoTable(group, asked))));
@@ -152,6 +161,7 @@ async function compareNow(push) {
   const mine = ++comparing;
   if (!asked.size) {
     $("#comparison").replaceChildren();
+    for (const kind of ["csv", "parquet"]) $("#as-" + kind).hidden = true;
     return;
   }
   const named = new URLSearchParams([...asked, ...SIDES.map((side) => ["name." + side, sideInWords(side, asked) || "all"])]);

@@ -36,20 +36,30 @@ function tool(id, words, title, run) {
   return button;
 }
 
-// A few messages that are surest to be of an act, when asked for.
+// A few messages that are surest to be of an act; the first one is seen at once.
 function examplesOf(one) {
   const list = make("ul", {});
-  const box = make("details", { class: "examples" }, make("summary", {}, "Examples"), list);
-  box.addEventListener("toggle", async () => {
-    if (!box.open || list.children.length) return;
-    try {
-      const found = await ask("/api/hits", { act: one.number, sort: "surest" });
-      list.replaceChildren(...found.hits.slice(0, 5).map((hit) => make("li", { dir: "auto" }, linked({ act: one.number, thread: hit.thread, message: hit.place }, hit.text.slice(0, 200)))));
-    } catch (error) {
-      say(error.message);
-    }
-  });
+  const first = make("bdi", {});
+  const box = make("details", { class: "examples" }, make("summary", {}, "Examples", first), list);
+  surestOf(one).then((found) => {
+    first.textContent = found.length ? ": " + found[0].text.slice(0, 120) : ": none";
+    list.replaceChildren(...found.map((hit) => make("li", { dir: "auto" }, linked({ act: one.number, thread: hit.thread, message: hit.place }, hit.text.slice(0, 200)))));
+  }, (error) => say(error.message));
   return box;
+}
+
+const surest = new Map(); // what was asked for, until acts change
+
+// The surest messages of an act, each text once.
+function surestOf(one) {
+  const key = one.members.join() + " " + one.messages;
+  if (!surest.has(key)) {
+    surest.set(key, ask("/api/hits", { act: one.number, sort: "surest" }).then(({ hits }) => {
+      const others = hits.filter((hit, i) => hits.findIndex((other) => other.text === hit.text) === i);
+      return others.slice(0, 5);
+    }));
+  }
+  return surest.get(key);
 }
 
 function curatedItem(one) {
@@ -68,7 +78,7 @@ function curatedItem(one) {
   if (one.members.length > 1) tools.append(tool("apart-" + one.number, "Take apart", "Take " + one.letter + " apart again", () => doing(act({ do: "separate", class: one.number }))));
   if (one.members.length === 1 && data.canMark) tools.append(divideTool(one));
   const said = one.named ? "" : one.proposed ? "name proposed" : "not named";
-  const facts = make("small", { class: "note" }, linked({ act: one.number }, plural(one.messages, "message")), " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
+  const facts = make("small", { class: "note" }, "mainly in ", linked({ act: one.number }, plural(one.messages, "message")), " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
   return make("li", { class: one.hidden ? "is-hidden" : "", "data-act": one.number }, check, make("span", { class: "badge " + one.colour }, one.letter), make("div", { class: "words-of" }, field(one, "name", one.named ? one.name : "", one.named ? "Name" : one.name, 80), field(one, "describe", one.description, "Description", 2000), ...(data.canRefit ? [field(one, "seeds", one.seeds.join(" "), "Words that a new fit should look for", 500)] : []), facts, examplesOf(one)), tools);
 }
 

@@ -27,7 +27,7 @@ function facetList(title, lines, more) {
 }
 
 function timeChart(found) {
-  const [width, height, bottom] = [600, 120, 18];
+  const [width, height, bottom] = [300, 84, 16];
   const most = Math.max(1, ...found.time.map(([, count]) => count));
   const step = width / found.time.length;
   const picture = draw("svg", { viewBox: "0 0 " + width + " " + height, class: "time-chart", role: "img", "aria-label": "Messages by " + found.period });

@@ -29,6 +29,8 @@ function startRebuild() {
 }
 
 function startOverview() {
+  const below = $("#give-names");
+  if (below) below.replaceChildren(make("a", { href: "/curate" }, "Give them better names"));
   showNewNames();
   startRebuild();
   for (const link of all('a[href^="#act-"]')) {

@@ -202,7 +202,12 @@ function showFound(found) {
   total = found.messages;
   const part = found.messages === found.of ? "" : " (" + percent(found.messages / Math.max(found.of, 1)) + " of all)";
   $("#found").textContent = total ? plural(total, "message") + " in " + plural(found.threads, data.wording.unit) + part : "No message passes all of these filters.";
-  for (const kind of ["csv", "parquet"]) $("#as-" + kind).href = "/export/messages." + kind + "?" + question();
+  for (const kind of ["csv", "parquet"]) {
+    $("#as-" + kind).href = "/export/messages." + kind + "?" + question();
+    $("#as-" + kind).hidden = !total;
+  }
+  $("#nothing").hidden = total > 0;
+  $("#counts").hidden = !total;
   showFacets(found);
   startPictures();
   hits = found.hits;
@@ -319,7 +324,7 @@ function fromAddress() {
   fillForm();
   search();
   if (state.has("thread")) read(Number(state.get("thread")), state.has("message") ? Number(state.get("message")) : null, false);
-  else $("#thread").replaceChildren(make("p", { class: "note" }, "Choose a message on the left to read its " + data.wording.unit + "."));
+  else $("#thread").replaceChildren(make("p", { class: "note" }, "Choose a message to read its " + data.wording.unit + "."));
 }
 
 function readAgain() {
@@ -364,6 +369,7 @@ function startSearch() {
   document.addEventListener("keydown", onKey);
   window.addEventListener("popstate", fromAddress);
   startFields("#filters");
+  if (matchMedia("(max-width: 800px)").matches) $("#counts").open = false; // hits come first
   watchOthers((now) => {
     takeActs(now.acts);
     search();
