@@ -1,8 +1,10 @@
 """Speed and memory of the workbench: ``python -m benchmarks.explore``.
 
 The built-in sample is copied with other ids until there are ``--messages``, indexed, and served by
-a process of its own. Then ``--clients`` ask at once for ``--seconds``; at last the server is killed
-while names are given, and every change that it had confirmed must be in the run.
+a process of its own. Then ``--clients`` ask at once for ``--seconds``: everything that the views
+ask for but files to save and new fits, and one in twelve requests changes something, after which
+nothing that was counted before holds. At last the server is killed while names are given, and every
+change that it had confirmed must be in the run.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,11 +31,14 @@ import polars as pl
 
 import palaver as pv
 from palaver.explore.build import build, origin_of, place_of
+from palaver.explore.coding import start as draw_sample
+from palaver.explore.index import Index
 from palaver.explore.serve import serve
 from palaver.explore.workbench import Workbench
 
 _THREADS = 400
 _MESSAGES = 200  # whose words are looked for
+_CODED = 100
 _WORDS = ("the", "printer", "thank*", '"thank you"', "driv*", "help -please", "error", "i ")
 
 
@@ -61,14 +67,14 @@ class Browser:
         self._connection.request("GET", f"{path}?{urlencode(params)}", headers=self._own)
         return self._body(self._connection.getresponse())
 
-    def post(self, path: str, content: Any) -> bytes:
+    def post(self, path: str, content: Any, expected: tuple[int, ...] = (200,)) -> bytes:
         sent = {**self._own, "Content-Type": "application/json"}
         self._connection.request("POST", path, json.dumps(content), sent)
-        return self._body(self._connection.getresponse())
+        return self._body(self._connection.getresponse(), expected)
 
-    def _body(self, answer: http.client.HTTPResponse) -> bytes:
+    def _body(self, answer: http.client.HTTPResponse, expected: tuple[int, ...] = (200,)) -> bytes:
         body = answer.read()
-        if answer.status != 200:
+        if answer.status not in expected:
             raise RuntimeError(f"{answer.status}: {body[:200]!r}")
         return body
 
@@ -80,30 +86,102 @@ def words_of(texts: pl.Series) -> list[str]:
     return [*_WORDS, *found, *(f"{one} {other}" for one, other in pairwise(found))]
 
 
-def questions(
-    chance: random.Random, acts: list[int], n_threads: int, words: list[str]
-) -> tuple[str, str, Any]:
-    """Return a kind of interaction, and what it asks for."""
-    one, other, word = chance.choice(acts), chance.choice(acts), chance.choice(words)
-    compared = chance.choice([{"a.last": chance.randrange(1, 4)}, {"a.q": word.split()[0]}])
+@dataclass(frozen=True)
+class Facts:
+    """What can be asked for: numbers of acts, threads and messages, words, names and days."""
+
+    acts: list[int]
+    n_threads: int
+    n_messages: int
+    words: list[str]
+    topics: list[str]
+    speakers: list[str]
+    days: list[str]
+
+
+def facts_of(run: Path, texts: pl.Series) -> Facts:
+    """Return what can be asked for of a run that was indexed."""
+    index = Index(place_of(run, anonymize=False))
+    found = Facts(
+        list(range(index.n_classes)), index.n_conversations, index.n_messages, words_of(texts),
+        index.names("topic"), index.names("speaker"), index.periods[1],
+    )  # fmt: skip
+    index.close()
+    return found
+
+
+def compared(chance: random.Random, facts: Facts) -> dict[str, Any]:
+    """Return two groups to compare."""
+    word, other = (chance.choice(facts.words).split()[0] for _ in range(2))
+    topics, days = chance.sample(facts.topics, 2), sorted(chance.sample(facts.days, 2))
     return chance.choice(
         [
-            ("words", "/api/search", {"q": word}),
-            ("act", "/api/search", {"act": one, "q": word}),
-            ("sequence", "/api/search", {"seq": f"{one} > {other}"}),
-            ("no answer", "/api/search", {"seq": f"{one} > !"}),
-            ("newest", "/api/search", {"act": one, "sort": "newest"}),
-            ("thread", "/api/thread", {"thread": chance.randrange(n_threads)}),
-            ("more hits", "/api/hits", {"act": one, "start": 40 * chance.randrange(20)}),
-            ("curation", "/api/curation", {}),
-            ("comparison", "/api/compare", compared),
+            {"a.last": chance.randrange(1, 4)},
+            {"a.q": word},
+            {"a.q": word, "b.q": f"{other} -{word}"},
+            {"a.by.topic": topics[0], "b.by.topic": topics[1]},
+            {"a.by.speaker": chance.choice(facts.speakers)},
+            {"a.until": days[0], "b.since": days[1]},
         ]
     )
 
 
-def load(
-    address: str, acts: list[int], n_threads: int, words: list[str], clients: int, seconds: float
-) -> Any:
+def filtered(chance: random.Random, facts: Facts) -> dict[str, Any]:
+    """Return filters of a search."""
+    days = sorted(chance.sample(facts.days, 2))
+    return chance.choice(
+        [
+            {"by.topic": chance.choice(facts.topics), "q": chance.choice(facts.words)},
+            {"by.speaker": chance.choice(facts.speakers)},
+            {"since": days[0], "until": days[1]},
+            {"least": chance.randrange(2, 9), "first": 2},
+            {"act": chance.choice(facts.acts), "p": 0.3, "sort": "surest"},
+        ]
+    )
+
+
+def questions(chance: random.Random, facts: Facts) -> tuple[str, str, Any]:
+    """Return a kind of interaction, and what it asks for."""
+    one, other, word = chance.choice(facts.acts), chance.choice(facts.acts), facts.words
+    typed = chance.choice(word)[: chance.randrange(1, 5)]
+    later = chance.choice(["> ", ">> ", "> * > "])
+    return chance.choice(
+        [
+            ("words", "/api/search", {"q": chance.choice(word)}),
+            ("typing", "/api/search", {"q": typed}),
+            ("act", "/api/search", {"act": one, "q": chance.choice(word)}),
+            ("filters", "/api/search", filtered(chance, facts)),
+            ("sequence", "/api/search", {"seq": f"{one} {later}{other}"}),
+            ("no answer", "/api/search", {"seq": f"{one} > !"}),
+            ("newest", "/api/search", {"act": one, "sort": "newest"}),
+            ("thread", "/api/thread", {"thread": chance.randrange(facts.n_threads)}),
+            ("more hits", "/api/hits", {"act": one, "start": 40 * chance.randrange(20)}),
+            ("view", chance.choice(["/", "/search", "/compare", "/curate", "/coders"]), {}),
+            ("names", "/api/names", {"field": "speaker", "typed": typed[0]}),
+            ("agreement", "/api/agreement", {}),
+            ("comparison", "/api/compare", compared(chance, facts)),
+            ("change", "/api/curate", {}),
+        ]
+    )
+
+
+def change(chance: random.Random, facts: Facts, now: Any) -> Any:
+    """Return a change to what was decided: a name, a mark, or two acts become one or two again."""
+    merged = [act["number"] for act in now["acts"] if len(act["members"]) > 1]
+    one, other = chance.sample([act["number"] for act in now["acts"]], 2)
+    row = chance.randrange(facts.n_messages)
+    action = chance.choice(
+        [
+            {"do": "name", "class": one, "name": f"name {row}"},
+            {"do": "mark", "class": one, "row": row, "right": True},
+            {"do": "separate", "class": merged[0]} if merged else
+            {"do": "merge", "classes": [one, other]},
+        ]
+    )  # fmt: skip
+    return {"revision": now["revision"], "actions": [action]}
+
+
+def load(address: str, facts: Facts, clients: int, seconds: float) -> Any:
     """Ask from several clients at once; return milliseconds by kind of interaction."""
     taken: list[tuple[str, float]] = []
     end = time.perf_counter() + seconds
@@ -111,9 +189,14 @@ def load(
     def work(seed: int) -> None:
         chance, browser = random.Random(seed), Browser(address)
         while time.perf_counter() < end:
-            kind, path, params = questions(chance, acts, n_threads, words)
+            kind, path, params = questions(chance, facts)
+            if kind == "change":
+                params = change(chance, facts, json.loads(browser.get("/api/curation")))
             start = time.perf_counter()
-            browser.get(path, **params)
+            if kind == "change":  # somebody else may have been faster
+                browser.post(path, params, (200, 409))
+            else:
+                browser.get(path, **params)
             taken.append((kind, 1000 * (time.perf_counter() - start)))
             time.sleep(chance.uniform(0.2, 1.0))  # people look at what they get
 
@@ -156,7 +239,8 @@ def processor_seconds(pid: int) -> float:
 
 def kill_while_writing(run: Path, address: str, server: subprocess.Popen[str]) -> dict[str, int]:
     """Kill the server while names are given; return what was confirmed and what is there."""
-    browser, confirmed = Browser(address), 0
+    browser = Browser(address)
+    before = confirmed = json.loads(browser.get("/api/curation"))["revision"]
     threading.Timer(2.0, lambda: os.kill(server.pid, signal.SIGKILL)).start()
     try:
         while True:
@@ -166,7 +250,7 @@ def kill_while_writing(run: Path, address: str, server: subprocess.Popen[str]) -
     except (OSError, http.client.HTTPException):
         server.wait()
     kept = pv.load(run).curation_
-    return {"confirmed": confirmed, "kept": kept.revision if kept else 0}
+    return {"confirmed": confirmed - before, "kept": (kept.revision if kept else 0) - before}
 
 
 def main() -> None:
@@ -197,16 +281,18 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     build(run, model, corpus, origin_of(run, "copies"))
     seconds, used = time.perf_counter() - begun, time.process_time() - used
     size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
-    n_threads, acts = corpus.n_conversations, list(range(len(model.class_shares_)))
     texts = int(corpus.table["text"].str.len_bytes().sum())
-    words = words_of(corpus.table["text"])
-    del corpus
+    facts = facts_of(run, corpus.table["text"])
+    workbench = Workbench(run, place_of(run, anonymize=False))
+    draw_sample(workbench, _CODED)  # for agreement of coders
+    workbench.close()
+    del corpus, workbench
     server, _, cold = start(run)
     server.kill()
     server.wait()
     server, address, warm = start(run)
     starting = processor_seconds(server.pid)
-    times = load(address, acts, n_threads, words, arguments.clients, arguments.seconds)
+    times = load(address, facts, arguments.clients, arguments.seconds)
     memory, answering = most_memory(server.pid), processor_seconds(server.pid) - starting
     return {
         "messages": arguments.messages,

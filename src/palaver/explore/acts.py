@@ -202,6 +202,8 @@ def key_of(id: str, text: str) -> str:
 
 def _merged(shares: NDArray[np.float32], members: Sequence[Sequence[int]]) -> NDArray[np.float32]:
     """Add up the shares of classes that are one, (n_messages, n_acts)."""
-    if all(len(own) == 1 for own in members):
-        return np.take(shares, [own[0] for own in members], axis=1)
-    return np.stack([shares[:, list(own)].sum(axis=1) for own in members], axis=1)
+    merged = np.take(shares, [own[0] for own in members], axis=1)
+    for place, own in enumerate(members):
+        for number in own[1:]:
+            merged[:, place] += shares[:, number]
+    return merged

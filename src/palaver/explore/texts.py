@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from palaver.explore.kernels.messages import mark_numbers
 from palaver.explore.words import Part, has_unspaced, spaced
 
 _CHUNK = 20_000  # messages written at a time
+_KEPT = 256  # searches for words in memory, a bit per message each
 #: Bytes of new index entries that are collected before they are written.
 _COLLECTED = 64 << 20
 #: A file is read whole to look for damage if it is not larger than this.
@@ -151,6 +153,8 @@ class Texts:
         self._path = path
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._kept: OrderedDict[str, NDArray[np.uint8]] = OrderedDict()
+        self._lock = threading.Lock()
         try:
             self.check()
         except DamagedStoreError:
@@ -172,14 +176,32 @@ class Texts:
                 raise DamagedStoreError(f"{self._path}: {said}")
 
     def matching(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
-        """Return which messages have all parts, (n_messages,); none without parts."""
+        """Return which messages have all parts, (n_messages,); none without parts.
+
+        The latest answers are kept: texts do not change, whatever is decided about acts.
+        """
+        if not parts:
+            return np.zeros(self._n_messages, bool)
+        asked = " ".join(part.match for part in parts)
+        with self._lock:
+            kept = self._kept.get(asked)
+            if kept is not None:
+                self._kept.move_to_end(asked)
+        if kept is None:
+            kept = np.packbits(self._find(asked))
+            with self._lock:
+                self._kept[asked] = kept
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+        return np.unpackbits(kept, count=self._n_messages).view(bool)
+
+    def _find(self, asked: str) -> NDArray[np.bool_]:
+        """Return which messages FTS5 finds, (n_messages,)."""
         found = np.zeros(self._n_messages, bool)
-        if parts:
-            asked = " ".join(part.match for part in parts)
-            # One long text instead of many small rows: others need not wait while it is made.
-            query = "SELECT CAST(group_concat(rowid) AS BLOB) FROM words WHERE words MATCH ?"
-            (digits,) = self._one(query, asked)
-            mark_numbers(np.frombuffer(digits or b"", np.uint8), found)
+        # One long text instead of many small rows: others need not wait while it is made.
+        query = "SELECT CAST(group_concat(rowid) AS BLOB) FROM words WHERE words MATCH ?"
+        (digits,) = self._one(query, asked)
+        mark_numbers(np.frombuffer(digits or b"", np.uint8), found)
         return found
 
     def messages(self, rows: Iterable[int]) -> list[tuple[int, str, str, str | None]]:

@@ -32,7 +32,9 @@ def test_texts_come_back_as_they_were(chosen, tmp_path):
     with closing(Texts(path)) as stored:
         kept = [*[None] * (len(texts) - 1), "as it was"]
         assert stored.between(0, 9) == list(zip(range(9), table["id"], texts, kept, strict=False))
-        assert np.flatnonzero(stored.matching(parts_of("plain"))).tolist() == [0]
+        for _ in range(2):  # the second answer is one that was kept
+            assert np.flatnonzero(stored.matching(parts_of("plain"))).tolist() == [0]
+        assert not stored.matching([]).any()
         if "我想退货" in texts:
             found = np.flatnonzero(stored.matching(parts_of("退货")))
             assert found.tolist() == [texts.index("我想退货")]

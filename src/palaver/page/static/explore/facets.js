@@ -61,13 +61,14 @@ function dayBefore(date) {
 
 function showFacets(found) {
   const most = Math.max(...found.acts, 1);
+  const rateOf = (total) => (found.messages === found.of ? found.of : total); // without a filter, 100% would say nothing
   const byAct = acts.map((act, rank) => [act, found.acts[rank]]).filter(([act, count]) => count && !act.hidden).sort((a, b) => b[1] - a[1]);
-  const boxes = [facetList("By " + data.wording.noun, byAct.map(([act, count]) => facetLine([make("span", { class: "badge " + act.colour }, act.letter), " ", make("bdi", {}, act.name)], count, act.messages, most, act.colour, { act: act.number }, act.number)))];
+  const boxes = [facetList("By " + data.wording.noun, byAct.map(([act, count]) => facetLine([make("span", { class: "badge " + act.colour }, act.letter), " ", make("bdi", {}, act.name)], count, rateOf(act.messages), most, act.colour, { act: act.number }, act.number)))];
   if (found.period && found.messages) boxes.push(make("section", { class: "facet-box wide" }, make("h3", {}, "Over time, by " + found.period), timeChart(found)));
   for (const group of found.groups) {
     if (!group.values.length) continue;
     const top = Math.max(...group.values.map(([, count]) => count));
-    boxes.push(facetList("By " + group.field + (group.field === data.wording.noun ? " (column)" : ""), group.values.slice(0, 8).map(([name, count, all]) => facetLine([make("bdi", {}, name)], count, all, top, "plain", { ["by." + group.field]: name })), group.others + Math.max(0, group.values.length - 8)));
+    boxes.push(facetList("By " + group.field + (group.field === data.wording.noun ? " (column)" : ""), group.values.slice(0, 8).map(([name, count, all]) => facetLine([make("bdi", {}, name)], count, rateOf(all), top, "plain", { ["by." + group.field]: name })), group.others + Math.max(0, group.values.length - 8)));
   }
   $("#facets").replaceChildren(...boxes);
 }
