@@ -6,21 +6,17 @@ number of threads. Polars' own number of threads (``POLARS_MAX_THREADS``) is the
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from palaver.corpus.ahead import ahead
 from palaver.corpus.table import Corpus
 from palaver.encoding.tokenizer import Tokenizer, split_words, word_type
 
 _CHUNK_BYTES = 2 << 20  # bytes of text to split at a time; limits the memory for strings
-Source = TypeVar("Source")
-Result = TypeVar("Result")
 #: Numbers of the words of a chunk of messages, and how many words each message has.
 Chunk = tuple[NDArray[np.int32], NDArray[np.int32]]
 #: A chunk with numbers of its own, and the words they stand for.
@@ -42,9 +38,9 @@ def number_words(corpus: Corpus, tokenizer: Tokenizer | None) -> tuple[list[Chun
     if tokenizer is not None:
         found = (_numbered(_by_function(texts, tokenizer)) for texts in _texts(corpus))
     elif corpus.table.schema.get("tokens") == pl.List(pl.String):
-        found = _ahead(lambda lists: _numbered(lists, fold=True), _given(corpus))
+        found = ahead(lambda lists: _numbered(lists, fold=True), _given(corpus))
     else:
-        found = _ahead(lambda texts: _numbered(split_words(texts), fold=True), _texts(corpus))
+        found = ahead(lambda texts: _numbered(split_words(texts), fold=True), _texts(corpus))
     for codes, kinds, lengths in found:
         numbers = np.fromiter(
             (known.setdefault(kind, len(known)) for kind in kinds), np.int32, len(kinds)
@@ -55,24 +51,8 @@ def number_words(corpus: Corpus, tokenizer: Tokenizer | None) -> tuple[list[Chun
 
 def split_all(texts: pl.Series) -> pl.Series:
     """Split a long column of texts as :func:`split_words` does, on all cores."""
-    parts = list(_ahead(split_words, _parts(texts)))
+    parts = list(ahead(split_words, _parts(texts)))
     return pl.concat(parts) if parts else split_words(texts)
-
-
-def _ahead(work: Callable[[Source], Result], sources: Iterable[Source]) -> Iterator[Result]:
-    """Do the work for all sources in threads, a few ahead; yield the results in order."""
-    n_threads = pl.thread_pool_size()
-    if n_threads == 1:
-        yield from map(work, sources)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for source in sources:
-            waiting.append(pool.submit(work, source))
-            if len(waiting) > n_threads + 1:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _numbered(lists: pl.Series, *, fold: bool = False) -> _Local:

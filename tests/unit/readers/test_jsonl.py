@@ -330,5 +330,22 @@ def test_a_key_that_appears_late_is_kept(tmp_path, monkeypatch):
     lines = [{"text": "Hello there"}] * 50 + [{"text": "Bye", "mood": "sad"}]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     blocks = Source.blocks
-    monkeypatch.setattr(Source, "blocks", lambda self: blocks(self, 100))
+    monkeypatch.setattr(Source, "blocks", lambda self, size: blocks(self, 100))
     assert values(pv.read(tmp_path / "x.jsonl").table, "mood") == [None] * 50 + ["sad"]
+
+
+def test_any_number_of_threads_reads_the_same(tmp_path, monkeypatch):
+    lines = [json.dumps({"text": f"Hello {i}", "n": i}) for i in range(60)]
+    lines[20], lines[40] = "no JSON", '{"text": "late", "mood": ["sad"], "n": 1.5}'
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join([*lines, '{"text": "cut']))
+    monkeypatch.setattr(jsonl, "_BLOCK", 100)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr("polars.thread_pool_size", lambda n=n_threads: n)
+        notes = Notes()
+        found.append((jsonl.read(Source(path), notes), notes))
+    (one, noted), (three, noted_by_three) = found
+    assert one.equals(three)
+    assert noted == noted_by_three
+    assert noted.places == {"bad_line": ["line 21"], "truncated": ["line 61"]}

@@ -24,7 +24,9 @@ _WIDE, _WIDEST = 2**63, 2**127  # limits of polars' integers, in lists and in co
 
 def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
     """Replace escaped surrogates that lack their other half by U+FFFD."""
-    if b"\\u" not in block or not _LONE_SURROGATE.search(block):
+    if b"\\ud" not in block and b"\\uD" not in block:
+        return block
+    if not _LONE_SURROGATE.search(block):
         return block
     found: list[int] = []
 

@@ -7,12 +7,14 @@ objects and nested lists become JSON text. If a line repeats a key, the first on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from palaver.corpus.ahead import ahead
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import MOST_COLUMNS, Format, check_columns, empty_table
@@ -22,6 +24,10 @@ from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
 Schema = dict[str, pl.DataType]
+#: A block's first line, its table, None if it cannot be read, and what was noted.
+_Read = tuple[int, pl.DataFrame | None, Notes]
+
+_BLOCK = 4 << 20  # bytes of lines that a thread reads at a time
 
 _LONGEST_START = 256
 _MOST_KEYS = 63
@@ -39,20 +45,17 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source, notes: Notes) -> pl.DataFrame:
-    """Read a block of lines at a time."""
+    """Read blocks of lines on all cores."""
     tables: list[pl.DataFrame] = []
     names: set[str] = set()
-    line, schema = 1, None
-    for block in source.blocks():
-        table = _read_block(block, line, notes, schema)
+    for line, table, own in _tables(source):
+        notes.merge(own)
         if table is None:
             raise FormatError(f"{source}: cannot be read as JSON lines from line {line} onwards")
         if table.height:
             names.update(table.columns)
             check_columns(len(names) - 1, source)  # PLACE is ours
             tables.append(table)
-            schema = {n: t for n, t in table.schema.items() if n != PLACE}
-        line += block.count(b"\n")
     if not tables and notes.of("loss"):
         raise FormatError(
             f"{source}: none of its lines is a JSON object; a file of JSON lines has one "
@@ -61,12 +64,36 @@ def read(source: Source, notes: Notes) -> pl.DataFrame:
     return _stack(tables) if tables else empty_table()
 
 
+def _tables(source: Source) -> Iterator[_Read]:
+    """Yield each block's first line, its table, and what was noted, in the order of the file."""
+    blocks, schema = _numbered(source.blocks(_BLOCK)), None
+
+    def work(block: tuple[int, bytes]) -> _Read:
+        notes = Notes()
+        return block[0], _read_block(block[1], block[0], notes, schema), notes
+
+    # the first block alone: its types save all others from looking at all values twice
+    for done in chain(map(work, islice(blocks, 1)), ahead(work, blocks)):
+        table = done[1]
+        if table is not None and table.height:
+            schema = {n: t for n, t in table.schema.items() if n != PLACE}
+        yield done
+
+
+def _numbered(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks with the number of their first line."""
+    line = 1
+    for block in blocks:
+        yield line, block
+        line += block.count(b"\n")
+
+
 def _read_block(
     block: bytes, first_line: int, notes: Notes, schema: Schema | None = None
 ) -> pl.DataFrame | None:
     """Read whole lines, in compiled code if that gives the same result as Python.
 
-    Reusing the previous block's schema saves polars from looking at all values twice.
+    Reusing an earlier block's schema saves polars from looking at all values twice.
     """
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")

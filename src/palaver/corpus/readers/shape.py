@@ -6,6 +6,7 @@ Words inside texts are never mistaken for keys, and the start of a record is eno
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from palaver.corpus.readers.folders import peek
 from palaver.corpus.readers.source import Source
@@ -23,6 +24,7 @@ def shape(source: Source, name: str | None = None) -> frozenset[str]:
     return shape_of(text)
 
 
+@lru_cache(maxsize=4)  # every format looks at the same start
 def shape_of(text: str) -> frozenset[str]:
     """Return the keys of JSON text, which may be cut off anywhere."""
     text = text.lstrip("\ufeff \t\r\n")
