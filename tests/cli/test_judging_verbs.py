@@ -220,6 +220,7 @@ def test_effects(run, tmp_path):
                   "--sweeps", 3, "--out", tmp_path / "x.svg")  # fmt: skip
     assert "percentage points" in output
     assert "(usual)" in output
+    assert re.search(r"│\s*A \S", output)
     assert (tmp_path / "x.svg").read_text().startswith("<svg")
     rows = json.loads(call("effects", run, "--formula", "~ act", "--draws", 2, "--json"))
     assert {"class", "term", "effect", "low", "high"} <= set(rows[0])

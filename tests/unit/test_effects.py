@@ -53,7 +53,8 @@ def test_certain_shares_give_the_difference_of_means_and_its_cluster_error():
     scores = np.add.reduceat(x * residuals[:, None], np.arange(0, 400, 4))
     bread = np.linalg.inv(x.T @ x)
     sandwich = bread @ scores.T @ scores @ bread * (100 / 99) * (399 / 398)
-    width = 1.959964 * np.sqrt(sandwich[1, 1])
+    ordinary = bread * (residuals**2).sum() / 398
+    width = 1.959964 * np.sqrt(max(sandwich[1, 1], ordinary[1, 1]))
     assert found["high"] - found["effect"] == pytest.approx(width, rel=1e-6)
     assert effect(table, 0, "role=helper")["effect"] == pytest.approx(-found["effect"])
 
@@ -107,6 +108,17 @@ def test_planted_effects_lie_within_their_intervals():
             found = effect(table, 1, term)
             held += found["low"] <= truth <= found["high"]
     assert held >= 88
+
+
+def test_what_a_single_conversation_has_is_no_sure_effect():
+    """Residuals of the only conversation with a value sum to zero: clustered errors vanish."""
+    sure = 0
+    for seed in range(40):
+        chosen = np.random.default_rng(seed).random(200) < 0.3
+        rare = corpus(200, month=["02"] * 4 + ["01"] * 196)
+        found = effect(ask(one_hot(chosen), rare, "~ month")[0], 1, "month=02")
+        sure += not found["low"] <= 0 <= found["high"]
+    assert sure <= 6
 
 
 def test_uncertain_shares_widen_intervals():
@@ -184,6 +196,8 @@ def test_a_model_and_its_picture():
     assert table["class"].unique().to_list() == [0, 1, 2]
     by_term = table.filter(pl.col("term") != INTERCEPT).group_by("term").agg(pl.sum("effect"))
     assert by_term["effect"].to_list() == pytest.approx([0.0] * by_term.height)
-    picture = plot_effects(table, {0: "<b>asks</b>"})
+    picture = plot_effects(table, {2: "A", 0: "<b>asks</b>", 1: "C"})
     assert "&lt;b&gt;asks" in picture
+    assert picture.index(">A<") < picture.index("&lt;b&gt;asks") < picture.index(">C<")
+    assert "A " + model.summary().classes(3)["words"][0][:20] in model.plot_effects(table)
     assert picture.count("<circle") == 3 * by_term.height

@@ -73,12 +73,12 @@ def run(
     Example: `palaver effects run/ --formula '~ weekday' --groups speaker`
     """
     from palaver.cli import runs
-    from palaver.cli.classes import names_shown
+    from palaver.cli.classes import names_shown, tell_proposals
     from palaver.cli.output import check_table_file, console, folding, print_json, write_table
     from palaver.cli.talks import without_people
     from palaver.errors import ParameterError
     from palaver.models import load
-    from palaver.models.views.effects import effects, plot_effects
+    from palaver.models.views.effects import class_labels, effects, plot_effects
     from palaver.questions.talk import ask
     from palaver.store.atomic import replace_file
 
@@ -100,7 +100,8 @@ def run(
             random_state=0, shown=None if hidden is None else hidden.corpus,
         )  # fmt: skip
     summary = summary if hidden is None else without_people(summary, hidden)
-    called = names_shown(summary, runs.names_of(folder, summary))
+    given = runs.names_of(folder, summary)
+    called = class_labels(summary, names_shown(summary, given))
     if picture and out is not None:
         drawn = plot_effects(table, called).encoded(out.suffix)
         with replace_file(out) as path:
@@ -111,22 +112,23 @@ def run(
         print_json(table.to_dicts())
         return
     _show(table, called)
+    tell_proposals(summary, given)
     if out is not None:
         console.print(f"-> {out}", soft_wrap=True)
 
 
-def _show(table: pl.DataFrame, names: dict[int, str]) -> None:
+def _show(table: pl.DataFrame, labels: dict[int, str]) -> None:
     """Print one row per class and term, in percentage points."""
     import polars as pl
 
     from palaver.cli.output import console, print_table
+    from palaver.models.views.effects import in_order
 
     def points(column: str) -> pl.Expr:
         return (100 * pl.col(column)).round(1).cast(pl.String)
 
-    shown = table.select(
-        pl.col("class").replace_strict(names, default=None, return_dtype=pl.String)
-        .fill_null(pl.format("class {}", "class")).alias("class"),
+    shown = in_order(table, labels).select(
+        pl.col("class").replace_strict(labels, return_dtype=pl.String),
         "term",
         effect=points("effect"),
         interval=pl.format("{} to {}", points("low"), points("high")),

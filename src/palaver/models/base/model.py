@@ -540,6 +540,20 @@ class Model(HasParams, ABC):
         return effects.effects(self, corpus, formula, n_sweeps, groups=groups, n_draws=n_draws,
                                level=level, random_state=random_state)  # fmt: skip
 
+    def plot_effects(self, table: pl.DataFrame) -> Svg:
+        """Draw what :meth:`effects` returned: a panel per term, a dot and an interval per class.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+
+        Returns
+        -------
+        Svg
+        """
+        summary = self.summary()
+        return effects.plot_effects(table, effects.class_labels(summary, summary.class_names))
+
     def plot_graph(
         self,
         least: float | None = None,

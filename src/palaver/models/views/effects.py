@@ -23,14 +23,18 @@ from scipy import special
 from palaver import rng
 from palaver.corpus.grouping import group_column
 from palaver.corpus.table import Corpus
+from palaver.draw.palette import letters
 from palaver.errors import MissingExtraError, PalaverWarning, ParameterError
 from palaver.models.views.marks import with_marks
 from palaver.models.views.shares import readable
 from palaver.params import check, either, nothing, real, text, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from palaver.draw import Svg
     from palaver.models.base.model import Model
+    from palaver.models.summary import ModelSummary
 
 #: Values above which a column is no fixed effect: every value is a term of its own.
 MOST_VALUES = 50
@@ -282,6 +286,9 @@ def effects_table(
 class _Regression:
     """Ordinary least squares with errors that are alike within conversations and groups.
 
+    Clustered errors are far too small for a term that few conversations have: in a single one the
+    residuals sum to zero. So no error is below the ordinary one.
+
     A random intercept per group is taken out by the usual transform of generalized least squares:
     of every value, the part ``1 - sqrt(s2 / (s2 + n_g t2))`` of its group's mean is subtracted,
     where ``s2`` and ``t2`` are the variances within and between groups and ``n_g`` is the group's
@@ -300,9 +307,10 @@ class _Regression:
 
     def fit(self, drawn: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the coefficients for one draw of the shares and their variances, (n_terms,)."""
-        model = _statsmodels().OLS(self._without_groups(drawn), self._values)
-        found = model.fit(cov_type="cluster", cov_kwds={"groups": self._clusters})
-        return found.params, np.maximum(np.diag(found.cov_params()), 0)
+        found = _statsmodels().OLS(self._without_groups(drawn), self._values).fit()
+        alike = found.get_robustcov_results("cluster", groups=self._clusters)
+        variances = np.maximum(np.diag(alike.cov_params()), np.diag(found.cov_params()))
+        return found.params, variances
 
     def _without_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Subtract the part of the group's mean that its intercept explains."""
@@ -344,15 +352,31 @@ def _adjusted(p_values: NDArray[np.float64], terms: list[str]) -> NDArray[np.flo
     return adjusted
 
 
-def plot_effects(table: pl.DataFrame, names: dict[int, str]) -> Svg:
+def class_labels(summary: ModelSummary, names: Mapping[int, str]) -> dict[int, str]:
+    """Return letters and names of classes, or else first words, in the order of the letters."""
+    rows = enumerate(summary.classes(3).select("class", "words").iter_rows())
+    return {k: f"{letters(rank)} {names.get(k) or words or ''}".strip()
+            for rank, (k, words) in rows}  # fmt: skip
+
+
+def in_order(table: pl.DataFrame, labels: Mapping[int, str]) -> pl.DataFrame:
+    """Return the rows of a table by class, in the order of the labels."""
+    return table.sort(
+        pl.col("class").replace_strict({k: rank for rank, k in enumerate(labels)}),
+        maintain_order=True,
+    )
+
+
+def plot_effects(table: pl.DataFrame, labels: Mapping[int, str]) -> Svg:
     """Draw effects with their intervals, a panel per term; see :meth:`Model.plot_effects`."""
     from palaver.draw.intervals import interval_chart
 
+    table = in_order(table, labels)
     terms = [term for term in table["term"].unique(maintain_order=True) if term != INTERCEPT]
     panels = []
     for term in terms:
         rows = table.filter(pl.col("term") == term).drop_nulls(["low", "high"])
-        called = [names.get(k, f"class {k}") for k in rows["class"]]
+        called = [labels[k] for k in rows["class"]]
         panels.append((term, called, rows.select("effect", "low", "high").to_numpy()))
     return interval_chart(panels, label="Effects on the shares of classes").standalone()
 
