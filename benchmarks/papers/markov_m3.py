@@ -30,17 +30,24 @@ from benchmarks.papers.markov_m3_pictures import draw
 from palaver.encoding import encode
 from palaver.encoding.documents import Documents, documents_of
 from palaver.models.documents.heldout import hold_out_words
+from palaver.models.documents.model import START_PER_TOPIC
 from palaver.models.documents.stream import begin_stream
 from palaver.parallel import Globals
 
 SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 2
 #: Topics of the models that learn from a stream.
 STREAM_TOPICS = 50
-MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "hdp", "hlda", "m3-short", "m3")
+#: Up to this number of topics all of our models begin with 100 Gibbs sweeps and have walks of 15
+#: positions; with more topics both grow, and the models of "FEW" have the 100 sweeps of before.
+SAME_START = 50
+FEW = ("lda-vb-few", "m3-few")
+#: Gibbs sampling with twice the sweeps, with the most topics.
+MORE = ("lda-tuned-more",)
+MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "hdp", "hlda", "m3", *FEW, *MORE)
 #: Models that find their own number of topics, and are fitted once per corpus.
 GROWING = ("hdp", "hlda")
 #: Models that are fitted with more seeds.
-SEEDED = ("lda-vb", "lda-tuned", "m3")
+SEEDED = ("lda-vb", "lda-tuned", "m3", "m3-few")
 #: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
 ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
 #: The best of them on both (cells "ap/eta/...", "kos/eta/..."), and of a tree ("ap/tree/...").
@@ -58,7 +65,7 @@ INFERENCES = range(20, 60, 4)
 class Plan:
     """How much to compute at one size of the experiment: batch, Gibbs and online passes.
 
-    Our models start with half as many Gibbs sweeps as the sampler they are compared with.
+    Our models start with half as many Gibbs sweeps as the sampler they are compared with, or more.
     """
 
     corpora: tuple[str, ...]
@@ -73,8 +80,13 @@ class Plan:
 
     @property
     def passes(self) -> dict[str, int]:
-        """Sweeps of our models."""
+        """Sweeps of our models, with few topics."""
         return {"start_sweeps": self.n_gibbs // 2, "n_sweeps": self.n_sweeps}
+
+    def longer(self, n_topics: int) -> dict[str, int]:
+        """Sweeps of our models: with many topics, two at first for each."""
+        few = self.passes
+        return {**few, "start_sweeps": max(few["start_sweeps"], START_PER_TOPIC * n_topics)}
 
 
 PLANS: dict[Size, Plan] = {
@@ -143,7 +155,7 @@ def _tomotopy(kind: str, n_topics: int, eta: float, seed: int) -> Any:
     """Return one of tomotopy's models, which learns its priors in its default way."""
     import tomotopy
 
-    if kind in ("lda-gibbs", "lda-tuned"):
+    if kind.startswith("lda"):
         return tomotopy.LDAModel(k=n_topics, seed=seed, eta=eta)
     if kind == "hdp":
         return tomotopy.HDPModel(initial_k=n_topics, seed=seed)
@@ -207,9 +219,7 @@ def tomotopy_perplexity(
 SYMBOLS = {"alpha": "step_concentration", "beta": "word_prior", "gamma": "position_concentration"}
 
 
-#: Walks grow with topics beyond this number (benchmarks/markov_m3_defaults.py); "m3-short" has the
-#: walks of before.
-SAME_WALKS = 50
+#: Walks of few topics, for all of them.
 SHORT_WALKS = {"truncation": 15, "max_visits": 16}
 
 
@@ -224,18 +234,20 @@ def fit_cell(
 ) -> Cell:
     """Return the cell for one model's perplexity."""
     plan = PLANS[options.size]
-    ours = kind in ("lda-vb", "m3", "m3-short")
-    n_sweeps = plan.n_gibbs
+    ours = kind.startswith(("lda-vb", "m3"))
+    n_sweeps = plan.n_gibbs * (2 if kind in MORE else 1)
+    named = kind.removesuffix("-few").removesuffix("-more")
+    short = kind in FEW or params or n_topics <= SAME_START
+    passes = plan.passes if short else plan.longer(n_topics)
 
     def work(folder: Path) -> dict[str, Any]:
         split = split_of(options.data, name)
         if not ours:
-            eta = {"lda-tuned": BEST_ETA, "hlda": TREE_ETA}.get(kind, 0.01)
-            return tomotopy_perplexity(kind, split, n_topics, n_sweeps, options.n_jobs, eta,
+            eta = {"lda-tuned": BEST_ETA, "hlda": TREE_ETA}.get(named, 0.01)
+            return tomotopy_perplexity(named, split, n_topics, n_sweeps, options.n_jobs, eta,
                                        seed)  # fmt: skip
         given = {"max_visits": 16, **params} if "truncation" in params else params
-        given = {**SHORT_WALKS, **given} if kind == "m3-short" else given
-        model = _our(kind, n_topics, seed, **plan.passes, n_jobs=options.n_jobs, **given)
+        model = _our(named, n_topics, seed, **passes, n_jobs=options.n_jobs, **given)
         model.fit(split.train, show_progress=False)
         learned = {"alpha_": getattr(model, "share_prior_", None)}
         learned |= {f"{letter}_": getattr(model, f"{name}_", learned.get(f"{letter}_"))
@@ -248,26 +260,17 @@ def fit_cell(
     apart = {**params, "seed": seed} if seed != SEED else params
     changed = "".join(f"/{key}={value}" for key, value in apart.items())
     version = BATCH_VERSION if ours else VERSION
-    settings = {"version": version, "corpus": name, "model": kind.removesuffix("-short"),
-                "n_topics": n_topics,
-                **(plan.passes if ours else {"n_sweeps": n_sweeps}), "seed": seed,
-                **_newer(kind, n_topics), **params}  # fmt: skip
-    cost = {
-        "lda-vb": 1,
-        "lda-gibbs": 1,
-        "lda-tuned": 1,
-        "hdp": 3,
-        "hlda": 3,
-        "m3": 4,
-        "m3-short": 4,
-    }[kind] * (1 + n_topics / 50)
+    settings = {"version": version, "corpus": name, "model": named, "n_topics": n_topics,
+                **(passes if ours else {"n_sweeps": n_sweeps}), "seed": seed,
+                **_newer(named, n_topics), **params}  # fmt: skip
+    cost = {"hdp": 3, "hlda": 3, "m3": 4}.get(named, 1) * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
 
 
 def _newer(kind: str, n_topics: int) -> dict[str, Any]:
     """Return what sets a cell apart from an older one of the same name."""
-    if kind == "m3" and n_topics > SAME_WALKS:
+    if kind == "m3" and n_topics > SAME_START:
         return {"walks": "auto"}
     return {"lda-tuned": {"eta": BEST_ETA}, "hdp": {"folded": "both ways"},
             "hlda": {"eta": TREE_ETA, "depth": TREE_DEPTH}}.get(kind, {})  # fmt: skip
@@ -449,7 +452,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
             found += _batch(options, corpora, (n_topics,), MODELS)
     found += [fit_cell(options, name, kind, n_topics, seed)
               for corpora in (small, large) for n_topics in plan.topics for name in corpora
-              for kind in SEEDED for seed in plan.more_seeds]  # fmt: skip
+              for kind in SEEDED for seed in plan.more_seeds
+              if not (kind in FEW and (n_topics <= SAME_START or name in large))]  # fmt: skip
     found += [stream_cell(options, name, STREAM_TOPICS) for name in plan.online]
     return list({cell.name: cell for cell in found}.values())
 
@@ -470,5 +474,6 @@ def _batch(
         for n_topics in topics
         for kind in kinds
         if not (kind in GROWING and n_topics != first)
-        and not (kind == "m3-short" and n_topics <= SAME_WALKS)
+        and not (kind in FEW and n_topics <= SAME_START)
+        and not (kind in MORE and n_topics < PLANS[options.size].topics[-1])
     ]

@@ -527,3 +527,14 @@ def test_the_first_step_is_compiled_while_topics_are_found(counts, monkeypatch):
     monkeypatch.setattr(OnlineLDAEngine, "sweep", None)
     engine = pv.OnlineLDA(3)._make_engine(24)
     stream._compile_sweep(engine, engine.start(np.random.default_rng(0)), documents_of(counts))
+
+
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+@pytest.mark.parametrize(("given", "topics", "sweeps"), [("auto", 20, 100), ("auto", 150, 300),
+                                                         (0, 150, 0), (7, 20, 7)])  # fmt: skip
+def test_many_topics_begin_with_more_sweeps(model, given, topics, sweeps):
+    made = model(topics, start_sweeps=given, n_sweeps=5)
+    made.check_params()
+    schedule = made._schedule()
+    assert (schedule.burn_in, schedule.n_sweeps) == (sweeps, sweeps + 5)
+    assert made._make_engine(3).start_sweeps == sweeps

@@ -164,7 +164,8 @@ def sweeps_done(folder: str | Path) -> int:
 
 def _sweeps(content: Mapping[str, Any]) -> int:
     """Return the sweeps of a checkpoint, without the first ones that a model may need to start."""
-    return max(int(content["sweep"]) - int(content["identity"].get("start_sweeps", 0)), 0)
+    first = int(content["burn_in"]) if "start_sweeps" in content["identity"] else 0
+    return max(int(content["sweep"]) - first, 0)
 
 
 def _fewest_sweeps(content: Mapping[str, Any]) -> int:

@@ -35,6 +35,9 @@ from palaver.parallel import Arrays, Executor, Globals
 from palaver.params import Limit, check, either, nothing, one_of, real, whole
 
 FOLD_ITERATIONS = 50
+#: Sweeps of the Gibbs sampler that `fit` begins with: at least, and for each topic
+#: (benchmarks/markov_m3_start.py).
+FEWEST_START, START_PER_TOPIC = 100, 2
 
 #: Parameters that every model of documents has.
 DOCUMENT_LIMITS: dict[str, Limit] = {
@@ -43,7 +46,7 @@ DOCUMENT_LIMITS: dict[str, Limit] = {
     "unit": one_of("message", "conversation"),
     "n_sweeps": whole(1),
     "tolerance": real(0),
-    "start_sweeps": whole(0),
+    "start_sweeps": either(whole(0), one_of("auto")),
     "n_chains": whole(1),
     "max_seconds": either(real(above=0), nothing()),
     "n_jobs": whole(1),
@@ -83,6 +86,14 @@ class DocumentModel(Model):
         own = self.trace_.filter(pl.col("chain") == self.best_chain_)
         return float(own["log_joint"][-1])
 
+    @property
+    def _n_start_sweeps(self) -> int:
+        """Sweeps of the Gibbs sampler before the first pass."""
+        given = self.get_params()["start_sweeps"]
+        if given == "auto":
+            return max(FEWEST_START, START_PER_TOPIC * int(self.get_params()["n_topics"]))
+        return int(given)
+
     def _engine(self, data: Documents) -> DocumentEngine:
         return self._make_engine(len(data.vocabulary))
 
@@ -94,7 +105,7 @@ class DocumentModel(Model):
 
     def _schedule(self) -> Schedule:
         params = self.get_params()
-        first = params["start_sweeps"]
+        first = self._n_start_sweeps
         return Schedule(
             first + params["n_sweeps"],
             first,

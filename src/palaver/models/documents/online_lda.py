@@ -40,9 +40,10 @@ class OnlineLDA(DocumentModel):
         Dirichlet prior of the words of a topic.
     unit : {"message", "conversation"}
         What a document of a corpus is.
-    start_sweeps : int
+    start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        at most 50 of them over its first documents. 0 begins with random topics.
+        at most 50 of them over its first documents. "auto" is 100, or two per topic if that is
+        more; 0 begins with random topics.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float
@@ -79,7 +80,7 @@ class OnlineLDA(DocumentModel):
         share_prior: float | str = "learn",
         word_prior: float | str = "learn",
         unit: str = "message",
-        start_sweeps: int = 100,
+        start_sweeps: int | str = "auto",
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,
@@ -105,7 +106,7 @@ class OnlineLDA(DocumentModel):
             n_words,
             self.n_topics,
             unless_learned(self.word_prior),
-            self.start_sweeps,
+            self._n_start_sweeps,
             unless_learned(self.share_prior),
             n_iterations,
         )

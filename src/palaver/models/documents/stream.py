@@ -121,7 +121,7 @@ def first_topics(
     Mini-batches stay near the topics that they begin with, so random ones cost a stream more than
     everything else. None if the model asks for no start or there is too little to learn from.
     """
-    n_sweeps = min(model.get_params()["start_sweeps"], START_SWEEPS)
+    n_sweeps = min(model._n_start_sweeps, START_SWEEPS)
     if not n_sweeps:
         return None, batches
     most = min(START_DOCUMENTS, total or START_DOCUMENTS)  # a second pass would repeat them

@@ -74,9 +74,10 @@ class MarkovM3(DocumentModel):
         them, as the paper does; empty ones blur the transitions.
     unit : {"message", "conversation"}
         What a document of a corpus is.
-    start_sweeps : int
+    start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        at most 50 of them over its first documents. From topics that mean nothing yet
+        at most 50 of them over its first documents. "auto" is 100, or two per topic if that is
+        more. From topics that mean nothing yet
         (``partial_fit``), the first steps are those of plain LDA.
     n_sweeps : int
         Maximum number of passes over the documents after these.
@@ -128,7 +129,7 @@ class MarkovM3(DocumentModel):
         max_visits: int | str | None = "auto",
         least_words: float = 0.5,
         unit: str = "message",
-        start_sweeps: int = 100,
+        start_sweeps: int | str = "auto",
         n_sweeps: int = 100,
         tolerance: float = 1e-5,
         n_chains: int = 1,
@@ -184,7 +185,7 @@ class MarkovM3(DocumentModel):
             n_words,
             self.n_topics,
             unless_learned(self.word_prior),
-            self.start_sweeps,
+            self._n_start_sweeps,
             self._n_positions,
             self._n_visits,
             unless_learned(self.step_concentration),
