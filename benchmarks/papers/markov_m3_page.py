@@ -73,7 +73,7 @@ _SETUP = [
     "documents and predict the rest. Our models learn their priors; tomotopy's have a word prior "
     "of 0.01, its default (LDA in one row 0.03), and average ten samples of a document's topic "
     "shares after 200 sweeps. Variational LDA and M3 start with the same number of Gibbs sweeps, "
-    "two for each topic and 100 at least, and make the same number of passes over the documents, 20. "
+    "two for each topic and 100 at least, and make the same 20 passes over the documents. "
     "The word prior and the sweeps of that start and how M3's walks grow were chosen on training "
     "words (see [the model](../models/markov_m3.md#parameters-that-matter)); up to K = 50 walks "
     "have 15 positions. Seeds are 0 to 2 where a table shows an interval, else 0; the split into "
