@@ -119,9 +119,20 @@ def content_of(folder: Path) -> dict[str, Any]:
             arrays = {key: np.load(path.parent / manifest["generation"] / f"{key}.npy").tobytes()
                       for key in manifest["arrays"]}  # fmt: skip
             found[name] = (json.dumps(manifest["content"], sort_keys=True), arrays)
+        elif path.name == "curation.json":
+            found[name] = json.dumps(timeless(json.loads(path.read_text())))
         elif "arrays-" not in name and path.name != "manifest.previous.json":
             found[name] = path.read_bytes()
     return found
+
+
+def timeless(value: Any) -> Any:
+    """Return a JSON value without the times at which something was decided."""
+    if isinstance(value, list):
+        return [timeless(item) for item in value]
+    if isinstance(value, dict):
+        return {key: timeless(item) for key, item in value.items() if key != "at"}
+    return value
 
 
 class Case:

@@ -8,6 +8,7 @@ import pytest
 from support.verbs import call, fails
 
 import palaver as pv
+from palaver.cli import run as run_verb
 from palaver.cli.runs import corpus_of, settings_of
 
 
@@ -46,6 +47,25 @@ def test_nothing_is_overwritten(threads, tmp_path, monkeypatch):
     assert found["run"] == "threads-run-2"
     assert len(found["sentences"]) == 5
     assert "already holds a run" in fails("run", threads, "--out", "threads-run-2")
+
+
+def test_a_command_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    """In the same folder; another command, or another file, begins a run of its own."""
+    monkeypatch.chdir(tmp_path)
+    file = pv.sample(20).write(tmp_path / "talk.jsonl")
+    command, page = (file, "--minutes", 0.1, "--json"), run_verb._page
+    monkeypatch.setattr(run_verb, "_page", lambda *args, **more: 1 / 0)
+    call(*command, code=1)
+    monkeypatch.setattr(run_verb, "_page", page)
+    assert json.loads(call(*command, "--where", "topic!=router"))["run"] == "talk-run-2"
+    assert json.loads(call(*command))["run"] == "talk-run"
+    run = tmp_path / "talk-run"
+    before = [(run / name).read_bytes() for name in ("manifest.json", "report.html")]
+    call(*command, "--out", run.name)
+    assert [(run / name).read_bytes() for name in ("manifest.json", "report.html")] == before
+    assert "already holds a run" in fails(file, "--out", run.name)
+    pv.sample(21).write(file)
+    assert "already holds a run" in fails(*command, "--out", run.name)
 
 
 def test_a_verb_wins_over_a_file_and_slips_are_named(threads, inside):

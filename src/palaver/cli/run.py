@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -75,7 +77,7 @@ def run(
     It checks FILE, leaves out bots, infers who answers whom if FILE does not say so and several
     people talk at once, splits a busy channel into its conversations, fits the model of acts
     (documents, in which nobody answers anybody, get topics instead), and writes a run folder with a
-    page. `palaver FILE` does the same.
+    page. `palaver FILE` does the same. If it is stopped, or killed, the same command goes on.
 
     Example: `palaver run export.zip`
 
@@ -89,11 +91,11 @@ def run(
     from palaver.fit import Interrupted
 
     began = time.monotonic()
-    folder = out or _free_folder(file)
-    runs.check_new(folder)
+    if out is not None and not runs.settings_of(out):
+        runs.check_new(out)
     reading = {"format": format, "column": column, "chain": chain, "labels": None,
                "where": list(where or []), "anonymize": anonymize, "by": by,
-               "title": title}  # fmt: skip
+               "title": title, "minutes": minutes}  # fmt: skip
     found = _read(file, reading, keep_bots=keep_bots, json=json)
     params: dict[str, Any] = {"random_state": seed, "n_jobs": n_threads(jobs)}
     if minutes is not None:
@@ -101,28 +103,39 @@ def run(
         params["max_seconds"] = max(_SEARCH * left, 1.0)
     model = _model(found, params, seeds)
     try:
-        _fit(model, found, folder, file, reading)
+        model, folder = _fit(model, found, [out] if out else _folders(file), file, reading)
     except Interrupted as error:
-        from palaver.cli.options import command
-
-        typer.echo(f"palaver: {error}: {command('fit', '--resume', folder)}", err=True)
+        typer.echo(f"palaver: {error}: give the same command again", err=True)
         raise typer.Exit(130) from error
     tell_strayed(model, folder)
     talk = _page(model, found.corpus, folder, reading, quick=minutes is not None)
     _tell(model, talk, found, folder, json)
 
 
-def _free_folder(file: Path) -> Path:
-    """Return a name for the run that nothing has yet."""
+def _folders(file: Path) -> Iterator[Path]:
+    """Yield names for the run that nothing has yet, or a run that was stopped before its page."""
     stem = re.sub(r"(\.(jsonl|csv|json|txt|zip|tar|gz|bz2|xz|zst|parquet|mbox|vtt))+$", "",
                   file.absolute().name, flags=re.IGNORECASE)  # fmt: skip
     name = f"{stem or 'palaver'}-run"
-    number = 1
-    while True:
+    for number in itertools.count(1):
         folder = Path(name if number == 1 else f"{name}-{number}")
-        if not folder.exists():
-            return folder
-        number += 1
+        if not folder.exists() or _was_stopped(folder):
+            yield folder
+
+
+def _was_stopped(folder: Path) -> bool:
+    """Whether a folder holds a run without a page, or its start, and nobody is writing to it."""
+    from palaver import store
+    from palaver.cli import runs
+    from palaver.errors import StoreError
+
+    if not (folder / "lock").is_file() or (folder / _PAGE).exists():
+        return False
+    try:
+        with store.locked(folder):
+            return store.is_stored(folder / "settings") or runs.is_unfinished_start(folder)
+    except StoreError:
+        return False
 
 
 class _Found(NamedTuple):
@@ -234,13 +247,21 @@ def _model(found: _Found, params: dict[str, Any], seeds: Path | None) -> Model:
     return LDA(n_classes=n_topics, n_sweeps=300).set_params(**params)
 
 
-def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[str, Any]) -> None:
-    """Fit the model and save the run; a run that the model refuses leaves nothing behind."""
+def _fit(
+    model: Model, found: _Found, folders: Iterable[Path], file: Path, reading: dict[str, Any]
+) -> tuple[Model, Path]:
+    """Fit the model in the first folder that takes it; return the fitted model and the folder.
+
+    A run that the same command began is continued there. One that the model refuses leaves nothing
+    behind.
+    """
+    from palaver import store
     from palaver.cli import runs
     from palaver.cli.fit import warn_of_few_messages
     from palaver.cli.output import working
     from palaver.encoding import encode
     from palaver.errors import InputError
+    from palaver.models import load
 
     with working("counting words"):
         encoded = encode(
@@ -252,21 +273,41 @@ def _fit(model: Model, found: _Found, folder: Path, file: Path, reading: dict[st
         )
     model.check_data(encoded)
     warn_of_few_messages(model, found.corpus)
-    source = str(file.absolute())
-    if found.is_rebuilt:  # the run keeps what it learned from: its replies are in no other file
-        source = str((folder / _THREADS).absolute())
-        original = {name: reading[name] for name in ("where", "column", "format")}
-        reading = {**reading, "where": None, "column": None, "format": "parquet",
-                   "file": str(file.absolute()), "original": original}  # fmt: skip
-    data = runs.begin(folder, model, encoded, source, reading, found.words, None, found.corpus)
+    for folder in folders:
+        source, told = _told(found, folder, file, reading)
+        data = runs.begun(folder, model, encoded, source, told, found.words)
+        if data is not None or not runs.settings_of(folder):
+            break
+    is_new = data is None
+    if data is None:
+        data = runs.begin(folder, model, encoded, source, told, found.words, None, found.corpus)
+    if found.is_rebuilt and not (folder / _THREADS).exists():
+        found.corpus.write(folder / _THREADS)
+    if store.is_stored(folder):  # only its page was missing, or the end of the command
+        return load(folder), folder
     try:
-        if found.is_rebuilt:
-            found.corpus.write(folder / _THREADS)
-        model.fit(data, folder=folder)
+        return model.fit(data, folder=folder), folder
     except InputError:
-        (folder / _THREADS).unlink(missing_ok=True)
-        runs.withdraw(folder)
+        if is_new:
+            (folder / _THREADS).unlink(missing_ok=True)
+            runs.withdraw(folder)
         raise
+
+
+def _told(
+    found: _Found, folder: Path, file: Path, reading: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the file that the run is about, and how it is read.
+
+    Where replies were inferred, the run keeps what it learned from: they are in no other file.
+    """
+    if not found.is_rebuilt:
+        return str(file.absolute()), reading
+    original = {name: reading[name] for name in ("where", "column", "format")}
+    return str((folder / _THREADS).absolute()), {
+        **reading, "where": None, "column": None, "format": "parquet",
+        "file": str(file.absolute()), "original": original,
+    }  # fmt: skip
 
 
 def _page(
@@ -276,6 +317,7 @@ def _page(
     from palaver.cli.commands import fit_command
     from palaver.cli.options import command
     from palaver.cli.output import folding
+    from palaver.cli.runs import names_of
     from palaver.page.build import make_page
     from palaver.page.findings import talk_of_findings
 
@@ -283,7 +325,8 @@ def _page(
     hidden = reading["anonymize"]
     with folding("classifying messages and writing the page (slower the first time)"):
         findings = make_page(
-            model, corpus, folder / _PAGE, summary=summary, names={}, anonymize=hidden,
+            model, corpus, folder / _PAGE, summary=summary, names=names_of(folder, summary),
+            anonymize=hidden,
             title=reading["title"], predict_heldout=not quick,
             command=command("report", "RUN" if hidden else folder),
             fit_command=fit_command(folder, summary.params, anonymize=hidden), n_new=0,

@@ -33,6 +33,8 @@ _LABELS = "labels.parquet"
 #: What a run begins with, and what a stored folder consists of.
 _BEGUN = ("data", "messages", "settings")
 _MESSAGES = "messages of a run"
+#: Parameters that say nothing about what is learned.
+_OF_THE_MACHINE = ("n_jobs", "max_seconds")
 _STORED = re.compile(r"manifest\.json|arrays-[0-9a-f]{12}|\.palaver-.*\.tmp")
 
 if TYPE_CHECKING:
@@ -77,6 +79,33 @@ def begin(
         return Encoded.open(folder / "data")
 
 
+def begun(
+    folder: Path,
+    model: Model,
+    encoded: Encoded,
+    source: str,
+    reading: dict[str, Any],
+    words: dict[str, Any],
+) -> Encoded | None:
+    """Return the data of a run that was begun alike: the same model, file and reading.
+
+    None if the folder holds another run, or none.
+    """
+    from palaver.encoding import Encoded
+
+    settings = settings_of(folder)
+    if not settings:
+        return None
+    told = {"model": model.name, "params": model.get_params(), "source": source,
+            "reading": reading, "words": words}  # fmt: skip
+    now = store.plain(told)
+    for one in (now, settings):
+        params = dict(one.get("params") or {})
+        one["params"] = {k: v for k, v in params.items() if k not in _OF_THE_MACHINE}
+    data = Encoded.open(folder / "data") if now == settings else None
+    return data if data is not None and data.fingerprint == encoded.fingerprint else None
+
+
 def _keys(corpus: Corpus) -> NDArray[np.uint64]:
     return message_keys(corpus.table["id"], corpus.table["text"])
 
@@ -107,7 +136,7 @@ def _remove_start(folder: Path) -> None:
     (folder / _LABELS).unlink(missing_ok=True)
 
 
-def _is_unfinished_start(folder: Path) -> bool:
+def is_unfinished_start(folder: Path) -> bool:
     """Whether a folder holds nothing but what a killed :func:`begin` left."""
     ours = {"lock", _LABELS, *_BEGUN}
     for path in folder.iterdir():
@@ -127,7 +156,7 @@ def check_new(folder: Path) -> None:
             f"{folder}: already holds a run; continue it with `palaver fit --resume {folder}`, "
             "or choose another --out"
         )
-    if folder.exists() and (not folder.is_dir() or not _is_unfinished_start(folder)):
+    if folder.exists() and (not folder.is_dir() or not is_unfinished_start(folder)):
         raise StoreError(f"{folder}: is not empty; choose a new folder for --out")
 
 

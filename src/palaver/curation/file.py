@@ -72,7 +72,7 @@ def change(
     by: str = "",
     revision: int | None = None,
 ) -> Curation:
-    """Do something, as one step, and write it.
+    """Do something, as one step, and write it; a step that changes nothing is left out.
 
     Parameters
     ----------
@@ -103,6 +103,8 @@ def change(
     step = Step(tuple(dict(action) for action in actions), clean_text(by, _MAX_WHO), _now())
     with _writing(folder, state, revision) as seen:
         after = seen.after(step)
+        if after.decided == seen.decided:
+            return seen
         _write(Path(folder) / FILE, after)
     return after
 

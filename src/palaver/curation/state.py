@@ -163,6 +163,15 @@ class Curation:
         return not self.steps
 
     @property
+    def decided(self) -> tuple[object, ...]:
+        """What it all amounts to, whoever said it and when."""
+        classes = tuple(
+            replace(own, name=_unsigned(own.name), description=_unsigned(own.description))
+            for own in self.classes
+        )
+        return classes, self.order, self.splits, self.marks
+
+    @property
     def n_ids(self) -> int:
         """How many ids have been given: those of the model, and of parts."""
         return self.n_classes + sum(len(split.parts) for split in self.splits)
@@ -204,6 +213,10 @@ class Curation:
         """
         state, clean = _perform(replace(self, marks=dict(self.marks)), step)
         return replace(state, steps=(*self.steps, clean), undone=(), revision=self.revision + 1)
+
+
+def _unsigned(said: Said | None) -> Said | None:
+    return None if said is None else replace(said, by="", at="")
 
 
 def replay(run: str, n_classes: int, steps: Sequence[Step]) -> Curation:

@@ -57,6 +57,17 @@ def test_undo_and_redo_to_the_ends(tmp_path):
     assert read(tmp_path) == state
 
 
+def test_a_change_that_changes_nothing_is_not_written(tmp_path):
+    """So that a command whose end was not seen can be given again."""
+    actions = (named(0, "asks"), {"do": "hide", "class": 1}, {"do": "merge", "classes": [2, 3]})
+    state = change(tmp_path, read(tmp_path), *actions, by="ann")
+    before = (tmp_path / FILE).read_bytes()
+    again = change(tmp_path, state, *actions[:2], by="bob")
+    assert again == state
+    assert (tmp_path / FILE).read_bytes() == before
+    assert change(tmp_path, state, named(0, "asks why"), by="bob").revision == 2
+
+
 def test_two_windows_do_not_overwrite_each_other(tmp_path):
     one = other = read(tmp_path)
     change(tmp_path, one, named(0, "first"))
