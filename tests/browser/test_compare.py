@@ -56,6 +56,7 @@ def test_groups_are_chosen_and_back_works(look):
     page = look("compare")
     page.locator("#suggested a").first.click()
     page.wait_for_selector("table.shares")
+    assert "the time to 20" in page.locator("table.shares thead").inner_text()
     first = page.url
     page.locator('[name="a.q"]').fill("the")
     page.keyboard.press("Tab")

@@ -28,6 +28,7 @@ from palaver.questions.story import changed
 
 LEVEL, _SEED = 0.95, 0
 _WHO = 8  # of each column
+_SMALL = 1.5  # percentage points; smaller differences have a decimal
 _SHOWN = ("class", "before", "after", "difference", "low", "high", "p", "clear")
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -165,9 +166,10 @@ def _sentence(row: Mapping[str, Any]) -> str:
     before, after = 100 * row["before"], 100 * row["after"]
     low, high = sorted(abs(100 * row[edge]) for edge in ("low", "high"))
     more = "more" if after < before else "less"
-    return (f"{row['name']} is {more} common in {row['first']} ({before:.0f}%) than in "
-            f"{row['second']} ({after:.0f}%): {abs(after - before):.0f} points, 95% interval "
-            f"{low:.0f} to {high:.0f}.")  # fmt: skip
+    digits = 1 if low < _SMALL else 0  # what differs must not look equal
+    return (f"{row['name']} is {more} common in {row['first']} ({before:.{digits}f}%) than in "
+            f"{row['second']} ({after:.{digits}f}%): {abs(after - before):.{digits}f} points, "
+            f"95% interval {low:.{digits}f} to {high:.{digits}f}.")  # fmt: skip
 
 
 def _facts(answers: Answers, groups: tuple[Bools, Bools]) -> list[dict[str, Any]]:

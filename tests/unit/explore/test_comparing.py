@@ -5,6 +5,7 @@ import io
 import numpy as np
 import polars as pl
 
+from palaver.explore.comparing import _sentence
 from palaver.questions.changes import Group, compare
 
 
@@ -101,3 +102,12 @@ def test_a_comparison_is_exported(client, corpus):
         assert "attachment" in headers["content-disposition"]
         assert {"before", "after", "low", "high", "p"} <= set(read(io.BytesIO(body)).columns)
     assert client.ask("GET", "/export/anything.exe")[0] == 400
+
+
+def test_what_differs_little_does_not_look_equal():
+    row = {"name": "thanks", "first": "openings", "second": "all others", "before": 0.031,
+           "after": 0.034, "low": 0.001, "high": 0.005}  # fmt: skip
+    said = _sentence(row)
+    assert "(3.1%)" in said
+    assert "(3.4%): 0.3 points, 95% interval 0.1 to 0.5" in said
+    assert "(3%)" in _sentence(row | {"after": 0.2, "low": 0.1, "high": 0.2})

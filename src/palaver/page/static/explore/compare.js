@@ -6,6 +6,8 @@ let comparing = 0;
 function sideInWords(side, asked) {
   const own = [...asked].filter(([key]) => key.startsWith(side + "."));
   if (!own.length) return side === "b" ? "all others" : "";
+  const [since, until] = ["since", "until"].map((name) => asked.get(side + "." + name));
+  const time = since && until ? [since + " to " + until] : since ? ["the time from " + since] : until ? ["the time to " + until] : [];
   const words = { first: "places from ", last: "places up to ", q: "messages with " };
   const said = ([key, value]) => {
     const name = key.slice(2);
@@ -13,7 +15,7 @@ function sideInWords(side, asked) {
     if (name === "q") return words.q + "“" + value.trim() + "”";
     return words[name] ? words[name] + value : filterInWords(name, value);
   };
-  return own.map(said).join(", ");
+  return [...own.filter(([key]) => !/\.(since|until)$/.test(key)).map(said), ...time].join(", ");
 }
 
 function sideLink(side, asked, more) {
