@@ -6,6 +6,7 @@ import pytest
 import statsmodels.api as sm
 
 import palaver as pv
+from palaver.draw.intervals import interval_chart
 from palaver.errors import ParameterError
 from palaver.models.views.effects import INTERCEPT, design, effects_table, plot_effects
 
@@ -201,3 +202,12 @@ def test_a_model_and_its_picture():
     assert picture.index(">A<") < picture.index("&lt;b&gt;asks") < picture.index(">C<")
     assert "A " + model.summary().classes(3)["words"][0][:20] in model.plot_effects(table)
     assert picture.count("<circle") == 3 * by_term.height
+
+
+def test_slopes_too_small_to_be_seen_get_a_scale_of_their_own():
+    panels = [("role=b", ["A"], np.array([[0.2, 0.1, 0.3]])),
+              ("topic=c", ["A"], np.array([[0.02, 0.01, 0.03]])),
+              ("time", ["A"], np.array([[0.0002, 0.0001, 0.0003]]))]  # fmt: skip
+    picture = str(interval_chart(panels, label="x"))
+    assert [picture.count(f">{said} points<") for said in ("+32", "+3", "+0.03")] == [2, 0, 1]
+    assert "A: +0.02 points (+0.01 to +0.03)" in picture

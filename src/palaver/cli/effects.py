@@ -125,7 +125,9 @@ def _show(table: pl.DataFrame, labels: dict[int, str]) -> None:
     from palaver.models.views.effects import in_order
 
     def points(column: str) -> pl.Expr:
-        return (100 * pl.col(column)).round(1).cast(pl.String)
+        value = 100 * pl.col(column)  # slopes, such as those per day, may be small
+        rounded = pl.when(value.abs() < 0.1).then(value.round_sig_figs(1)).otherwise(value.round(1))
+        return rounded.cast(pl.String)
 
     shown = in_order(table, labels).select(
         pl.col("class").replace_strict(labels, return_dtype=pl.String),

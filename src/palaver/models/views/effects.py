@@ -109,7 +109,8 @@ def effects(
     _statsmodels()
     everything = np.ones(corpus.n_messages, bool)
     table = corpus if shown is None else shown
-    design(table, formula, groups, everything)  # refuse a wrong question before the long work
+    with warnings.catch_warnings(action="ignore", category=PalaverWarning):  # said below
+        design(table, formula, groups, everything)  # refuse a wrong question before the long work
     read = readable(model, corpus)
     known = model.known_messages(read)
     found = with_marks(model, corpus, model.message_shares(read, n_sweeps))
