@@ -25,7 +25,12 @@ from palaver.kernels.dirichlet import (
     update_alpha,
 )
 from palaver.kernels.random import open_stream
-from palaver.kernels.word_weights import draw_word_weights, log_gamma_draw, mean_word_weights
+from palaver.kernels.word_weights import (
+    draw_word_weights,
+    log_gamma_draw,
+    mean_word_weights,
+    word_key,
+)
 
 FALSE_ALARM_RATE = 1e-6
 
@@ -299,7 +304,7 @@ def test_word_weights_have_the_dirichlet_marginals():
     counts = np.array([[0, 3], [0, 0], [2, 0], [0, 1]], np.int32)
     c = 0.3
     generator = np.random.default_rng(57)
-    draws = np.array([draw_word_weights(counts, c, generator) for _ in range(20_000)])
+    draws = np.array([draw_word_weights(counts, c, word_key(generator)) for _ in range(20_000)])
     np.testing.assert_allclose(draws.sum(axis=1), 1.0, rtol=1e-12)
     posterior = counts + c
     for w in range(4):
@@ -315,7 +320,9 @@ def test_word_weights_of_an_empty_column_with_a_tiny_concentration():
     """All gammas underflow here, and still one word gets nearly all, each as often."""
     counts = np.zeros((3, 1), np.int32)
     generator = np.random.default_rng(58)
-    draws = np.array([draw_word_weights(counts, 1e-4, generator)[:, 0] for _ in range(6000)])
+    draws = np.array(
+        [draw_word_weights(counts, 1e-4, word_key(generator))[:, 0] for _ in range(6000)]
+    )
     assert (draws > 0.0).all()
     assert np.mean(draws.max(axis=1) > 0.99) > 0.99
     winners = np.bincount(draws.argmax(axis=1), minlength=3)
@@ -324,14 +331,14 @@ def test_word_weights_of_an_empty_column_with_a_tiny_concentration():
 
 def test_word_weights_are_positive_reproducible_and_the_same_in_threads():
     counts = sparse_counts(np.random.default_rng(59), 10_000, 3)
-    one = draw_word_weights(counts, 0.01, np.random.default_rng(3))
+    one = draw_word_weights(counts, 0.01, word_key(np.random.default_rng(3)))
     assert one.flags.c_contiguous
     assert (one > 0.0).all()
     np.testing.assert_allclose(one.sum(axis=0), 1.0, rtol=1e-12)
     with ThreadPoolExecutor(2) as pool:
-        again = draw_word_weights(counts, 0.01, np.random.default_rng(3), pool.map)
+        again = draw_word_weights(counts, 0.01, word_key(np.random.default_rng(3)), pool.map)
     np.testing.assert_array_equal(one, again)
-    other = draw_word_weights(counts, 0.01, np.random.default_rng(4))
+    other = draw_word_weights(counts, 0.01, word_key(np.random.default_rng(4)))
     assert (one != other).mean() > 0.9
     # streams of words and slices are not shared: no two rows of zeros are alike
     zeros = one[(counts == 0).all(axis=1)]

@@ -27,7 +27,7 @@ from support.lda_reference import NOTHING_RECORDED, SWITCHES, Model, count, run_
 from palaver.kernels.dirichlet import count_histogram, sample_concentration
 from palaver.kernels.lda import sweep_collapsed, sweep_parallel
 from palaver.kernels.switch import SWITCH_CORPUS, SWITCH_MESSAGE, SWITCH_OFF
-from palaver.kernels.word_weights import draw_word_weights
+from palaver.kernels.word_weights import draw_word_weights, word_key
 
 FOREST = make_forest([[0, 0, 0, 0], [], [0, 0], [0, 0, 0]], [-1, 0, 0, -1], [3, 1], n_words=3)
 ALPHA = np.array([0.4, 1.1])
@@ -309,7 +309,7 @@ class FullChain:
         self.model = dataclasses.replace(self.model, omega=omega)
         if self.parallel:
             concentration = 1.5 * omega if self.bug == "weights of another omega" else omega
-            weights = draw_word_weights(words, concentration, self.rng)
+            weights = draw_word_weights(words, concentration, word_key(self.rng))
             self.model = dataclasses.replace(self.model, word_weights=weights)
             draw_words(self.classes, weights, self.tokens)
         else:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,13 +17,26 @@ from palaver.corpus.readers.bagofwords import read_header, read_vocabulary
 from palaver.corpus.readers.source import Source
 from palaver.corpus.table import read
 from palaver.encoding.documents import Documents, documents_of
+from palaver.encoding.planned import (
+    COLUMNS,
+    FolderPlan,
+    PlannedBatch,
+    TextPlan,
+    checked_rows,
+    loaded,
+    plan_file,
+    plan_folder,
+)
 from palaver.encoding.tokens import Encoded
 from palaver.encoding.vocabulary import Vocabulary
-from palaver.errors import FormatError, ParameterError
+from palaver.errors import ParameterError
+from palaver.parallel.wire import is_mapped
 from palaver.store.remote import local_folder
 
+#: What a stream yields: documents, or which ones to read.
+Batch = Documents | PlannedBatch
+
 _BLOCK = 4 << 20  # bytes of a file to parse at a time
-_SCHEMA = {"document": pl.Int64, "word": pl.Int64, "count": pl.Float64}
 
 
 class DocumentSource(Protocol):
@@ -47,7 +59,7 @@ class DocumentSource(Protocol):
         """Number of documents, or None if unknown."""
         ...
 
-    def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
+    def batches(self, size: int, passes: int, seed: int) -> Iterator[Batch]:
         """Yield all documents ``passes`` times, ``size`` at a time."""
         ...
 
@@ -94,26 +106,35 @@ class InMemory:
     ----------
     numbers : array of int64, optional
         The documents to use; all by default.
+    plan : FolderPlan, optional
+        By which workers read them.
     """
 
     documents: Documents
     vocabulary: Vocabulary
     n_documents: int | None
     numbers: NDArray[np.int64] | None = None
+    plan: FolderPlan | None = None
 
     @classmethod
     def of(cls, documents: Documents) -> InMemory:
         """Create a source from documents."""
         return cls(documents, documents.vocabulary, documents.n_documents)
 
-    def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
+    def batches(self, size: int, passes: int, seed: int) -> Iterator[Batch]:
         """Yield mini-batches without replacement."""
         for number in range(passes):
             generator = rng.generator(seed, "batches", 0, number)
             every = self.documents.n_documents if self.numbers is None else self.numbers
             order = generator.permutation(every)
             for first in range(0, len(order), size):
-                yield self.documents.take(order[first : first + size])
+                yield self.batch(order[first : first + size])
+
+    def batch(self, numbers: NDArray[np.int64]) -> Documents | PlannedBatch:
+        """Return some of the documents."""
+        return (
+            self.documents.take(numbers) if self.plan is None else PlannedBatch(self.plan, numbers)
+        )
 
 
 class Iterated:
@@ -149,11 +170,18 @@ class Iterated:
 
 @dataclass(frozen=True)
 class BagOfWordsFile:
-    """A docword file in UCI form, read in file order, a few megabytes at a time."""
+    """A docword file in UCI form, read in file order, a few megabytes at a time.
+
+    Attributes
+    ----------
+    plan : TextPlan, optional
+        By which workers read it.
+    """
 
     file: Source
     vocabulary: Vocabulary
     n_documents: int | None
+    plan: TextPlan | None = None
 
     @classmethod
     def of(cls, file: Source) -> BagOfWordsFile:
@@ -162,10 +190,15 @@ class BagOfWordsFile:
         words = read_vocabulary(file, n_words).to_list()
         return cls(file, Vocabulary(words, np.zeros(n_words, np.int64)), n_documents)
 
-    def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
+    def batches(self, size: int, passes: int, seed: int) -> Iterator[Batch]:
         """Yield mini-batches of non-empty documents, in file order."""
         for _ in range(passes):
-            rest = pl.DataFrame(schema=_SCHEMA)
+            if self.plan is not None:
+                numbers = np.arange(len(self.plan.sizes))
+                for batch in range(0, len(numbers), size):
+                    yield PlannedBatch(self.plan, numbers[batch : batch + size])
+                continue
+            rest = pl.DataFrame(schema=COLUMNS)
             for rows in self._rows():
                 rest = pl.concat((rest, rows))
                 number = rest["document"].rle_id().to_numpy()
@@ -184,33 +217,33 @@ class BagOfWordsFile:
             block, start = block[start:], 0
             if not block.strip():
                 continue
-            rows = self._parse(block)
-            numbers = rows["document"].to_numpy()
-            words, n_words = rows["word"], len(self.vocabulary)
-            wrong = ~words.is_between(1, n_words) | ~(rows["count"] > 0)
-            if numbers[0] < newest or (np.diff(numbers) < 0).any() or wrong.any():
-                raise FormatError(
-                    f"{self.file}: lines must be sorted by document, with words in "
-                    f"1..{n_words:,} and positive counts; `palaver check` shows the "
-                    "line"
-                )
-            newest = int(numbers[-1])
+            rows = checked_rows(block, str(self.file), len(self.vocabulary), newest)
+            newest = int(rows["document"][-1])
             yield rows
-
-    def _parse(self, block: bytes) -> pl.DataFrame:
-        try:
-            return pl.read_csv(io.BytesIO(block), separator=" ", has_header=False, schema=_SCHEMA)
-        except (pl.exceptions.PolarsError, ValueError) as error:
-            raise FormatError(
-                f"{self.file}: a line is not three numbers separated by single spaces; "
-                "`palaver check` shows it"
-            ) from error
 
     def _batch(self, rows: pl.DataFrame) -> Documents:
         starts = np.flatnonzero(np.diff(rows["document"].to_numpy(), prepend=-1))
         offsets = np.append(starts, rows.height).astype(np.int64)
         words = rows["word"].to_numpy().astype(np.int32) - np.int32(1)
         return Documents(offsets, words, rows["count"].to_numpy().copy(), self.vocabulary)
+
+
+def planned(source: DocumentSource, executor: Any) -> DocumentSource:
+    """Let the workers of a cluster read a source, if they can.
+
+    They can read a folder of documents that was opened, and a bag-of-words file that is not
+    packed. Data in memory, packed files and what has fractions are read by the driver, which
+    sends the batches.
+    """
+    spread = getattr(executor, "spread", None)
+    if spread is None:
+        return source
+    if isinstance(source, InMemory) and is_mapped(source.documents.words):
+        return replace(source, plan=plan_folder(source.documents, spread))
+    if isinstance(source, BagOfWordsFile):
+        start = read_header(source.file.head, source.file)[-1]
+        return replace(source, plan=plan_file(source.file, start, source.vocabulary, spread))
+    return source
 
 
 @dataclass(frozen=True)
@@ -222,18 +255,18 @@ class ThinnedFile:
     vocabulary: Vocabulary
     n_documents: int | None
 
-    def batches(self, size: int, passes: int, seed: int) -> Iterator[Documents]:
+    def batches(self, size: int, passes: int, seed: int) -> Iterator[Batch]:
         """Yield mini-batches without the documents that are set aside."""
         for _ in range(passes):
             for batch, aside in self._parts(size):
                 yield batch.take(np.flatnonzero(~aside))
 
-    def set_aside(self, size: int = 500) -> Iterator[Documents]:
+    def set_aside(self, size: int = 500) -> Iterator[Batch]:
         """Yield the documents that are set aside."""
         for batch, aside in self._parts(size):
             yield batch.take(np.flatnonzero(aside))
 
-    def _parts(self, size: int) -> Iterator[tuple[Documents, NDArray[np.bool_]]]:
+    def _parts(self, size: int) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
         first = 0
         for batch in self.file.batches(size, 1, 0):
             numbers = np.arange(first, first + batch.n_documents)
@@ -270,12 +303,13 @@ def set_aside(source: DocumentSource, number: int) -> tuple[DocumentSource, Docu
         return source, None
     is_aside = np.arange(total) % step == step // 2
     others = np.flatnonzero(~is_aside)
-    rest = InMemory(source.documents, source.vocabulary, len(others), others)
+    rest = replace(source, n_documents=len(others), numbers=others)
     return rest, source.documents.take(np.flatnonzero(is_aside))
 
 
-def joined(parts: Sequence[Documents]) -> Documents:
+def joined(batches: Sequence[Batch]) -> Documents:
     """Return the documents of several batches as one."""
+    parts = [loaded(batch) for batch in batches if batch.n_documents]
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     return Documents(
         np.concatenate(([0], np.cumsum(lengths))),

@@ -321,19 +321,31 @@ class DocumentShard:
 
 def cut_documents(documents: Documents, smallest: int | None = None) -> list[DocumentShard]:
     """Cut documents into at most 32 shards of at least ``smallest`` (default 20,000) counts."""
-    n_counts = len(documents.words)
-    n_shards = int(np.clip(n_counts // (smallest or SMALLEST), 1, MOST))
     shards = []
-    for first, last in even_parts(documents.offsets, n_shards):
+    for first, last in document_parts(documents.offsets, smallest or SMALLEST):
         part = documents.part(first, last)
-        word_ids, words = np.unique(part.words, return_inverse=True)
-        shards.append(
-            DocumentShard(
-                np.ascontiguousarray(part.offsets),
-                words.astype(np.int32),
-                np.ascontiguousarray(part.counts, np.float64),
-                word_ids.astype(np.int32),
-                first,
-            )
-        )
+        shards.append(shard_of(part.offsets, part.words, part.counts, first))
     return shards
+
+
+def document_parts(offsets: NDArray[np.int64], smallest: int) -> list[tuple[int, int]]:
+    """Return the first and last documents of at most 32 shards of at least ``smallest`` counts."""
+    n_shards = int(np.clip(offsets[-1] // smallest, 1, MOST))
+    return even_parts(offsets, n_shards)
+
+
+def shard_of(
+    offsets: NDArray[np.int64],
+    words: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    first_document: int,
+) -> DocumentShard:
+    """Return a shard of documents, its words renumbered."""
+    word_ids, renumbered = np.unique(words, return_inverse=True)
+    return DocumentShard(
+        np.ascontiguousarray(offsets),
+        renumbered.astype(np.int32),
+        np.ascontiguousarray(counts, np.float64),
+        word_ids.astype(np.int32),
+        first_document,
+    )

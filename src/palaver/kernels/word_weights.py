@@ -90,21 +90,27 @@ def word_slices(n_words: int) -> list[slice]:
     return [slice(start, start + _WORDS_A_SLICE) for start in range(0, n_words, _WORDS_A_SLICE)]
 
 
+def word_key(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
+    """Return the key of the streams of all words."""
+    return generator.integers(2**64, size=2, dtype=np.uint64)
+
+
 def draw_word_weights(
     counts: npt.NDArray[np.int32],
     concentration: float,
-    generator: np.random.Generator,
+    key: npt.NDArray[np.uint64],
     run: Callable[..., Iterator[Any]] = map,
 ) -> FloatArray:
     """Draw each column's word distribution from its posterior Dirichlet(counts + concentration).
 
-    Every word has its own stream, keyed by two words of the generator.
+    Every word has its own stream.
 
     Parameters
     ----------
     counts : array of int32, shape (n_words, n_columns)
     concentration : float
-    generator : numpy Generator
+    key : array of uint64, shape (2,)
+        See :func:`word_key`.
     run : callable
         ``map`` or the ``map`` of a thread pool. Kernels release the interpreter lock, and words
         are split into slices of a fixed size, so the result is the same.
@@ -117,7 +123,6 @@ def draw_word_weights(
         tokens to at least 1e-300. This affects only words that never occur, whose classes are then
         drawn from those of the message alone.
     """
-    key = generator.integers(2**64, size=2, dtype=np.uint64)
     weights = np.empty(counts.shape)
     parts = word_slices(len(counts))
 

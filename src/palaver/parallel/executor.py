@@ -30,11 +30,14 @@ class Globals:
         Parameters, sampled or optimized. Never changed in place.
     temperature : float
         Set by the schedule; 1 means plain sampling.
+    sent : dict, optional
+        Less to send over a network: what the engine's ``complete`` makes ``arrays`` of.
     """
 
     phase: str
     arrays: Arrays = field(default_factory=dict)
     temperature: float = 1.0
+    sent: dict[str, Any] | None = None
 
 
 class Engine(Protocol):
@@ -45,7 +48,8 @@ class Engine(Protocol):
     that the executor sets, for work within an update that can be split up. ``exact`` names
     statistics made of whole numbers, which add up to the same bytes in any order: if there are
     many workers, they merge these among themselves with :meth:`merge`, which must accept any
-    subset.
+    subset. Engines whose globals follow from less (draws from counts and the key of a random
+    stream) set ``Globals.sent`` and have a function ``complete(sent)``, which returns the arrays.
     """
 
     run: Any

@@ -51,6 +51,8 @@ class LocalExecutor:
         self, shared: Mapping[int, Globals], keys: Mapping[int, NDArray[np.uint64]]
     ) -> dict[int, Arrays]:
         """Sweep all shards of the given chains; return the merged statistics of each."""
+        for values in shared.values():
+            values.sent = None  # nothing is: let go of it before the sweep
 
         def work(chain: int, shard: int) -> tuple[int, Arrays]:
             state = self._states[chain, shard]

@@ -16,17 +16,19 @@ when a checkpoint gathers the states anyway.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from palaver.errors import ParameterError, WorkersError
+from palaver.errors import PalaverError, ParameterError, WorkersError
 from palaver.parallel.cluster import Watch, connect, faults, import_ray
 from palaver.parallel.executor import Arrays, Engine, Globals, Shards, States
 from palaver.parallel.ledger import Broadcast, Keys, Ledger, Traffic
-from palaver.parallel.wire import array_bytes, in_files, portable, unpacked
-from palaver.parallel.worker import Place, Total, Worker
+from palaver.parallel.wire import array_bytes, in_files, packed, portable, unpacked
+from palaver.parallel.worker import Place, Total, Worker, done_there
 
 #: Most rounds before the ledger is renewed; bounds the work of a recovery.
 LONGEST_LEDGER = 50
@@ -83,10 +85,7 @@ class RayExecutor:
 
     def begin(self, engine: Engine, shards: Shards) -> None:
         """Accept the engine and the data, and start the actors; living ones are kept."""
-        self._ray = ray = import_ray()
-        if not ray.is_initialized():
-            self._watch = connect(ray, self.workers, self.address)
-            self._started_ray = True
+        ray = self._join()
         self._remove_files()
         if self.folder is not None:  # never overwrite what an actor may still map
             self._n_fits += 1
@@ -101,6 +100,42 @@ class RayExecutor:
                 self._actors[number] = self._start(self._engine)
             else:  # if it has died since, the first request to it will fail
                 actor.begin.remote(self._engine)
+
+    def _join(self) -> Any:
+        """Join the cluster, or start one; return the library."""
+        self._ray = import_ray()
+        if not self._ray.is_initialized():
+            self._watch = connect(self._ray, self.workers, self.address)
+            self._started_ray = True
+        return self._ray
+
+    def spread(self, work: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Do short work on all machines, apart from a fit; yield the results in order.
+
+        Parameters
+        ----------
+        work : callable
+            A function of a module, which Ray repeats where a machine is lost.
+        tasks : iterable of tuple
+            Its arguments, as shards are sent.
+        """
+        remote = self._join().remote(num_cpus=0, scheduling_strategy="SPREAD")(done_there)
+        waiting: deque[Any] = deque()
+        for task in tasks:
+            waiting.append(remote.remote(work, *map(portable, task)))
+            if len(waiting) > self.workers:
+                yield self._get(waiting.popleft())
+        while waiting:
+            yield self._get(waiting.popleft())
+
+    def _get(self, reference: Any) -> Any:
+        """Return an answer; what Palaver has to say about a problem there is said here."""
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, PalaverError):
+                raise error.cause from None
+            raise
 
     def open(self, shared: Mapping[int, Globals], keys: Keys) -> None:
         """Create the states of all shards of the given chains."""
@@ -190,7 +225,7 @@ class RayExecutor:
                     if ahead not in asked:
                         asked[ahead] = ask(ahead)
                 try:
-                    answer = self._ray.get(asked.pop(place))
+                    answer = self._get(asked.pop(place))
                     break
                 except faults(self._ray) as fault:
                     for lost in self._recover(place, replayed, fault):
@@ -279,11 +314,12 @@ class RayExecutor:
     def _broadcast(self, shared: Mapping[int, Globals], keys: Keys) -> Broadcast:
         """Put the globals of each chain into the object store, once for all actors."""
         self._n_broadcasts += 1
+        least = {chain: _least(values) for chain, values in shared.items()}
         return Broadcast(
             self._n_broadcasts,
-            {chain: self._ray.put(values) for chain, values in shared.items()},
+            {chain: self._ray.put(values) for chain, values in least.items()},
             dict(keys),
-            sum(array_bytes(values.arrays) for values in shared.values()),
+            sum(array_bytes(values.sent or values.arrays) for values in least.values()),
         )
 
     def _shard(self, number: int) -> Any:
@@ -347,6 +383,13 @@ class RayExecutor:
                 raise _given_up("the last worker and its replacement were lost", fault) from fault
             for i, place in enumerate(lost):
                 self._homes[place] = others[i % len(others)]
+
+
+def _least(shared: Globals) -> Globals:
+    """Return globals as they are sent: without arrays if they follow from less."""
+    if shared.sent is None:
+        return shared
+    return replace(shared, arrays={}, sent=packed(shared.sent))
 
 
 def _given_up(what: str, fault: Exception) -> WorkersError:

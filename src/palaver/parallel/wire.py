@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import count
@@ -10,20 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from palaver.parallel.executor import Arrays
 from palaver.store.atomic import explained
 from palaver.store.remote import local_folder, source_of
 
-#: Statistics as they are sent: each array whole, or its non-zero cells and their values.
-Packed = dict[str, Arrays]
 #: Arrays up to this size are always sent whole.
 _SMALL = 1000
 
 
+class ToRead(ABC):
+    """Something that is sent as where it is, and read where it arrives."""
+
+    @abstractmethod
+    def read(self) -> Any:
+        """Return what is there."""
+
+
 @dataclass(frozen=True)
-class FilePart:
+class FilePart(ToRead):
     """An array given by its place in a file that all machines can reach or fetch.
 
     Attributes
@@ -42,10 +50,75 @@ class FilePart:
     dtype: str
     shape: tuple[int, ...]
 
-    def open(self) -> NDArray[Any]:
+    def read(self) -> NDArray[Any]:
         """Map the array."""
         path = Path(self.path) if self.url is None else local_folder(self.url) / self.path
         return np.memmap(path, self.dtype, "c", self.offset, self.shape)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Whole numbers as they are sent: non-empty cells, by the gaps between them, and values.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : str
+    gaps, values : Squeezed
+        Without gaps, all cells have a value.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    gaps: Squeezed | None
+    values: Squeezed
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Counts:
+        """Pack an array."""
+        flat = array.reshape(-1)
+        cells = np.flatnonzero(flat)
+        gaps = None
+        if 2 * len(cells) < len(flat):
+            gaps, flat = Squeezed.of(np.diff(cells, prepend=0)), flat[cells]
+        return cls(array.shape, array.dtype.str, gaps, Squeezed.of(flat))
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return len(self.values.data) + (0 if self.gaps is None else len(self.gaps.data))
+
+    def open(self) -> NDArray[Any]:
+        """Return the array."""
+        values = self.values.open()
+        if self.gaps is None:
+            return values.astype(self.dtype).reshape(self.shape)
+        array = np.zeros(self.shape, self.dtype)
+        array.reshape(-1)[np.cumsum(self.gaps.open(), dtype=np.int64)] = values
+        return array
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """Whole numbers in the narrowest type that holds them, compressed."""
+
+    dtype: str
+    data: bytes
+
+    @classmethod
+    def of(cls, numbers: NDArray[Any]) -> Squeezed:
+        """Compress numbers."""
+        ends = (numbers.min(initial=0), numbers.max(initial=0))
+        narrow = numbers.astype(np.result_type(*map(np.min_scalar_type, ends)))
+        return cls(narrow.dtype.str, zstandard.ZstdCompressor(level=1).compress(narrow.tobytes()))
+
+    def open(self) -> NDArray[Any]:
+        """Return the numbers, read-only."""
+        return np.frombuffer(zstandard.ZstdDecompressor().decompress(self.data), self.dtype)
+
+
+#: Arrays as they are sent.
+Packed = dict[str, NDArray[Any] | Counts]
 
 
 def _whole(array: NDArray[Any]) -> NDArray[Any]:
@@ -55,6 +128,11 @@ def _whole(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether an array is in a file."""
+    return isinstance(_whole(array), np.memmap)
+
+
 def in_files(value: Any, folder: Path) -> Any:
     """Return a copy of a record with its larger arrays in a folder's files, if not in others."""
     numbers = count()
@@ -62,7 +140,7 @@ def in_files(value: Any, folder: Path) -> Any:
     def change(item: Any) -> Any:
         if not isinstance(item, np.ndarray):
             return _changed(item, change)
-        if item.size <= _SMALL or isinstance(_whole(item), np.memmap):
+        if item.size <= _SMALL or is_mapped(item):
             return item
         path = folder / f"{next(numbers)}.npy"
         with explained(path):
@@ -88,7 +166,10 @@ def portable(value: Any) -> Any:
 def received(value: Any) -> Any:
     """Return a record with writable arrays; the inverse of :func:`portable`."""
     if isinstance(value, FilePart):
-        return value.open()
+        return value.read()
+    if isinstance(value, ToRead):
+        found: ToRead = _changed(value, received)
+        return found.read()
     if isinstance(value, np.ndarray):
         return value if value.flags.writeable else np.array(value)
     return _changed(value, received)
@@ -106,39 +187,22 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     return result
 
 
-def packed(statistics: Arrays) -> Packed:
-    """Return statistics with sparse arrays of counts reduced to their non-zero cells."""
-    result: Packed = {}
-    for name, array in statistics.items():
-        result[name] = {"": array}
-        if array.dtype.kind in "iu" and array.size > _SMALL:
-            cells = np.flatnonzero(array)
-            kind = np.dtype(np.uint32 if array.size < 2**32 else np.int64)
-            if len(cells) * (kind.itemsize + array.itemsize) < array.nbytes:
-                values = array.reshape(-1)[cells]
-                shape = np.array(array.shape)
-                result[name] = {"cells": cells.astype(kind), "values": values, "shape": shape}
-    return result
+def packed(arrays: Arrays) -> Packed:
+    """Return arrays as they are sent: large ones of whole numbers as :class:`Counts`."""
+    return {
+        name: Counts.of(array) if array.dtype.kind in "iu" and array.size > _SMALL else array
+        for name, array in arrays.items()
+    }
 
 
 def unpacked(parts: Packed) -> Arrays:
     """Undo :func:`packed`; the arrays are writable."""
-    result: Arrays = {}
-    for name, part in parts.items():
-        if "" in part:
-            result[name] = np.array(part[""])
-        else:
-            array = np.zeros(tuple(part["shape"]), part["values"].dtype)
-            array.reshape(-1)[part["cells"]] = part["values"]
-            result[name] = array
-    return result
+    return {
+        name: part.open() if isinstance(part, Counts) else np.array(part)
+        for name, part in parts.items()
+    }
 
 
-def packed_bytes(parts: Packed) -> int:
-    """Return the size of packed statistics in bytes."""
-    return sum(array_bytes(part) for part in parts.values())
-
-
-def array_bytes(arrays: Arrays) -> int:
+def array_bytes(arrays: Arrays | Packed) -> int:
     """Return the size of arrays in bytes."""
     return sum(array.nbytes for array in arrays.values())

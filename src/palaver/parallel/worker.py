@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from palaver.parallel.executor import Arrays, Engine, Globals
-from palaver.parallel.wire import (
-    Packed,
-    array_bytes,
-    packed,
-    packed_bytes,
-    received,
-    unpacked,
-)
+from palaver.parallel.wire import Packed, array_bytes, packed, received, unpacked
 
 Place = tuple[int, int]
 
@@ -53,6 +47,11 @@ class Total:
     packed: dict[int, Packed]
     size: int
     passed: int
+
+
+def done_there(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Do some work with what was sent."""
+    return work(*map(received, arguments))
 
 
 class Worker:
@@ -104,7 +103,7 @@ class Worker:
         exact = {n: statistics.pop(n) for n in self._engine.exact if n in statistics}
         self._add(place[0], number, exact)
         sent = packed(statistics)
-        return Swept(names, sent, packed_bytes(sent), seconds)
+        return Swept(names, sent, array_bytes(sent), seconds)
 
     def _add(self, chain: int, number: int, exact: Arrays) -> None:
         """Add to the sums of a chain, which restart with every broadcast."""
@@ -126,7 +125,7 @@ class Worker:
                 found = unpacked(parts)
                 sums[chain] = self._engine.merge(sums[chain], found) if chain in sums else found
         sent = {chain: packed(arrays) for chain, arrays in sums.items()}
-        size = sum(packed_bytes(parts) for parts in sent.values())
+        size = sum(array_bytes(parts) for parts in sent.values())
         return Total(sent, size, sum(other.passed + other.size for other in others))
 
     def state(self, place: Place) -> Arrays:
@@ -140,12 +139,18 @@ class Worker:
                 own.check()
 
     def _own(self, chain: int, shared: Globals, number: int) -> Globals:
-        """Return globals with this process's own copies of the arrays.
+        """Return globals with this process's own copies of the arrays, or made from less.
 
         Arrays in the object store are read-only, which numba treats as another type, so every
         kernel would be compiled again for them; one copy serves all shards.
         """
         kept = self._shared.get(chain)
         if kept is None or kept[0] != number:
-            kept = self._shared[chain] = number, received(shared)
+            if shared.sent is None:
+                own = received(shared)
+            else:
+                engine: Any = self._engine
+                arrays = engine.complete(unpacked(shared.sent))
+                own = replace(shared, arrays=arrays, sent=None)
+            kept = self._shared[chain] = number, own
         return kept[1]

@@ -30,7 +30,7 @@ from palaver.kernels.simd.lanes import n_lane_blocks
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
 from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_OFF
-from palaver.kernels.word_weights import draw_word_weights
+from palaver.kernels.word_weights import draw_word_weights, word_key
 from palaver.parallel.executor import Arrays, Globals
 from palaver.parallel.restored import POSITIVE, Expected, check_arrays, indices
 
@@ -238,7 +238,7 @@ class DocumentEngine(ABC):
         counts[:, :-1] = counted
         phase = self.phase(steps)
         if phase == "tokens":
-            arrays["word_weights"] = draw_word_weights(counts, beta, generator, self.run)
+            arrays["word_weights"] = draw_word_weights(counts, beta, word_key(generator), self.run)
         log_words = float(log_dirichlet_multinomial(counts, beta).sum())
         there_is_none = dict.fromkeys((*self.bound_terms, "topics"), np.nan)
         return Globals(phase, arrays), {"log_joint": log_words, **there_is_none, "beta": beta}

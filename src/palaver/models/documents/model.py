@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver.encoding import Vocabulary
-from palaver.encoding.document_stream import document_source
+from palaver.encoding.document_stream import document_source, planned
 from palaver.encoding.documents import Documents, DocumentShard, cut_documents, documents_of
 from palaver.errors import ParameterError, StoppedError
 from palaver.fit.fold import fold_in
@@ -206,6 +206,7 @@ class DocumentModel(Model):
         check_stream(self, batch_size=batch_size, passes=passes, learning_offset=learning_offset,
                      learning_decay=learning_decay, total_documents=total_documents)  # fmt: skip
         stream = document_source(source, vocabulary, self.get_params()["unit"])
+        stream = planned(stream, executor)
         batches = start_stream(
             self,
             stream,

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from palaver import rng
 from palaver.encoding import Vocabulary
-from palaver.encoding.document_stream import DocumentSource, joined
+from palaver.encoding.document_stream import Batch, DocumentSource, joined
 from palaver.encoding.documents import Documents, cut_documents
+from palaver.encoding.planned import PlannedBatch, loaded
 from palaver.errors import CorpusError, ParameterError
 from palaver.fit.stream import run_stream
 from palaver.fit.trace import trace_table
@@ -75,11 +76,11 @@ def begin_stream(
 def start_stream(
     model: DocumentModel,
     stream: DocumentSource,
-    batches: Callable[[], Iterator[Documents]],
+    batches: Callable[[], Iterator[Batch]],
     topics: NDArray[np.float64] | None,
     executor: Executor | None,
     total: int | None = None,
-) -> Iterator[Documents]:
+) -> Iterator[Batch]:
     """Set what a model begins a stream with: given topics, or those of its first documents.
 
     ``total`` is how many documents there are, if the stream does not say. Returns all batches.
@@ -100,10 +101,17 @@ def n_start_documents(documents: Documents) -> int:
     return min(int((before < START_TOKENS).sum()), START_DOCUMENTS)
 
 
-def _first_batches(batches: Iterator[Documents], most: int) -> Iterator[Documents]:
+def _cut(batch: Batch) -> Sequence[Any]:
+    """Cut a batch into shards, as far as it has been read."""
+    if isinstance(batch, PlannedBatch):
+        return batch.shards(STREAM_SHARD)
+    return cut_documents(batch, STREAM_SHARD)
+
+
+def _first_batches(batches: Iterator[Batch], most: int) -> Iterator[Documents]:
     """Take batches until they hold what topics begin with."""
     n_documents, n_tokens = 0, 0.0
-    for batch in batches:
+    for batch in map(loaded, batches):
         yield batch
         n_documents, n_tokens = n_documents + batch.n_documents, n_tokens + batch.n_tokens
         if n_documents >= most or n_tokens >= START_TOKENS:
@@ -112,10 +120,10 @@ def _first_batches(batches: Iterator[Documents], most: int) -> Iterator[Document
 
 def first_topics(
     model: DocumentModel,
-    batches: Iterator[Documents],
+    batches: Iterator[Batch],
     executor: Executor | None,
     total: int | None = None,
-) -> tuple[NDArray[np.float64] | None, Iterator[Documents]]:
+) -> tuple[NDArray[np.float64] | None, Iterator[Batch]]:
     """Find topics in the first documents of a stream; return them and all batches again.
 
     Mini-batches stay near the topics that they begin with, so random ones cost a stream more than
@@ -167,7 +175,7 @@ def _compile_sweep(engine: DocumentEngine, shared: Globals, document: Documents)
 
 def take_steps(
     model: DocumentModel,
-    batches: Iterable[Documents],
+    batches: Iterable[Batch],
     rate: Callable[[int], float],
     total: int | None,
     callbacks: Sequence[Any] = (),
@@ -179,7 +187,7 @@ def take_steps(
     ----------
     model : DocumentModel
         After :func:`begin_stream`, or fitted.
-    batches : iterable of Documents
+    batches : iterable of Documents or PlannedBatch
     rate : callable
         From the number of a step to its learning rate.
     total : int, optional
@@ -195,7 +203,7 @@ def take_steps(
         engine,
         Globals("fresh", model.chains_[model.best_chain_]),
         batches,
-        lambda batch: cut_documents(batch, STREAM_SHARD),
+        _cut,
         executor or LocalExecutor(model.get_params()["n_jobs"]),
         seed=model.seed_,
         rate=rate,

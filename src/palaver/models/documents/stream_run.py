@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from palaver import rng
-from palaver.encoding.document_stream import DocumentSource, set_aside
+from palaver.encoding.document_stream import Batch, DocumentSource, planned, set_aside
 from palaver.encoding.documents import Documents
 from palaver.errors import StoreError
 from palaver.fit.loop import Interrupted, stop_request
@@ -137,7 +137,7 @@ def learn_stream(
         model, batch_size=plan.batch_size, passes=plan.passes,
         learning_offset=plan.learning_offset, learning_decay=plan.learning_decay,
     )  # fmt: skip
-    source, aside = set_aside(source, plan.judged)
+    source, aside = set_aside(planned(source, executor), plan.judged)
     judged = None if aside is None else hold_out_words(aside)
     batches = _batches(model, source, plan, executor)
     rate = Rates(plan.learning_offset, plan.learning_decay).at
@@ -168,7 +168,7 @@ def _is_due(watch: _Watch) -> bool:
 
 def _batches(
     model: DocumentModel, source: DocumentSource, plan: StreamPlan, executor: Executor | None
-) -> Iterator[Documents]:
+) -> Iterator[Batch]:
     """Return the batches that are still to come; a new model gets its first topics."""
     if hasattr(model, "chains_"):
         if model.vocabulary_.words != source.vocabulary.words:
@@ -182,7 +182,7 @@ def _batches(
     )  # fmt: skip
 
 
-def _rest(batches: Iterator[Documents], steps: int) -> Iterator[Documents]:
+def _rest(batches: Iterator[Batch], steps: int) -> Iterator[Batch]:
     """Skip the batches of steps that were taken; those without words never count."""
     for batch in batches:
         if steps <= 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from palaver.encoding import Shard
 from palaver.kernels import dirichlet
-from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
+from palaver.kernels.word_weights import draw_word_weights, mean_word_weights, word_key
 from palaver.models.skeleton.kernels.sweep import draw_classes, open_classes
 from palaver.parallel import Arrays, Globals
 
@@ -78,7 +78,7 @@ class SkeletonEngine:
         """Draw shares and words given the counts; the trace has the log joint of the classes."""
         counts, classes = statistics["word_counts"], statistics["class_counts"]
         shares = dirichlet.draw_rows(classes[None], self.share_prior, generator)[0]
-        words = draw_word_weights(counts, self.word_prior, generator, self.run)
+        words = draw_word_weights(counts, self.word_prior, word_key(generator), self.run)
         prior = np.full(self.n_classes, self.share_prior)
         log_joint = float(dirichlet.log_counts(classes[None], prior).sum())
         log_joint += float(dirichlet.log_dirichlet_multinomial(counts, self.word_prior).sum())

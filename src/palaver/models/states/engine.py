@@ -23,6 +23,7 @@ from palaver.kernels import chains
 from palaver.models.states import priors, search, types
 from palaver.models.states.emissions import Axes, Emissions
 from palaver.models.states.emissions.messages import MessageEmissions
+from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.kernels import beam, beam_trees, sticks
 from palaver.models.states.sticks import Sticks, concentrations, extend_sticks
 from palaver.models.states.tags import Tags
@@ -235,7 +236,19 @@ class StateEngine:
         left = int(shared.arrays.get("search", 0)) - (self._left(shared) > 0)
         arrays |= {"relabel": relabel, "search": np.array(left)}
         arrays |= {**placed, **drawn, **tags, **statistics}
-        return Globals("place" if placed else "sweep", arrays), trace
+        after = Globals("place" if placed else "sweep", arrays)
+        if isinstance(self.emissions, WordEmissions):
+            left_out = self.emissions.drawn
+            after.sent = {name: arrays[name] for name in arrays if name not in left_out}
+            del arrays["word_key"]
+        return after, trace
+
+    def complete(self, sent: Arrays) -> Arrays:
+        """Return the arrays of globals of which a network has carried less."""
+        assert isinstance(self.emissions, WordEmissions)
+        arrays = {**sent, **self.emissions.redraw(sent, self.run)}
+        del arrays["word_key"]
+        return arrays
 
     def _placed(self, statistics: Arrays, generator: np.random.Generator) -> tuple[Globals, Arrays]:
         """Find classes of word types; return globals and statistics as if they were the states."""

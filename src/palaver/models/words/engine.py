@@ -32,7 +32,7 @@ from palaver.kernels.switch import (
     draw_class_probability,
     log_switch,
 )
-from palaver.kernels.word_weights import draw_word_weights, mean_word_weights
+from palaver.kernels.word_weights import draw_word_weights, mean_word_weights, word_key
 from palaver.parallel.executor import Arrays, Globals
 from palaver.parallel.restored import (
     POSITIVE,
@@ -189,15 +189,31 @@ class ThreadEngine(ABC):
         works: list[Callable[[], Any]] = [lambda: self._totals(counts), log_classes, log_words]
         found = self.run(lambda work: work(), works)
         arrays: Arrays = {"omega": np.array(omega), **transitions}
+        drawn: Arrays = {}
         if not self.collapsed:
-            arrays["word_weights"] = draw_word_weights(counts, omega, generator, self.run)
+            drawn = {"word_counts": counts, "word_key": word_key(generator)}
+        weights = self._draw_words({**arrays, **drawn})
         totals, *logs = found
         if not self.collapsed:
             arrays |= self.draw_switches(totals, generator)
         log_joint = sum(logs) + self.log_switches(totals, statistics)
         share = totals[self.n_classes] / max(totals.sum(), 1)
         trace = {"log_joint": log_joint, "word_prior": omega, "background": float(share), **info}
-        return Globals(self.next_phase(shared), self.prepare(arrays)), trace
+        made = self.prepare({**arrays, **weights})
+        return Globals(self.next_phase(shared), made, sent={**arrays, **drawn}), trace
+
+    def _draw_words(self, sent: Arrays) -> Arrays:
+        """Draw the words of all classes, unless they are integrated out."""
+        if self.collapsed:
+            return {}
+        counts, key = sent["word_counts"], sent["word_key"]
+        return {"word_weights": draw_word_weights(counts, float(sent["omega"]), key, self.run)}
+
+    def complete(self, sent: Arrays) -> Arrays:
+        """Return the arrays of globals of which a network has carried less."""
+        weights = self._draw_words(sent)
+        rest = {name: sent[name] for name in sent if name not in ("word_counts", "word_key")}
+        return self.prepare({**rest, **weights})
 
     def next_phase(self, shared: Globals) -> str:
         """Return what the next sweep does."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,8 @@ from palaver.parallel import Arrays
 
 class MessageEmissions(WordEmissions):
     """All words of a message; a position is a message."""
+
+    drawn: ClassVar[tuple[str, ...]] = ("log_words", "scales")
 
     def first(self, arrays: Arrays, shard: Shard) -> None:
         """Return None: the first state of a message is drawn evenly."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class WordEmissions:
     low: float
     high: float
     axes: Axes = None  # type: ignore[assignment]
+    #: What is drawn from the counts, the priors and a key.
+    drawn: ClassVar[tuple[str, ...]] = ("emissions", "scales", "limits", "listed", "values")
 
     def __post_init__(self) -> None:
         self.axes = {"word_counts": (1,)}
@@ -88,13 +90,21 @@ class WordEmissions:
             levels.resample_levels(
                 values, occurrences, offsets, self.n_words, self.low, self.high, keys[0], priors
             )
-        drawn = self._draw_words(counts, priors, power, keys[1], run)
+        found = {"word_priors": priors, "power": np.array(power), "word_key": keys[1]}
+        drawn = self.redraw({**found, "word_counts": counts}, run)
         log_emissions = 0.0
         for k, prior in enumerate(priors):
             part = slice(offsets[k], offsets[k + 1])
             log_emissions += levels.log_words(values[part], occurrences[part], prior, self.n_words)
         info = {"log_emissions": log_emissions, "levels": float(len(np.unique(priors)))}
-        return {"word_priors": priors, "power": np.array(power), **drawn}, info
+        return {**found, **drawn}, info
+
+    def redraw(self, arrays: Arrays, run: Run) -> Arrays:
+        """Draw the words of all states from counts, priors and the key of the draw."""
+        return self._draw_words(
+            arrays["word_counts"], arrays["word_priors"], float(arrays["power"]),
+            arrays["word_key"], run,
+        )  # fmt: skip
 
     def forms(self, arrays: Arrays, n_states: int) -> dict[str, Expected]:
         """Return what the drawn globals of states must be."""
