@@ -265,7 +265,7 @@ def _write(
         "time": times.fill_null(NO_TIME).to_numpy().astype(np.int64),
         "codes": codes,
         **answered_arrays(links, codes[:, 0], times.cast(pl.Float64).fill_null(np.nan).to_numpy()),
-        "token_classes": classes,
+        "token_classes": classes.astype(np.min_scalar_type(-1 - int(classes.max(initial=0)))),
         "token_offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
     }
     writing.done.result()

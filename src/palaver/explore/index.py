@@ -56,7 +56,7 @@ class Index:
             self.parents: NDArray[np.int32] = arrays["parents"]
             self.offsets: NDArray[np.int64] = arrays["conversation_offsets"]
             self.time: NDArray[np.int64] = arrays["time"]
-            self.token_classes: NDArray[np.int16] = arrays["token_classes"]
+            self.token_classes: NDArray[np.signedinteger[Any]] = arrays["token_classes"]
             self.token_offsets: NDArray[np.int64] = arrays["token_offsets"]
             path = folder / self.content["texts"]
             self.all_codes: NDArray[np.int32] = arrays["codes"]

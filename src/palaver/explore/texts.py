@@ -40,7 +40,7 @@ CREATE TABLE conversations (number INTEGER PRIMARY KEY, id TEXT, title TEXT NOT 
 CREATE TABLE names (field TEXT, code INTEGER, name TEXT, PRIMARY KEY (field, code)) WITHOUT ROWID;
 CREATE TABLE done (messages INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(
-    text, content='', tokenize="unicode61 remove_diacritics 2", prefix='2 3');
+    text, content='', tokenize="unicode61 remove_diacritics 2", prefix='1 2 3');
 """
 
 
