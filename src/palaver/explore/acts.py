@@ -80,12 +80,16 @@ class Classified:
     ) -> None:
         self.acts = list(acts)
         self.marked = dict(marked or {})
+        self._speaking = index.speaking
         self.wide = wide or Wide(index.shares, list(index.content["sizes"]))
         self.shares = _merged(self.wide.shares, [act.members for act in acts])
         self._apply_marks()
-        self.main = np.empty(index.n_messages, np.int16)
-        self.strength = np.empty(index.n_messages, np.float32)
-        strongest(self.shares, index.speaking, self.main, self.strength)
+        self.main, self.strength = _strongest(self.shares, index.speaking)
+
+    def untouched(self, rows: NDArray[np.integer]) -> NDArray[np.int16]:
+        """Return the main acts of some messages as the model alone sees them, (n,)."""
+        shares = _merged(self.wide.shares[rows], [act.members for act in self.acts])
+        return _strongest(shares, self._speaking[rows])[0]
 
     def _apply_marks(self) -> None:
         """Let people's word count, as the models do."""
@@ -198,6 +202,15 @@ def marks_of(index: Index, state: Curation) -> dict[int, Mark]:
 def key_of(id: str, text: str) -> str:
     """Return the key by which marks know a message."""
     return f"{message_keys([id], [text])[0]:016x}"
+
+
+def _strongest(
+    shares: NDArray[np.float32], speaking: NDArray[np.bool_]
+) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return the main act of each message, -1 for none, and its share."""
+    main, strength = np.empty(len(shares), np.int16), np.empty(len(shares), np.float32)
+    strongest(shares, speaking, main, strength)
+    return main, strength
 
 
 def _merged(shares: NDArray[np.float32], members: Sequence[Sequence[int]]) -> NDArray[np.float32]:

@@ -93,6 +93,11 @@ class Question:
         """Whether nothing is asked for: all messages pass."""
         return self == Question()
 
+    @property
+    def is_about_acts(self) -> bool:
+        """Whether the answer depends on what acts messages have."""
+        return self.act is not None or self.p is not None or bool(self.seq)
+
 
 def _number(name: str, text: str) -> float:
     try:
@@ -134,6 +139,13 @@ class Answers:
         found.classified = self.classified.renamed(acts)
         found._said = OrderedDict()  # has names of acts
         return found
+
+    def take_over(self, before: Answers) -> None:
+        """Keep what was found when acts were others, and does not depend on them."""
+        with before._lock:
+            self._kept.update(
+                (asked, own) for asked, own in before._kept.items() if not asked.is_about_acts
+            )
 
     def remembered(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what ``make`` gives; do not change it. The latest are kept."""

@@ -83,8 +83,10 @@ class Workbench:
         wide = widened(self._folder, self.index.shares, self.index.content["sizes"], state)
         acts = acts_of(self.index, state, wide)
         classified = Classified(self.index, acts, marks_of(self.index, state), wide)
-        self.state, self.answers = state, Answers(self.index, classified)
-        self._shape = shape
+        answers = Answers(self.index, classified)
+        if self._shape is not None and self._shape[0] is self.index:
+            answers.take_over(self.answers)
+        self.state, self.answers, self._shape = state, answers, shape
 
     def corpus(self) -> Corpus:
         """Read the texts again.
@@ -143,12 +145,6 @@ class Workbench:
                 "name": own.name, "named": own.named, "proposed": own.proposed}  # fmt: skip
             acts.append(act | {"number": ids[0], "members": ids, "was": act["name"]} | named)
         return {"acts": acts, "edges": overview["data"]["edges"], "stale": self.is_stale}
-
-    @property
-    def unmarked(self) -> Classified:
-        """The acts of all messages as the model alone sees them."""
-        own = self.answers.classified
-        return Classified(self.index, own.acts, wide=own.wide) if own.marked else own
 
     @property
     def is_stale(self) -> bool:

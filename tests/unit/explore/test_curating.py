@@ -40,17 +40,24 @@ def test_merged_acts_have_the_shares_of_the_model(bench, run, corpus):
     assert workbench.is_stale
 
 
-def test_names_leave_what_was_found_and_merging_does_not(bench):
+def test_names_leave_what_was_found_and_merging_leaves_words(bench):
     workbench, client = bench
-    question = Question(q="the ")
-    found = workbench.answers.passing(question)
     number = workbench.answers.classified.acts[0].number
+    words, act, sequence = (
+        Question(q="the "), Question(q="the ", act=number), Question(seq=f"{number} > *"),
+    )  # fmt: skip
+    asked = (words, act, sequence)
+    before = [workbench.answers.passing(one) for one in asked]
     acts = do(client, 0, {"do": "name", "class": number, "name": "asks"})["acts"]
     assert acts[0]["name"] == "asks"
-    assert workbench.answers.passing(question) is found
+    after = [workbench.answers.passing(one) for one in asked]
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True] * 3
     other = acts[1]["number"]
     do(client, 1, {"do": "merge", "classes": [number, other]})
-    assert workbench.answers.passing(question) is not found
+    after = [workbench.answers.passing(one) for one in asked]
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, False]
+    main = workbench.answers.classified.main
+    assert after[1].tolist() == (after[0] & (main == 0)).tolist()
 
 
 def test_marks_count_as_they_do_for_the_model(bench, run, corpus):
@@ -63,6 +70,7 @@ def test_marks_count_as_they_do_for_the_model(bench, run, corpus):
     assert wrong != 0
     do(client, 1, {"do": "mark", "class": numbers[2], "row": row, "right": True})
     assert workbench.answers.classified.main[row] == 2
+    assert workbench.answers.classified.untouched(np.array([row])).tolist() == [0]
     from palaver.models.views.marks import with_marks
 
     model = pv.load(run)
