@@ -170,6 +170,7 @@ def test_messages_without_values_are_left_out_and_counted():
         ("~ role + twin", None, "cannot be told apart"),
         ("~ tags", None, "has lists"),
         ("~ __import__('os').getcwd()", None, "may use columns"),
+        ("~ log((exit)(3)(role))", None, "may use columns"),
         ("~ eval(role)", None, "may use columns"),
         ("~ role.__class__", None, "may use columns"),
         ("~ log(zero)", None, "no finite numbers"),
@@ -186,6 +187,7 @@ def test_mistakes(formula, groups, said):
 def test_names_with_spaces_and_numbers_as_categories():
     threads = corpus(80, **{"my role": ["a", "b"] * 40, "level": [1, 2, 3, 1] * 20})
     table, _ = ask(one_hot([0, 1, 1, 0] * 20), threads, "~ `my role` + C(level)")
+    assert ask(one_hot([0, 1, 1, 0] * 20), threads, "~ scale(level)")[0].height
     assert table["term"].unique(maintain_order=True).to_list() == [
         INTERCEPT, "my role=b", "level=2", "level=3"]  # fmt: skip
 

@@ -25,6 +25,7 @@ from palaver.corpus.grouping import group_column
 from palaver.corpus.table import Corpus
 from palaver.draw.palette import letters
 from palaver.errors import MissingExtraError, PalaverWarning, ParameterError
+from palaver.models.views.formulas import check_size, columns_of
 from palaver.models.views.marks import with_marks
 from palaver.models.views.shares import readable
 from palaver.params import check, either, nothing, real, text, whole
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
 
 #: Values above which a column is no fixed effect: every value is a term of its own.
 MOST_VALUES = 50
-#: Functions that a formula may use.
-FUNCTIONS = ("C", "bs", "center", "cs", "log", "poly", "scale")
-_CALL = re.compile(r"([^\W\d][\w.]*)\s*\(")
-_QUOTED = re.compile(r"`[^`]*`")
 _LIMITS = {
     "formula": text(),
     "groups": either(text(), nothing()),
@@ -123,8 +120,10 @@ def effects(
 
 def design(corpus: Corpus, formula: str, groups: str | None, known: NDArray[np.bool_]) -> Design:
     """Return what a formula says about the messages that count and have all its values."""
-    parsed = _parse(formula)
-    table = _columns(corpus, sorted(parsed.required_variables), groups)
+    parsed, names = _parse(formula)
+    table = _columns(corpus, names, groups)
+    levels = {c.name: 1 if c.dtype.is_numeric() else c.n_unique() for c in table}
+    check_size(([factor.expr for factor in term.factors] for term in parsed), levels, table.height)
     whole_rows = ~table.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
     rows = np.flatnonzero(known & whole_rows)
     left = int(known.sum()) - len(rows)
@@ -146,8 +145,8 @@ def design(corpus: Corpus, formula: str, groups: str | None, known: NDArray[np.b
 _GROUPS = "(groups)"
 
 
-def _parse(formula: str) -> Any:
-    """Return a formula as formulaic parses it; nothing but columns and known functions."""
+def _parse(formula: str) -> tuple[Any, list[str]]:
+    """Return a formula as formulaic parses it, and the columns that it names."""
     try:
         import formulaic
     except ImportError as error:
@@ -155,15 +154,9 @@ def _parse(formula: str) -> Any:
     outcome, tilde, terms = formula.partition("~")
     if not tilde or outcome.strip():
         raise ParameterError(f"effects: a formula starts with ~, as in '~ role', got {formula!r}")
-    bare = _QUOTED.sub(" ", formula)
-    strange = [name for name in _CALL.findall(bare) if name not in FUNCTIONS]
-    if strange or re.search(r"[\[\]{};'\"\\]|__", bare):
-        raise ParameterError(
-            f"effects: {formula!r} may use columns, + - * : / ** and {', '.join(FUNCTIONS)}; put "
-            "backticks around names of columns with other characters, as in `my column`"
-        )
+    columns = columns_of(terms)
     try:
-        return formulaic.Formula(terms)
+        return formulaic.Formula(terms), columns
     except Exception as error:  # formulaic has no common class of errors for syntax
         said = re.sub(r"[⧛⧚]|\x1b?\[[\d;]*m", "", str(error)).strip().splitlines()
         raise ParameterError(f"effects: cannot read {formula!r}: {said[0]}") from None
