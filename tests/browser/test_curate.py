@@ -43,6 +43,10 @@ def until(page, revision):
     page.wait_for_selector(f'html[data-revision="{revision}"]')
 
 
+def focused(page):
+    return page.evaluate("document.activeElement.id || document.activeElement.tagName")
+
+
 def test_naming_merging_hiding_ordering_and_undoing(look, bench, model):
     run, _ = bench
     page = look("curate", width=400)
@@ -52,11 +56,16 @@ def test_naming_merging_hiding_ordering_and_undoing(look, bench, model):
         int(page.locator("#curated > li").nth(i).get_attribute("data-act")) for i in range(3)
     )
     page.locator(f"#name-{first}").fill("<b>asks</b> for help")
-    page.keyboard.press("Enter")
-    until(page, 1)
-    page.locator(f"#describe-{first}").fill("Somebody needs something.")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Somebody needs something.")
+    until(page, 1)  # the acts were shown again meanwhile
+    assert focused(page) == f"describe-{first}"
+    assert page.locator(f"#describe-{first}").input_value() == "Somebody needs something."
     page.keyboard.press("Enter")
     until(page, 2)
+    assert focused(page) == f"describe-{first}"
+    page.keyboard.press("Tab")
+    assert focused(page) == f"seeds-{first}"
     page.locator(f"#pick-{first}").check()
     page.locator(f"#pick-{second}").check()
     page.locator("#merge").click()

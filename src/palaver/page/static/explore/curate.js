@@ -4,20 +4,31 @@ const chosen = new Set(); // numbers of acts that are to be merged
 let curated = null;
 
 async function doing(made) {
-  const focus = document.activeElement && document.activeElement.id;
-  showCurated(await made);
-  const again = focus && document.getElementById(focus);
-  if (again) again.focus();
+  redraw(await made);
+}
+
+// Show the acts again; focus, and what is being typed, stay.
+function redraw(found) {
+  const held = document.activeElement;
+  showCurated(found);
+  const again = held && held.id && document.getElementById(held.id);
+  if (!again || again === held) return;
+  if (held.matches("input:not([type=checkbox])") && held.value !== held.dataset.saved) again.value = held.value;
+  again.focus();
 }
 
 function field(one, what, value, placeholder, length) {
   const input = make("input", { id: what + "-" + one.number, value, placeholder, maxlength: length, "aria-label": placeholder + " of " + one.letter, disabled: data.readOnly });
-  input.addEventListener("change", () => {
+  input.dataset.saved = value;
+  const save = () => {
+    if (input.value === input.dataset.saved) return;
+    input.dataset.saved = input.value;
     const words = input.value.split(/[\s,]+/).filter(Boolean);
     const said = { name: { name: input.value }, describe: { text: input.value }, seeds: { words } };
     doing(act({ do: what, class: one.number, ...said[what] }));
-  });
-  input.addEventListener("keydown", (event) => event.key === "Enter" && input.blur());
+  };
+  input.addEventListener("change", save);
+  input.addEventListener("keydown", (event) => event.key === "Enter" && save());
   return input;
 }
 
@@ -40,7 +51,7 @@ function tool(id, words, title, run) {
 function examplesOf(one) {
   const list = make("ul", {});
   const first = make("bdi", {});
-  const box = make("details", { class: "examples" }, make("summary", {}, "Examples", first), list);
+  const box = make("details", { class: "examples" }, make("summary", { id: "examples-" + one.number }, "Examples", first), list);
   surestOf(one).then((found) => {
     first.textContent = found.length ? ": " + found[0].text.slice(0, 120) : ": none";
     list.replaceChildren(...found.map((hit) => make("li", { dir: "auto" }, linked({ act: one.number, thread: hit.thread, message: hit.place }, hit.text.slice(0, 200)))));
@@ -78,18 +89,20 @@ function curatedItem(one) {
   if (one.members.length > 1) tools.append(tool("apart-" + one.number, "Take apart", "Take " + one.letter + " apart again", () => doing(act({ do: "separate", class: one.number }))));
   if (one.members.length === 1 && data.canMark) tools.append(divideTool(one));
   const said = one.named ? "" : one.proposed ? "name proposed" : "not named";
-  const facts = make("small", { class: "note" }, "mainly in ", linked({ act: one.number }, plural(one.messages, "message")), " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
+  const link = linked({ act: one.number }, plural(one.messages, "message"));
+  link.id = "messages-" + one.number;
+  const facts = make("small", { class: "note" }, "mainly in ", link, " (" + percent(one.share) + ")" + (one.members.length > 1 ? " · " + one.members.length + " merged" : "") + (said ? " · " + said : ""));
   return make("li", { class: one.hidden ? "is-hidden" : "", "data-act": one.number }, check, make("span", { class: "badge " + one.colour }, one.letter), make("div", { class: "words-of" }, field(one, "name", one.named ? one.name : "", one.named ? "Name" : one.name, 80), field(one, "describe", one.description, "Description", 2000), ...(data.canRefit ? [field(one, "seeds", one.seeds.join(" "), "Words that a new fit should look for", 500)] : []), facts, examplesOf(one)), tools);
 }
 
-const VERBS = { name: "named", describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided", seeds: "gave words for" };
+const VERBS = { describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided", seeds: "gave words for" };
 
 function stepInWords(step) {
   const said = step.actions.map((action) => {
     const ids = action.classes || (action.class == null ? [] : [action.class]);
     const names = ids.map((id) => (rankOf(id) < 0 ? "class " + id : acts[rankOf(id)].name));
-    const end = action.do === "name" ? (action.name ? " “" + action.name + "”" : " nothing") : "";
-    return VERBS[action.do] + " " + (action.do === "order" ? plural(ids.length, "act") : names.join(", ")) + end + (action.do === "mark" && !action.right ? " as wrong" : "");
+    if (action.do === "name") return action.name ? "named an act “" + action.name + "”" : "gave back the proposed name of " + names.join(", ");
+    return VERBS[action.do] + " " + (action.do === "order" ? plural(ids.length, "act") : names.join(", ")) + (action.do === "mark" && !action.right ? " as wrong" : "");
   });
   return said.join("; ") + (step.by ? " – " + step.by : "") + (step.at ? ", " + step.at.slice(0, 16).replace("T", " ") : "");
 }
@@ -129,7 +142,7 @@ function startCurate() {
   $("#undo").addEventListener("click", () => doing(undone("undo")));
   $("#redo").addEventListener("click", () => doing(undone("redo")));
   if (!data.readOnly) document.addEventListener("keydown", onCurateKey);
-  watchOthers(showCurated);
+  watchOthers(redraw);
   startRefit();
   ask("/api/curation").then((found) => {
     data.revision = found.revision;

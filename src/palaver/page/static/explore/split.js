@@ -2,7 +2,7 @@
 
 function partShown(part, number) {
   const examples = part.examples.map((one) => make("li", { dir: "auto" }, linked({ act: number, thread: one.thread, message: one.message }, one.text)));
-  return make("li", {}, make("b", { dir: "auto" }, part.name), " · " + plural(part.messages, "message"), make("br"), make("span", { class: "note", dir: "auto" }, part.words.join(", ")), make("ul", {}, ...examples));
+  return make("li", {}, make("b", { dir: "auto" }, part.name), " · in " + plural(part.messages, "message"), make("br"), make("span", { class: "note", dir: "auto" }, part.words.join(", ")), make("ul", {}, ...examples));
 }
 
 function dividing(one) {
