@@ -5,7 +5,8 @@ from the request until everything can be clicked, in chromium without a cache; t
 search, which unpacks all texts. Times are medians of five. Needs chromium and playwright.
 
 ``python -m benchmarks.page --run RUN FILE`` measures what a page of a fitted run costs instead, in
-processor time, which other work on the machine hardly affects.
+processor time, which other work on the machine hardly affects. ``--million`` measures the page of a
+million messages: copies of the sample with other ids, and a model of acts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,6 +23,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import palaver as pv
+from benchmarks.explore import copies
+from benchmarks.models import FILE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,15 +54,41 @@ def search(page: Page) -> float:
     return time.perf_counter() - start
 
 
-def cost(run: Path, file: Path) -> None:
-    model = pv.load(run)
-    corpus = pv.read(file)
+def cost(run: Path, file: Path) -> dict[str, float]:
+    """Return what ``palaver report`` takes in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        start = time.process_time()
-        pv.report(model, corpus, Path(folder) / "report.html")
-        print(
-            f"{corpus.n_messages:,} messages: {time.process_time() - start:.1f} processor seconds"
+        out = str(Path(folder) / "report.html")
+        command = [sys.executable, "-m", "palaver", "report", str(run), str(file), "--out", out]
+        subprocess.run(command, check=True, capture_output=True)  # compilation is not measured
+        found = subprocess.run(
+            [sys.executable, "-c", _CHILD, *command], check=True, capture_output=True, text=True
         )
+    return dict(json.loads(found.stdout))
+
+
+_CHILD = """
+import json, resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True, capture_output=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"clock": time.perf_counter() - start, "processor": used.ru_utime + used.ru_stime,
+                  "megabytes": used.ru_maxrss / 1024}))
+"""
+
+
+def fitted_m4(data: Path, folder: Path) -> tuple[Path, Path]:
+    """Fit M4 of ten classes to r-help; return its folder and the file."""
+    file = data / FILE
+    pv.M4(n_classes=10, n_sweeps=60, n_jobs=2, random_state=0).fit(pv.read(file)).save(folder)
+    return folder, file
+
+
+def million_acts(folder: Path, n_messages: int = 1_000_000) -> tuple[Path, Path]:
+    """Fit acts to the sample; return their folder, and a file of as many copies of it."""
+    small, file = pv.sample(400), folder / "copies.parquet"
+    pv.Acts(n_sweeps=30, n_chains=2, random_state=1).fit(small).save(folder / "run")
+    copies(small, n_messages).write(file)
+    return folder / "run", file
 
 
 def main() -> None:
@@ -65,9 +96,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="threads of the fold-in")
     parser.add_argument("--run", type=Path, nargs=2, metavar=("RUN", "FILE"))
+    parser.add_argument("--million", action="store_true")
     arguments = parser.parse_args()
     if arguments.run:
-        cost(*arguments.run)
+        print(cost(*arguments.run))
+        return
+    if arguments.million:
+        with tempfile.TemporaryDirectory() as place:
+            print(cost(*million_acts(Path(place))))
         return
     from playwright.sync_api import sync_playwright
 

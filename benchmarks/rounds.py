@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palaver import rng
-from palaver.parallel import Engine, Executor, LocalExecutor
+from palaver.parallel import Arrays, Engine, Executor, LocalExecutor
 
 
 class Rounds:
@@ -35,15 +35,16 @@ class Rounds:
         self.executor.open({0: self.shared}, {0: rng.key(0, "open")})
         self.swept = 0
         self.trace: dict[str, float] = {}
+        self.statistics: Arrays = {}
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Run whole rounds: sweep all shards, merge, update."""
         for _ in range(n_sweeps):
             self.swept += 1
             key = rng.key(0, "sweep", 0, self.swept)
-            merged = self.executor.round({0: self.shared}, {0: key})[0]
+            self.statistics = self.executor.round({0: self.shared}, {0: key})[0]
             generator = rng.generator(0, "update", 0, self.swept)
-            self.shared, self.trace = self.engine.update(self.shared, merged, generator)
+            self.shared, self.trace = self.engine.update(self.shared, self.statistics, generator)
 
 
 def seconds(action: Callable[[], Any], clock: Callable[[], float]) -> float:

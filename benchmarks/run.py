@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.run --data ../shared/data [--only TEXT]
 
-This takes about ten minutes on two idle cores. Every part runs in a separate process, in which the
-peers and our models take turns. Figures are stored in ``benchmarks/results.json`` as they arrive;
+This takes about twenty minutes on two idle cores. Every part runs in a process of its own, in which
+the peers and our models take turns. Figures are stored in ``benchmarks/results.json`` as they come;
 the tables at the top of ``docs/performance.md`` and in ``README.md`` are written from that file,
 with ``--page`` without measuring. Single-thread ratios use processor time, ratios of threads
 wall-clock time.
@@ -71,20 +71,28 @@ PROMISES = [
     Promise("M4 of the paper, collapsed, against tomotopy's LDA, K = 25, r-help", "m4", "plain",
             0.3, 0.6),
     Promise("the same with the background switch", "m4", "background", 0.2, 0.4),
-    Promise("two threads against one, LDA, r-help", "threads", "LDA", 1.7, 1.9),
-    Promise("two threads against one, block HMM, r-help", "threads", "BlockHMM", 1.7, 1.9),
-    Promise("two threads against one, M4, r-help", "threads", "M4", 1.7, 1.9),
+    Promise("acts, one sweep, messages/s against tomotopy's LDA by words, K = 25, r-help", "acts",
+            "ratio", 1.0, 2.0),
+    Promise("LDA, time to tomotopy's last held-out perplexity, one thread each, r-help",
+            "time_to_perplexity", "1", 1.5, 3.0),
+    Promise("the same, two threads each", "time_to_perplexity", "2", 1.5, 3.0),
+    Promise("two threads against one, LDA, r-help", "threads", "LDA", 1.85, 1.95),
+    Promise("two threads against one, block HMM, r-help", "threads", "BlockHMM", 1.85, 1.95),
+    Promise("two threads against one, M4, r-help", "threads", "M4", 1.85, 1.95),
     Promise("two threads against one, infinite HMM, newspaper text", "infinite_hmm", "threads",
-            1.7, 1.9),
-    Promise("infinite HMM, whole sweep with 47 states, newspaper text", "infinite_hmm", "rate", 1.0,
+            1.8, 1.95),
+    Promise("infinite HMM, whole sweep with 47 states, newspaper text", "infinite_hmm", "rate", 2.0,
             3.0, "M words/s"),
     Promise("Gaussian HMM, blocked sweep against an EM iteration of hmmlearn", "gaussian_hmm",
             "ratio", 20, 80),
     Promise("Markov M3 online, documents/s against scikit-learn's online LDA, kos", "markov_m3",
             "MarkovM3", 1.0, 3.0),
+    Promise("Markov M3, three passes over 20news with compilation, against scikit-learn's online "
+            "LDA, by the clock", "first_stream", "20news", 1.5, 3.0),
+    Promise("the same on nips", "first_stream", "nips", 1.5, 3.0),
     Promise("hidden backoff, two states, whole training on MRDA", "hidden_backoff", "training", 60,
             5, "s", lower=True),
-    Promise("hidden backoff, two states, tagging", "hidden_backoff", "tagging", 20_000, 200_000,
+    Promise("hidden backoff, two states, tagging", "hidden_backoff", "tagging", 100_000, 200_000,
             "sentences/s"),
     Promise("GRASSHOPPER, top 100 of 100,000 items and 1 M edges, against 100 PageRanks of "
             "networkx", "grasshopper", "ratio", 8, 40),
@@ -92,6 +100,15 @@ PROMISES = [
     Promise("`palaver --help`", "start", "help", 0.5, 0.2, "s", lower=True),
     Promise("first `palaver demo`, compilation included, processor time", "demo", "first", 20, 10,
             "s", lower=True),
+    Promise("`palaver report` of an M4 run, 14,410 mails of r-help, processor time", "page",
+            "r-help", 8, 3, "s", lower=True),
+    Promise("`palaver report` of a million short messages, by the clock", "page", "million", 120,
+            30, "s", lower=True),
+    Promise("the same, memory", "page", "million megabytes", 3000, 1500, "MB", lower=True),
+    Promise("reading and encoding JSON lines, swda, two cores", "reading", "swda, two cores", 4.0,
+            8.0, "M tokens/s"),
+    Promise("reading and encoding JSON lines, 4forums, two cores", "reading", "4forums, two cores",
+            4.0, 8.0, "M tokens/s"),
     Promise("reading and encoding JSON lines, swda, one core", "reading", "swda", 1.0, 4.0,
             "M tokens/s"),
     Promise("reading and encoding JSON lines, 4forums, one core", "reading", "4forums", 1.0, 4.0,
@@ -144,6 +161,21 @@ def m4(data: Path) -> Figures:
     return {"plain": plain, "background": background, "default": default}
 
 
+def acts(data: Path) -> Figures:
+    """Compare a sweep of a search for acts with tomotopy's LDA."""
+    import palaver as pv
+    from benchmarks.models import FILE, acts_against_lda
+
+    return {"ratio": acts_against_lda(pv.read(data / FILE))[1]["ratio to tomotopy LDA"]}
+
+
+def time_to_perplexity(data: Path) -> Figures:
+    """Compare the time to a perplexity with tomotopy's, on one thread and on two."""
+    from benchmarks.time_to_perplexity import compared
+
+    return {str(row["threads"]): row["times as fast"] for row in compared(data)}
+
+
 def threads(data: Path) -> Figures:
     """Compare two threads with one, and two fits at once with two in sequence."""
     import palaver as pv
@@ -186,6 +218,15 @@ def markov_m3(data: Path) -> Figures:
     with threadpool_limits(1):
         rows = rates(data, 3)
     return {name: row["ratio"] for name, row in rows.items()}
+
+
+def first_stream(data: Path) -> Figures:
+    """Compare first streams on a machine, compilation included, with scikit-learn's."""
+    from benchmarks.markov_m3_first_run import first_runs
+
+    found = {corpus: first_runs(data, corpus) for corpus in ("20news", "nips")}
+    return {corpus: rows["scikit-learn"]["clock"] / rows["MarkovM3"]["clock"]
+            for corpus, rows in found.items()}  # fmt: skip
 
 
 def hidden_backoff(data: Path) -> Figures:
@@ -234,18 +275,31 @@ def demo(data: Path) -> Figures:
     return {"first": used}
 
 
+def page(data: Path) -> Figures:
+    """Measure pages of fitted runs."""
+    from benchmarks.page import cost, fitted_m4, million_acts
+
+    with tempfile.TemporaryDirectory() as place:
+        mails = cost(*fitted_m4(data, Path(place) / "m4"))
+        million = cost(*million_acts(Path(place)))
+    return {"r-help": mails["processor"], "million": million["clock"],
+            "million megabytes": million["megabytes"]}  # fmt: skip
+
+
 def reading(data: Path) -> Figures:
     """Measure reading and encoding real corpora."""
     from benchmarks.reading import run
 
-    return {row["corpus"]: row["million_tokens_per_second"] for row in run(data)}
+    rows = run(data)
+    one = {row["corpus"]: row["million_tokens_per_second"] for row in rows}
+    return one | {f"{row['corpus']}, two cores": row["two_cores"] for row in rows}
 
 
 PARTS: dict[str, Callable[[Path], Figures]] = {
     part.__name__: part
     for part in (
-        lda, m4, threads, infinite_hmm, gaussian_hmm, markov_m3, hidden_backoff, grasshopper,
-        start, demo, reading,
+        lda, m4, acts, time_to_perplexity, threads, infinite_hmm, gaussian_hmm, markov_m3,
+        first_stream, hidden_backoff, grasshopper, start, demo, page, reading,
     )
 }  # fmt: skip
 
