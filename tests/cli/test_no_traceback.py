@@ -106,3 +106,14 @@ def test_graphs_that_would_lose_something(graph, said):
         pv.grasshopper(graph)
     with pytest.raises(InputError, match="complex"):
         pv.grasshopper(np.ones((3, 3)), prior=np.ones(3) * 1j)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("--acts", "--classes"), ("--n_topics", "--classes"), ("-k", "--classes"),
+     ("--threads", "--jobs"), ("--output", "--out")],
+)  # fmt: skip
+def test_options_that_have_another_name_elsewhere_get_a_suggestion(given, meant):
+    said = fails("fit", "acts", "x.jsonl", given, 2)
+    assert f"No such option: {given}" in said
+    assert meant in said

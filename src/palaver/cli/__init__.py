@@ -41,7 +41,7 @@ from palaver.cli import (
     transitions,
     unanswered,
 )
-from palaver.cli.dispatch import Verbs
+from palaver.cli.dispatch import Verb, Verbs
 from palaver.cli.options import with_short_values
 from palaver.cli.terminal import give_up_output, is_broken_pipe, prepare_streams, visible
 
@@ -90,7 +90,7 @@ for verb in (
     train_tagger,
     tag,
 ):
-    app.command(name=verb.NAME)(with_short_values(verb.run))
+    app.command(name=verb.NAME, cls=Verb)(with_short_values(verb.run))
 
 
 @app.callback(invoke_without_command=True)

@@ -6,9 +6,36 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 RUN = "run"
+#: What options of ours are called elsewhere.
+ALSO_CALLED = {
+    "--classes": ("acts", "clusters", "components", "k", "n-acts", "n-classes", "n-states",
+                  "n-topics", "num-topics", "states", "topics"),
+    "--out": ("o", "output"),
+    "--column": ("columns", "text", "text-column"),
+    "--where": ("filter", "only"),
+    "--jobs": ("j", "n-jobs", "threads", "workers"),
+    "--sweeps": ("iterations", "n-sweeps", "iter"),
+    "--seed": ("random-state", "random-seed"),
+}  # fmt: skip
+
+
+class Verb(TyperCommand):
+    """A verb that knows what its options are called elsewhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return what is left of the arguments; options that are none get a suggestion."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            asked = str(getattr(error, "option_name", "")).lstrip("-").replace("_", "-")
+            known = {name for option in self.params for name in option.opts}
+            own = next((name for name, others in ALSO_CALLED.items() if asked in others), "")
+            if own in known and own not in (getattr(error, "possibilities", None) or ()):
+                error.possibilities = [own]  # type: ignore[attr-defined]
+            raise
 
 
 class Verbs(TyperGroup):
