@@ -67,6 +67,20 @@ def test_groups_are_chosen_and_back_works(look):
     page.wait_for_selector("#threads a")
 
 
+def test_what_nobody_answers_is_a_click_away(look):
+    page = look("compare?a.first=2")
+    page.wait_for_selector("table.answers")
+    assert "somebody else" in page.locator("#evidence").inner_text()
+    link = page.locator("table.answers a").first
+    words = link.inner_text()
+    link.click()
+    page.wait_for_selector("#threads a")
+    assert "answered=no" in page.url
+    share = int(page.locator("#found").inner_text().split()[0].replace(",", ""))
+    of = int(words.rpartition(" ")[2].replace(",", ""))
+    assert words.startswith(f"{100 * share / of:.0f}%")
+
+
 def save(page, button):
     with page.expect_download() as found:
         button.click()

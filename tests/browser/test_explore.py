@@ -53,12 +53,37 @@ def test_every_view_fits_the_screen(window, address, width, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_the_navigation_shows_the_view_on_a_phone(window, address):
+    page = window(address, "coders", width=400)
+    box = page.locator('.top a[aria-current="page"]').bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 400
+
+
 def test_a_number_of_the_overview_leads_to_its_messages(window, address):
     page = window(address)
     page.locator(".legend a").first.click()
     page.wait_for_selector("#threads a")
     assert "/search?act=" in page.url
     assert page.locator("#threads .badge").first.inner_text() == "A"
+
+
+def test_numbers_of_the_overview_are_those_of_the_messages(window, address):
+    page = window(address)
+    links = page.locator("#waiting a.to-messages, #people td a.to-messages, #helping td.n a")
+    found = [(one.inner_text(), one.get_attribute("href")) for one in links.all()]
+    whole = [(words, href) for words, href in found if words.replace(",", "").isdigit()]
+    assert len(whole) > 20
+    root = address.partition("?")[0]
+    for words, href in whole[:: len(whole) // 12]:
+        asked = root + href.replace("/search", "api/search", 1)
+        said = page.request.get(asked).json()["messages"]
+        assert said == int(words.replace(",", "")), href
+    page.locator("#people svg .link").first.evaluate(
+        "arrow => arrow.dispatchEvent(new Event('click'))"
+    )
+    page.wait_for_selector("#threads a")
+    assert "to=" in page.url
 
 
 def test_searching_while_typing_then_reading_then_back(window, address):

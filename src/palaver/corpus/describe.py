@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from palaver.corpus.notes import KINDS
 from palaver.corpus.table import Corpus
@@ -107,6 +108,12 @@ def bots(corpus: Corpus) -> list[str]:
     marked = every.agg(pl.col("bot").fill_null(False).all()).filter("bot")
     names: list[str] = marked["speaker"].to_list()
     return names
+
+
+def by_bots(corpus: Corpus) -> NDArray[np.bool_]:
+    """Return which messages :func:`bots` wrote, (n_messages,)."""
+    found = corpus.table["speaker"].is_in(bots(corpus)).fill_null(False)
+    return np.asarray(found.to_numpy(), bool)
 
 
 def _distinct(corpus: Corpus, name: str) -> int:

@@ -33,7 +33,13 @@ def network(
     radius = [6 + 14 * np.sqrt(max(size, 0) / most) for size in sizes]
     often = max([number for _, _, number in links], default=1)
     parts = [
-        _link((x[a], y[a], radius[a]), (x[b], y[b], radius[b]), number, number / often)
+        _link(
+            (x[a], y[a], radius[a]),
+            (x[b], y[b], radius[b]),
+            number,
+            number / often,
+            (names[a], names[b]),
+        )
         for a, b, number in sorted(links, key=lambda link: link[2])
     ]
     for i, name in enumerate(names):
@@ -45,7 +51,7 @@ def network(
         parts.append(tag("circle", cx=x[i], cy=y[i], r=radius[i], class_="fill c0"))
         parts.append(
             tag("text", words(shorten(name, _LONGEST)), x=tx, y=ty, class_="person",
-                text_anchor=anchor)
+                text_anchor=anchor, data_name=name)
         )  # fmt: skip
     return Svg(
         tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", role="img", class_="network",
@@ -54,7 +60,11 @@ def network(
 
 
 def _link(
-    one: tuple[float, float, float], other: tuple[float, float, float], number: int, share: float
+    one: tuple[float, float, float],
+    other: tuple[float, float, float],
+    number: int,
+    share: float,
+    names: tuple[str, str],
 ) -> str:
     """Draw an arrow that bends to the left, so that both directions can be seen."""
     (x0, y0, r0), (x1, y1, r1) = one, other
@@ -69,7 +79,7 @@ def _link(
     side = (head / 2 * np.sin(arrive), -head / 2 * np.cos(arrive))
     corners = [(tx + side[0], ty + side[1]), (tx - side[0], ty - side[1]),
                (tx + head * np.cos(arrive), ty + head * np.sin(arrive))]  # fmt: skip
-    label = tag("title", words(f"{number:,}"))
+    label = tag("title", words(f"{names[0]} answers {names[1]}: {number:,}"))
     path = f"M{sx:.1f} {sy:.1f}Q{cx:.1f} {cy:.1f} {tx:.1f} {ty:.1f}"
     opacity = min(0.25 + 0.6 * share + 40 / max(length, 1) * 0.1, 0.85)
     return tag(
@@ -79,4 +89,6 @@ def _link(
         tag("polygon", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)),
         class_="link",
         opacity=opacity,
+        data_from=names[0],
+        data_to=names[1],
     )

@@ -34,7 +34,7 @@ from palaver.curation import Curation
 from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
 from palaver.errors import StoreError
-from palaver.explore.answered import answered_arrays, links_of
+from palaver.explore.answered import answered_arrays, evidence_of
 from palaver.explore.parts import write_parts
 from palaver.explore.texts import write_texts
 from palaver.fit.fold import progress_listener
@@ -52,7 +52,7 @@ from palaver.store.atomic import explained, replace_file, sync
 if TYPE_CHECKING:
     from palaver.models import Model, ModelSummary
 
-KIND, VERSION = "workbench", 3
+KIND, VERSION = "workbench", 4
 FOLDER, ANONYMIZED = "explore", "anonymized"
 NO_TIME = np.iinfo(np.int64).min
 #: Shares of the time that the parts of the work take, by experience.
@@ -255,7 +255,6 @@ def _write(
         findings.summary.tables.get("topics"), np.arange(corpus.n_messages),
     )  # fmt: skip
     times = corpus.table["time"].dt.epoch("s")
-    links = links_of(corpus.parents, corpus.conversation_offsets, findings.flow.steps)
     codes = np.stack([own.codes for own in fields.values()], axis=1)
     arrays = {
         "shares": shares,
@@ -264,7 +263,7 @@ def _write(
         "conversation_offsets": corpus.conversation_offsets,
         "time": times.fill_null(NO_TIME).to_numpy().astype(np.int64),
         "codes": codes,
-        **answered_arrays(links, codes[:, 0], times.cast(pl.Float64).fill_null(np.nan).to_numpy()),
+        **answered_arrays(corpus),
         "token_classes": classes.astype(np.min_scalar_type(-1 - int(classes.max(initial=0)))),
         "token_offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
     }
@@ -286,6 +285,7 @@ def _write(
         "tagger": own.tags is not None,
         "units": summary.units,
         "steps": findings.flow.steps,
+        "replies": evidence_of(corpus),
         "noun": wording.noun,
         "unit": wording.unit,
         "reads_all": findings.reads_all,

@@ -149,6 +149,7 @@ def _compared(
         "sentences": said,
         "acts": [{name: row[name] for name in _SHOWN} for row in rows],
         "groups": _facts(answers, groups),
+        "replies": index.content["replies"],
         "who": _who(index, groups, sums.by_period[:, 1:, -1]),
         "resampled": table["resampled"][0],
         "period": index.period,
@@ -180,7 +181,8 @@ def _facts(answers: Answers, groups: tuple[Bools, Bools]) -> list[dict[str, Any]
     index, n_acts = answers.index, len(answers.classified.acts)
     cells = np.empty(index.n_messages, np.int16)
     counts = np.zeros((2, n_acts + 2, 3), np.int64)
-    count_answered(*groups, answers.classified.main, index.opens, index.answered,
+    one, other = (group & ~index.by_bot for group in groups)
+    count_answered(one, other, answers.classified.main, index.opens, index.answered,
                    index.has_wait, cells, counts)  # fmt: skip
     known, middle = counts[:, :, 2], np.full((2, n_acts + 2, 2), np.nan)
     middle_waits(cells, index.waited, index.waits, known, np.zeros_like(known), middle)

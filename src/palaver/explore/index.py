@@ -42,7 +42,7 @@ class Index:
         Seconds; :data:`NO_TIME` where unknown.
     all_codes : array of int32, shape (n_messages, n_fields)
         Group of each message in every field, -1 for none.
-    answered, waited, waits : arrays
+    replied, by_bot, answered, waited, waits : arrays
         See :func:`palaver.explore.answered.answered_arrays`.
     """
 
@@ -60,6 +60,8 @@ class Index:
             self.token_offsets: NDArray[np.int64] = arrays["token_offsets"]
             path = folder / self.content["texts"]
             self.all_codes: NDArray[np.int32] = arrays["codes"]
+            self.by_bot: NDArray[np.bool_] = arrays["by_bot"]
+            self.replied: NDArray[np.int32] = arrays["replied"]
             self.answered: NDArray[np.bool_] = arrays["answered"]
             self.waited: NDArray[np.int32] = arrays["waited"]
             self.waits: NDArray[np.float64] = arrays["waits"]
@@ -128,21 +130,14 @@ class Index:
 
     @cached_property
     def opens(self) -> NDArray[np.bool_]:
-        """Messages that begin a thread, (n_messages,)."""
-        return np.asarray(self.place == 0)
+        """Messages with which a person begins a thread, (n_messages,)."""
+        return np.asarray((self.replied < 0) & ~self.by_bot)
 
     @cached_property
     def has_wait(self) -> NDArray[np.bool_]:
         """Messages of which it is known how soon somebody else answers, (n_messages,)."""
         found = np.zeros(self.n_messages, bool)
         found[self.waited] = True
-        return found
-
-    @cached_property
-    def is_answered(self) -> NDArray[np.bool_]:
-        """Whether a message follows each one, (n_messages,)."""
-        found = np.zeros(self.n_messages, bool)
-        found[self.links[self.links >= 0]] = True
         return found
 
     def codes(self, field: str) -> NDArray[np.int32]:

@@ -45,6 +45,10 @@ class Question:
         Messages in the thread.
     first, last : int or None
         Places in the thread, from 1.
+    answered : str
+        "yes" if somebody else answers the message, "no" if nobody else does; bots do not count.
+    to : str
+        Whose messages are replied to.
     groups : tuple of (str, str)
         Fields and the names of their groups.
     """
@@ -59,6 +63,8 @@ class Question:
     most: int | None = None
     first: int | None = None
     last: int | None = None
+    answered: str = ""
+    to: str = ""
     groups: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -75,13 +81,15 @@ class Question:
             text = given.get(field.name, "")
             if not text or field.name == "groups":
                 continue
-            if field.name in ("q", "seq", "since", "until"):
+            if field.name in ("q", "seq", "since", "until", "answered", "to"):
                 values[field.name] = text
             else:
                 values[field.name] = _number(field.name, text)
         for day in ("since", "until"):
             if day in values:
                 _seconds(values[day])
+        if values.get("answered", "no") not in ("yes", "no"):
+            raise InputError(f"answered is yes or no, not {values['answered'][:40]!r}")
         if "seq" in values:
             read_pattern(values["seq"])
         groups = sorted((key.removeprefix(COLUMN), value) for key, value in given.items()
@@ -198,6 +206,11 @@ class Answers:
         ):  # fmt: skip
             if bound is not None:
                 found &= values >= bound if least else values <= bound
+        if question.answered:
+            found &= index.answered if question.answered == "yes" else ~index.answered
+            found &= ~index.by_bot
+        if question.to:
+            found &= self._to(question.to)
         if question.seq:
             found &= self.in_sequence(question.seq)
         return found
@@ -221,6 +234,12 @@ class Answers:
         if share is None:
             return np.asarray(self.classified.main == place)
         return np.asarray(self.classified.shares[:, place] >= share)
+
+    def _to(self, name: str) -> NDArray[np.bool_]:
+        """Return which messages reply to one of a speaker."""
+        index = self.index
+        wrote = index.codes("speaker") == index.code("speaker", name)
+        return np.asarray((index.replied >= 0) & wrote[index.replied])
 
     def in_sequence(self, pattern: str) -> NDArray[np.bool_]:
         """Return which messages take part in a sequence of acts, (n_messages,)."""

@@ -227,6 +227,7 @@ def render_sections(
 ) -> tuple[str, dict[str, Any]]:
     """Return the sections of the page without its reader, and what their script needs."""
     values = _values(findings, names, None, None, fit_command, n_new)
+    values |= {"questions": make_questions(findings)}
     template = environment().get_template("sections.html.j2")
     return template.render(**values, all_button=False), _data(findings, values)
 

@@ -100,6 +100,7 @@ def _message(findings: Findings, row: dict[str, Any]) -> dict[str, Any]:
         "text": excerpt(row["text"], _EXCERPT),
         "speaker": None if row["speaker"] is None else speaker_name(row["speaker"]),
         "time": None if when is None or when.year <= 1970 else f"{when:%Y-%m-%d}",
+        "conversation": number,
         "thread": at if there and place < shown.lengths[at] else None,
         "message": place,
     }

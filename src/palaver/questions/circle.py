@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.describe import bots
+from palaver.corpus.describe import by_bots
 from palaver.corpus.table import Corpus
 from palaver.draw.network import network
 from palaver.draw.svg import Svg
@@ -83,7 +83,7 @@ class Circle:
 def circle_of(corpus: Corpus) -> Circle:
     """Return the people of a corpus."""
     table = corpus.table
-    is_bot = table["speaker"].is_in(bots(corpus)).fill_null(False).to_numpy()
+    is_bot = by_bots(corpus)
     found = first_answers(corpus, is_bot)
     parents = replied_to(corpus, is_bot)
     rows = np.flatnonzero((parents >= 0) & ~is_bot)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from palaver.corpus.describe import bots
+from palaver.corpus.describe import by_bots
 from palaver.corpus.table import Corpus, as_corpus
 from palaver.draw.palette import letters
 from palaver.encoding import Encoded
@@ -110,8 +110,7 @@ class Talk:
     @cached_property
     def is_bot(self) -> NDArray[np.bool_]:
         """Which messages bots wrote."""
-        found = self.corpus.table["speaker"].is_in(bots(self.corpus)).fill_null(False)
-        return np.asarray(found.to_numpy(), bool)
+        return by_bots(self.corpus)
 
     @cached_property
     def answers(self) -> Answers:

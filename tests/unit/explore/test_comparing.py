@@ -5,6 +5,8 @@ import io
 import numpy as np
 import polars as pl
 
+import palaver as pv
+from palaver.explore.answered import answered_arrays, evidence_of
 from palaver.explore.comparing import _sentence
 from palaver.questions.changes import Group, compare
 
@@ -71,6 +73,28 @@ def test_shares_over_time_are_those_of_the_messages(client, workbench, corpus):
             shown = [names.index(name) for name, *_ in speakers["values"]]
             expected = [(codes[rows] == code).mean() for code in shown]
             np.testing.assert_allclose(people, expected, atol=1e-4)
+
+
+def test_answers_are_those_of_the_page(client, workbench, corpus):
+    talk = pv.ask(pv.load(workbench.run), corpus)
+    waits = {row["group"]: row for row in talk.waits().iter_rows(named=True)}
+    found = client.get("/api/compare", **{"a.last": 1})
+    assert found["replies"] == "recorded"
+    for place, act in enumerate(workbench.answers.classified.acts):
+        one, other = (group["acts"][place] for group in found["groups"])
+        row = waits[talk.called(act.number)]
+        assert one["messages"] + other["messages"] == row["messages"]
+        answered = row["messages"] - one["unanswered"] - other["unanswered"]
+        assert answered / row["messages"] == row["answered"]
+
+
+def test_it_is_known_how_answers_are_known(corpus):
+    assert evidence_of(corpus) == "recorded"
+    loose = pv.Corpus.from_polars(corpus.table.drop("reply_to"))
+    assert evidence_of(loose) == "order"
+    rebuilt = pv.ThreadRebuilder.default().rebuild(loose)
+    assert evidence_of(rebuilt) == "inferred"
+    assert answered_arrays(rebuilt)["answered"].any()
 
 
 def test_an_empty_second_group_is_the_rest_and_openings_differ(client, workbench):

@@ -1,8 +1,10 @@
 """The compiled loops of comparisons against numpy."""
 
 import numpy as np
+import polars as pl
 import pytest
 
+import palaver as pv
 from palaver.explore.answered import answered_arrays, links_of
 from palaver.explore.kernels.groups import (
     add_shares,
@@ -73,15 +75,32 @@ def test_values_and_talk(messages):
             )
 
 
-def test_answers_and_median_waits(messages):
-    n, groups, main, offsets = (messages[name] for name in ("n", "groups", "main", "offsets"))
+def corpus_of(messages):
+    """Return the messages as a corpus without replies."""
+    seconds = messages["seconds"].tolist()
+    return pv.Corpus.from_polars(pl.DataFrame({
+        "conversation": [str(unit) for unit in messages["units"]],
+        "id": [str(row) for row in range(messages["n"])],
+        "speaker": [None if code < 0 else str(code) for code in messages["codes"][:, 0]],
+        "time": [None if np.isnan(s) else int(s) + 10**9 for s in seconds],
+        "text": ["hello"] * messages["n"],
+    }))  # fmt: skip
+
+
+def test_where_nobody_answers_anybody_messages_follow_each_other(messages):
+    n, offsets = messages["n"], messages["offsets"]
     links = links_of(np.full(n, -1, np.int32), offsets, "replies")
     before = np.arange(n) - 1
     np.testing.assert_array_equal(links, np.where(np.isin(np.arange(n), offsets), -1, before))
-    found = answered_arrays(links, messages["codes"][:, 0], messages["seconds"])
+
+
+def test_answers_and_median_waits(messages):
+    n, groups, main = (messages[name] for name in ("n", "groups", "main"))
+    found = answered_arrays(corpus_of(messages))
     wait = np.full(n, np.nan)
     wait[found["waited"]] = found["waits"]
-    opens = links < 0
+    opens = found["replied"] < 0
+    np.testing.assert_array_equal(np.flatnonzero(opens), messages["offsets"][:-1])
     cells, counts = np.empty(n, np.int16), np.zeros((2, N_ACTS + 2, 3), np.int64)
     count_answered(*groups, main, opens, found["answered"], ~np.isnan(wait), cells, counts)
     known, middle = counts[:, :, 2], np.full((2, N_ACTS + 2, 2), np.nan)

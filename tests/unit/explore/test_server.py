@@ -57,8 +57,26 @@ def test_a_sequence_ends_where_nobody_answers(client, workbench):
     classified, index = workbench.answers.classified, workbench.index
     number = classified.acts[0].number
     found = client.get("/api/search", seq=f"{number} > !")
-    expected = (classified.main == 0) & ~index.is_answered
+    expected = (classified.main == 0) & ~np.isin(np.arange(index.n_messages), index.parents)
     assert found["messages"] == expected.sum() > 0
+
+
+def test_what_nobody_else_answers_is_what_the_verb_lists(client, workbench, corpus):
+    talk = pv.ask(pv.load(workbench.run), corpus)
+    found = client.get("/api/search", answered="no", last=1)
+    assert found["messages"] == talk.unanswered().height > 0
+    both = [client.get("/api/search", answered=word)["messages"] for word in ("yes", "no")]
+    assert both[0] == (talk.answers.first >= 0).sum()
+    assert sum(both) == corpus.n_messages
+    assert "yes or no" in client.refused("/api/search", answered="perhaps")
+
+
+def test_replies_to_somebody(client, workbench, corpus):
+    pairs = pv.ask(pv.load(workbench.run), corpus).helpers()
+    for helper, helped, answers in pairs.select("helper", "helped", "answers").head(3).rows():
+        found = client.get("/api/search", **{"by.speaker": helper, "to": helped})
+        assert found["messages"] == answers
+    assert client.get("/api/search", to="nobody at all")["messages"] == 0
 
 
 @pytest.mark.parametrize("sort", ["thread", "newest", "oldest", "surest"])

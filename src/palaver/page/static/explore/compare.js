@@ -61,15 +61,23 @@ function shareTable(found, asked) {
   return make("div", { class: "scroll" }, make("table", { class: "compared shares" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)));
 }
 
+// How it is known who answers whom.
+const EVIDENCE = { recorded: "", inferred: ", going by inferred replies", order: "; the file records no replies: whoever speaks next counts as answering" };
+
 function answerTable(found, asked) {
-  const rate = (own) => (own.messages ? percent(own.unanswered / own.messages) + " of " + own.messages.toLocaleString("en") : "–");
-  const line = (head, one, other) => make("tr", {}, make("th", { scope: "row" }, ...head), cell(rate(one)), cell(rate(other)), cell(spelled(one.wait)), cell(spelled(other.wait)));
+  const rate = (side, own, more) => {
+    if (!own.messages) return cell("–");
+    const words = percent(own.unanswered / own.messages) + " of " + own.messages.toLocaleString("en");
+    const link = sideLink(side, asked, { ...more, answered: "no" });
+    return cell(link && own.unanswered ? linked(link, words) : words);
+  };
+  const line = (head, one, other, more) => make("tr", {}, make("th", { scope: "row" }, ...head), rate("a", one, more), rate("b", other, more), cell(spelled(one.wait)), cell(spelled(other.wait)));
   const [one, other] = found.groups;
-  const rows = acts.map((own, rank) => [own, rank]).filter(([own, rank]) => !own.hidden && one.acts[rank]).map(([own, rank]) => line([badge(rank), " ", make("bdi", {}, own.name)], one.acts[rank], other.acts[rank]));
+  const rows = acts.map((own, rank) => [own, rank]).filter(([own, rank]) => !own.hidden && one.acts[rank]).map(([own, rank]) => line([badge(rank), " ", make("bdi", {}, own.name)], one.acts[rank], other.acts[rank], { act: own.number }));
   const both = () => SIDES.map((side) => groupHead(side, asked));
   const over = (words) => make("th", { scope: "colgroup", colspan: 2 }, words);
   const heads = [make("tr", {}, make("td", { rowspan: 2 }), over("Nobody else answers"), over("First answer after")), make("tr", {}, ...both(), ...both())];
-  return make("div", { class: "scroll" }, make("table", { class: "compared answers" }, make("thead", {}, ...heads), make("tbody", {}, line(["Openings of " + data.wording.unit + "s"], one.begun, other.begun), ...rows)));
+  return make("div", { class: "scroll" }, make("table", { class: "compared answers" }, make("thead", {}, ...heads), make("tbody", {}, line(["Openings of " + data.wording.unit + "s"], one.begun, other.begun, { last: 1 }), ...rows)), make("p", { class: "note", id: "evidence" }, "An answer is a message by somebody else who is not a bot" + EVIDENCE[found.replies] + "."));
 }
 
 function whoTable(group, asked) {
@@ -166,6 +174,8 @@ async function compareNow(push) {
     for (const kind of ["csv", "parquet"]) $("#as-" + kind).hidden = true;
     return;
   }
+  $("#comparison").classList.add("waiting");
+  if (!$("#comparison").children.length) $("#comparison").replaceChildren(make("p", { class: "note" }, "Comparing …"));
   const named = new URLSearchParams([...asked, ...SIDES.map((side) => ["name." + side, sideInWords(side, asked) || "all"])]);
   try {
     const found = await ask("/api/compare", named);
@@ -177,8 +187,11 @@ async function compareNow(push) {
     }
     showComparison(found, asked);
   } catch (error) {
-    if (mine === comparing) say(error.message);
+    if (mine !== comparing) return;
+    say(error.message);
+    $("#comparison").replaceChildren();
   }
+  $("#comparison").classList.remove("waiting");
 }
 
 function groupsFromAddress() {

@@ -9,8 +9,16 @@ function keepTheme() {
   $("#theme").addEventListener("click", () => localStorage.setItem(THEME, document.documentElement.dataset.theme));
 }
 
+// On a phone the navigation scrolls sideways: the view that is shown is among what is seen.
+function showCurrentView() {
+  const current = $('.top a[aria-current="page"]');
+  const room = current.parentElement;
+  room.scrollLeft = current.offsetLeft - room.offsetLeft - (room.clientWidth - current.offsetWidth) / 2;
+}
+
 startTheme();
 keepTheme();
+showCurrentView();
 startScrolling();
 const view = document.body.dataset.view;
 if (view === "overview") {

@@ -4,6 +4,8 @@ function followNode(rank) {
   visit({ act: numberOf(rank) });
 }
 
+const SOME = 0.01; // share of an act in messages that have any of it
+
 // Names that were given since the overview was made.
 function showNewNames() {
   acts.forEach((one, rank) => {
@@ -44,6 +46,9 @@ function startOverview() {
   for (const row of all("table.edges tbody tr")) linkEdgeRow(row);
   for (const card of all(".card")) linkCard(card);
   for (const table of all("table.groups")) linkGroups(table);
+  for (const table of all("table.heat[data-by]")) linkHeat(table);
+  linkPeople();
+  linkQuestions();
   for (const row of all("table.bars tr[data-first]")) {
     const place = { first: row.dataset.first, last: row.dataset.last };
     linkPieces(row, place);
@@ -79,7 +84,7 @@ function linkCard(card) {
   share.replaceChildren(linked({ act }, share.textContent));
   for (const word of card.querySelectorAll(".words span")) {
     const text = word.textContent;
-    if (/[\p{L}\p{N}]/u.test(text)) word.replaceChildren(linked({ q: text + " ", act }, text));
+    if (/[\p{L}\p{N}]/u.test(text)) word.replaceChildren(linked({ q: text + " ", act, p: SOME }, text));
   }
   for (const sentence of card.querySelectorAll(".typical q")) {
     const text = sentence.textContent;
@@ -99,7 +104,64 @@ function linkGroups(table) {
   for (const row of table.querySelectorAll("tbody tr[data-value]")) {
     const params = { ["by." + column]: row.dataset.value };
     linkPieces(row, params);
-    const name = row.querySelector("th");
-    name.replaceChildren(linked(params, name.textContent));
+    linkCell(row.querySelector("th"), params);
+    linkCell(row.querySelector("td.n"), params);
+    const out = row.querySelector("td.out a");
+    if (out) out.href = out.href + "&" + new URLSearchParams(params);
+  }
+}
+
+function linkCell(cell, params) {
+  if (cell && /[1-9\p{L}]/u.test(cell.textContent)) cell.replaceChildren(linked(params, ...cell.childNodes));
+}
+
+// Labels of a column against acts.
+function linkHeat(table) {
+  const column = table.dataset.by;
+  if (!data.fields.includes(column)) return;
+  const shown = Array.from(table.querySelectorAll("thead .badge")).map((letter) => acts.findIndex((act) => act.letter === letter.textContent));
+  for (const row of table.querySelectorAll("tbody tr")) {
+    const [label, ...cells] = row.children;
+    const params = { ["by." + column]: label.textContent };
+    linkCell(label, params);
+    cells.forEach((cell, i) => linkCell(cell, shown[i] >= 0 ? { ...params, act: numberOf(shown[i]), p: SOME } : params));
+  }
+}
+
+// Names as the index has them: capitals alone would look like an act.
+const person = (name) => (/^\p{Lu}{1,2}$/u.test(name) ? "speaker " + name : name);
+
+function linkPeople() {
+  for (const name of all("#people svg .person")) follow(name, { "by.speaker": person(name.dataset.name) }, "Messages of " + name.dataset.name);
+  for (const arrow of all("#people svg .link")) {
+    const { from, to } = arrow.dataset;
+    follow(arrow, { "by.speaker": person(from), to: person(to) }, from + " answers " + to);
+  }
+  const heads = all("#people thead th").map((head) => head.textContent);
+  const more = { person: {}, messages: {}, opened: { last: 1 }, unanswered: { last: 1, answered: "no" } };
+  for (const row of all("#people tbody tr")) {
+    const speaker = row.querySelector("th").textContent;
+    heads.forEach((head, i) => more[head] && linkCell(row.children[i], { "by.speaker": speaker, ...more[head] }));
+  }
+}
+
+function linkQuestions() {
+  const note = $("#waiting > .note");
+  if (note) note.append(" ", linked({ last: 1, answered: "no", sort: "newest" }, "Read what nobody answered."));
+  for (const row of all("#waiting tbody tr")) {
+    const act = acts.find((one) => one.letter === row.querySelector(".badge").textContent);
+    if (!act) continue;
+    linkCell(row.children[1], { act: act.number });
+    linkCell(row.children[2], { act: act.number, answered: "yes" });
+  }
+  for (const row of all("#helping tbody tr")) {
+    const [helper, helped] = [0, 1].map((i) => row.children[i].textContent);
+    linkCell(row.children[0], { "by.speaker": helper });
+    linkCell(row.children[1], { "by.speaker": helped });
+    linkCell(row.children[2], { "by.speaker": helper, to: helped });
+    linkCell(row.children[3], { "by.speaker": helped, to: helper });
+  }
+  for (const row of all("#balance tbody tr")) {
+    for (const i of [0, 1]) linkCell(row.children[i], { "by.speaker": row.children[0].textContent });
   }
 }

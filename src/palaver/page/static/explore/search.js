@@ -152,7 +152,8 @@ function filterInWords(key, value) {
   if (key === "q") return "“" + value.trim() + "”";
   if (key === "act") return rank >= 0 ? acts[rank].letter + " " + acts[rank].name : "act " + value;
   if (key === "seq") return inWords(value);
-  const said = { p: "share at least ", since: "from ", until: "to ", least: "threads of at least ", most: "threads of at most ", first: "from place ", last: "to place " };
+  if (key === "answered") return value === "no" ? "nobody else answers" : "somebody else answers";
+  const said = { p: "share at least ", since: "from ", until: "to ", least: "threads of at least ", most: "threads of at most ", first: "from place ", last: "to place ", to: "in reply to " };
   return (said[key] || key.replace(/^by\./, "") + ": ") + value;
 }
 
@@ -168,13 +169,16 @@ function fillChips() {
 // Sequences worth a look: questions without an answer, and the strongest arrows.
 function suggestions() {
   const asked = acts.find((act) => !act.hidden && /question|ask|request/i.test(act.name));
-  const made = asked ? [asked.number + " > !"] : [];
+  const made = asked ? [[asked.name + ", and nobody else answers", { act: asked.number, answered: "no" }]] : [];
   const strong = (data.edges || []).filter((edge) => edge[0] >= 0 && edge[0] !== edge[1] && edge[2] > 1.2 && acts[edge[0]] && acts[edge[1]]);
-  for (const edge of strong.slice(0, 2)) made.push(numberOf(edge[0]) + " > " + numberOf(edge[1]));
+  for (const edge of strong.slice(0, 2)) {
+    const seq = numberOf(edge[0]) + " > " + numberOf(edge[1]);
+    made.push([inWords(seq), { seq }]);
+  }
   if (!made.length) return [];
-  return [make("span", { class: "note" }, "Try: "), ...made.map((seq) => {
-    const chip = make("button", { type: "button", class: "chip" }, inWords(seq));
-    chip.addEventListener("click", () => change({ seq }));
+  return [make("span", { class: "note" }, "Try: "), ...made.map(([words, changes]) => {
+    const chip = make("button", { type: "button", class: "chip" }, words);
+    chip.addEventListener("click", () => change(changes));
     return chip;
   })];
 }
