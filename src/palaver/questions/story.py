@@ -253,8 +253,11 @@ def five(
 
 def _doing(talk: Talk, number: int) -> str:
     """Return what messages of a class do, in the plural, with its letter."""
-    verb = verb_of(talk, number)
-    return f"are {_named(talk, number)}" if verb is None else f"{verb} ({talk.letters[number]})"
+    verb, letter = verb_of(talk, number), talk.letters[number]
+    if verb is not None:
+        return f"{verb} ({letter})"
+    name = talk.names.get(number)  # people use all kinds of words: "complaint", "complains"
+    return f"are “{name}” ({letter})" if name else f"are {_named(talk, number)}"
 
 
 def _named(talk: Talk, number: int, more: str = "") -> str:
