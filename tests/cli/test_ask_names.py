@@ -62,8 +62,11 @@ def test_suggestions_are_kept_marked_and_cached(run, monkeypatch):
     assert KEY not in shown
     assert not pv.load(run).summary().named
     call("name", run, "--undo")
-    call("name", run, "--undo")
     assert not pv.load(run).summary().class_names
+    assert "nothing to undo" in fails("name", run, "--undo")  # the second one changed nothing
+    call("name", run, "--redo")
+    assert pv.load(run).summary().proposed == {0, 1, 2, 3}
+    call("name", run, "--undo")
 
 
 def test_a_persons_name_stays(run):

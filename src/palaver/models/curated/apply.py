@@ -47,7 +47,8 @@ def apply_curation(model: Model, curation: Curation, folder: str | Path | None =
     origin = copy(model.origin)
     origin.curation_ = None
     if all(own.ids == (number,) for number, own in enumerate(curation.classes)):
-        origin.curation_ = None if curation.is_empty else curation
+        # after the last step was undone, its revision is what the next change has seen
+        origin.curation_ = curation if curation.revision else None
         return origin
     if getattr(origin, "tags_", None) is not None:
         raise ParameterError(
