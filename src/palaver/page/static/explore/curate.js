@@ -10,10 +10,12 @@ async function doing(made) {
 // Show the acts again; focus, and what is being typed, stay.
 function redraw(found) {
   const held = document.activeElement;
+  const typed = held && "saved" in held.dataset && held.value !== held.dataset.saved;
+  if (typed) held.dataset.saved = held.value; // browsers tell of a change when a field goes away
   showCurated(found);
   const again = held && held.id && document.getElementById(held.id);
   if (!again || again === held) return;
-  if (held.matches("input:not([type=checkbox])") && held.value !== held.dataset.saved) again.value = held.value;
+  if (typed) again.value = held.value;
   again.focus();
 }
 
