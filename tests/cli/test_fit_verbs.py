@@ -284,3 +284,15 @@ def test_all_cores_unless_told(monkeypatch):
     assert [n_threads(None), n_threads(1), n_threads(7)] == [3, 1, 7]
     monkeypatch.delattr(os, "sched_getaffinity")
     assert n_threads(None) == (os.cpu_count() or 1)
+
+
+def test_bots_and_labels_are_told_with_what_to_do_about_them(tmp_path):
+    slack = Path(__file__).parents[1] / "fixtures" / "slack"
+    said = call("fit", "lda", slack, "--classes", 2, "--sweeps", 2, "--out", tmp_path / "slack")
+    assert "Bots wrote 1 message; --where 'bot!=true' leaves them out." in said
+    assert "palaver evaluate" not in said
+    pv.sample(5).write(tmp_path / "sample.jsonl")
+    few = ["--classes", 2, "--sweeps", 2]
+    said = call("fit", "lda", tmp_path / "sample.jsonl", *few, "--out", tmp_path / "judged")
+    assert "Bots wrote" not in said
+    assert re.search(r"palaver evaluate \S*judged --gold act", said)

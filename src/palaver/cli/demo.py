@@ -29,7 +29,7 @@ def run(
     from palaver.cli import runs
     from palaver.cli.check import show
     from palaver.cli.commands import fit_command
-    from palaver.cli.fit import report
+    from palaver.cli.fit_said import report
     from palaver.cli.options import command, n_threads
     from palaver.cli.output import console, folding
     from palaver.corpus.describe import describe

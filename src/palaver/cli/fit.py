@@ -33,7 +33,6 @@ from palaver.names import commands
 if TYPE_CHECKING:
     import polars as pl
 
-    from palaver.corpus.table import Corpus
     from palaver.encoding import Encoded
     from palaver.errors import StoreError
     from palaver.models import Model
@@ -43,8 +42,6 @@ NAME = "fit"
 STREAM = "Streams"
 #: The model that is fitted if none is named.
 DEFAULT = "acts"
-#: `palaver fit` warns of fewer messages than this.
-FEW_MESSAGES = 300
 
 
 def run(
@@ -234,11 +231,14 @@ def run(
         raise typer.Exit(130) from error
     except StoreError as error:
         folder = rescue(start.model, folder, error)
+    from palaver.cli.fit_said import gold_of, report
     from palaver.cli.seeds import tell_strayed
 
     if resume is not None and before is not None and start.data is not None:
         _carry(folder, before, start.model, start.data)
-    report(start.model, folder, json)
+    report(
+        start.model, folder, json, gold=None if start.labels is not None else gold_of(start.data)
+    )
     tell_strayed(start.model, folder)
 
 
@@ -355,6 +355,7 @@ def _resumed(
 ) -> _Start:
     """Return what a run that is continued starts from; of a stream, only passes can be added."""
     from palaver.cli import fit_stream, runs
+    from palaver.cli.fit_said import tell_done
 
     if fit_stream.plan_of(folder) is not None:
         if set(asked) - {"passes"} or classes or topics or set(changes) - {"n_jobs", "max_seconds"}:
@@ -367,7 +368,7 @@ def _resumed(
         raise typer.BadParameter("the run is no stream; --passes, --batch-size and --judge are")
     start = _Start(*runs.reopen(folder))
     start.model.set_params(**changes, **sizes(type(start.model), classes, topics))
-    _tell_done(folder, start.model)
+    tell_done(folder, start.model)
     return start
 
 
@@ -414,7 +415,7 @@ def _new_run(
 
     Whatever can be refused is refused before the file is read, or else before anything is written.
     """
-    from palaver.cli import fit_stream, runs
+    from palaver.cli import fit_said, fit_stream, runs
     from palaver.cli.labels import check_takes_labels, label_column
     from palaver.cli.options import read_corpus
     from palaver.cli.output import tell_repairs, working
@@ -445,52 +446,12 @@ def _new_run(
             keep_unknown=model.keeps_unknown,
         )
     model.check_data(encoded)
-    warn_of_missing_replies(model, corpus)
-    warn_of_few_messages(model, corpus)
+    fit_said.warn_of_missing_replies(model, corpus)
+    fit_said.warn_of_few_messages(model, corpus)
+    fit_said.tell_of_bots(corpus)
     source = str(file.absolute())
     data = runs.begin(folder, model, encoded, source, reading, chosen.told(), labels, corpus)
     return _Start(model, data, labels, is_stream="stream" in reading)
-
-
-def warn_of_missing_replies(model: Model, corpus: Corpus) -> None:
-    """Warn that a model of replies has none to learn from, and say what to do about it."""
-    if not hasattr(model, "reconstruct") or corpus.n_messages < 2 or (corpus.parents >= 0).any():
-        return
-    from palaver.cli.check import no_replies
-    from palaver.cli.output import errors
-
-    advice = "" if corpus.notes.advice else f" {no_replies(corpus)}"
-    errors.print(f"{model.name} cannot learn what follows what.{advice}", style="yellow")
-
-
-def warn_of_few_messages(model: Model, corpus: Corpus) -> None:
-    """Warn of few messages, or of more classes than messages."""
-    from palaver.cli.output import counted, errors
-
-    n_classes = model.get_params().get(model.size_parameter)
-    many = isinstance(n_classes, int) and n_classes > corpus.n_messages
-    if not many and corpus.n_messages >= FEW_MESSAGES:
-        return
-    messages = counted(corpus.n_messages, "message")
-    if many:
-        said = f"There are more classes ({n_classes:,}) than messages ({corpus.n_messages:,})"
-    else:
-        said = f"There is little to learn from {messages}: other seeds may find other classes"
-    fewer = "" if n_classes is None else " or fewer --classes"
-    errors.print(f"{said}. Use more texts{fewer}.", style="yellow")
-
-
-def _tell_done(folder: Path, model: Model) -> None:
-    """Say so if a run has already done more sweeps than were asked for."""
-    from palaver.cli.output import errors
-    from palaver.models.registry import sweeps_done
-
-    done, asked = sweeps_done(folder), model.get_params()["n_sweeps"]
-    if asked is not None and done > asked:
-        errors.print(
-            f"The run has already done {done:,} sweeps, more than {asked:,}; all are kept.",
-            style="yellow",
-        )
 
 
 def rescue(model: Model, folder: Path, error: StoreError) -> Path:
@@ -514,44 +475,3 @@ def parse_setting(pair: str) -> tuple[str, Any]:
         return name.strip(), json_module.loads(text.lower() if text in ("True", "False") else text)
     except ValueError:
         return name.strip(), text
-
-
-def report(model: Model, folder: Path, json: bool, *, next_steps: bool = True) -> None:
-    """Print what a fit found and what to do next."""
-    from palaver.cli.classes import as_rows, show
-    from palaver.cli.output import print_json
-
-    summary = model.summary()
-    if json:
-        print_json(
-            {
-                "run": str(folder),
-                "model": summary.name,
-                **summary.facts,
-                "convergence": summary.convergence,
-                "classes": as_rows(summary),
-            }
-        )
-        return
-    show(summary, folder)
-    if next_steps:
-        _show_next(model, folder)
-
-
-def _show_next(model: Model, folder: Path) -> None:
-    """Print commands to try next."""
-    from palaver.cli import runs
-    from palaver.cli.output import console
-
-    file = runs.settings_of(folder).get("source", "FILE")
-    steps = [
-        command("report", folder),
-        command("explore", folder),
-        command("classes", folder, "--words", 20),
-        command("annotate", folder, "tagged.jsonl"),
-    ]
-    if hasattr(model, "tag_words") and getattr(model, "unit", None) == "word":
-        steps.append(command("tag", folder, file, "--out", "states.conll"))
-    console.print(f"\nThe run is saved in {folder}. Next:", soft_wrap=True)
-    for step in steps:
-        console.print(f"  {step}", soft_wrap=True)

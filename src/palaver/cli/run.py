@@ -257,7 +257,7 @@ def _fit(
     """
     from palaver import store
     from palaver.cli import runs
-    from palaver.cli.fit import warn_of_few_messages
+    from palaver.cli.fit_said import warn_of_few_messages
     from palaver.cli.output import working
     from palaver.encoding import encode
     from palaver.errors import InputError
