@@ -38,54 +38,105 @@ def columns_of(formula: str) -> list[str]:
     """
     if len(formula) > MOST_CHARACTERS:
         raise _refused(formula, f"is longer than {MOST_CHARACTERS:,} characters")
-    tokens = [*_tokens(formula)]
-    names: set[str] = set()
-    depth: list[bool] = []  # of open parentheses: whether each is that of a call
-    wants, n_operands, multiplies = True, 0, False
-    for i, (kind, text) in enumerate(tokens[:-1]):
-        following = tokens[i + 1][1]
-        if kind == "strange":
-            raise _refused(formula, f"has {text!r} in it")
-        if kind != "sign":
-            if not wants:
-                raise _refused(formula, f"has no operator before {text!r}")
-            n_operands += not any(depth)
-            wants = kind == "name" and following == "("
-            if wants and text not in FUNCTIONS:
-                raise _refused(formula, f"calls {text!r}")
-            if kind == "number" and float(text) > MOST:
-                raise _refused(formula, f"has a number above {MOST}")
-            is_option = kind == "name" and following == "=" and tokens[i - 1][1] in ("(", ",")
-            if kind == "quoted" or (kind == "name" and not wants and not is_option):
-                names.add(text)
-        elif text == "(":
-            if not wants:
-                raise _refused(formula, "calls something that is no function")
-            depth.append(i > 0 and tokens[i - 1][0] == "name")
+    return _Reading(formula).columns()
+
+
+class _Reading:
+    """One pass over the words of a formula, each of which must be in its place.
+
+    Attributes
+    ----------
+    names : set of str
+        Columns so far.
+    calls : list of bool
+        Open parentheses: whether each is that of a call.
+    wants : bool
+        Whether something to calculate with must come next.
+    n_operands : int
+        Columns, numbers and calls so far, without what calls are given.
+    multiplies : bool
+        Whether any of these are multiplied.
+    """
+
+    def __init__(self, formula: str) -> None:
+        self.formula = formula
+        self.tokens = [*_tokens(formula)]
+        self.names: set[str] = set()
+        self.calls: list[bool] = []
+        self.wants, self.n_operands, self.multiplies = True, 0, False
+
+    def columns(self) -> list[str]:
+        """Read the formula; return its columns, sorted."""
+        for place, (kind, text) in enumerate(self.tokens[:-1]):
+            if kind == "strange":
+                raise self.refused(f"has {text!r} in it")
+            if kind == "sign":
+                self.sign(place, text)
+            else:
+                self.operand(place, kind, text)
+        if self.calls or (self.wants and len(self.tokens) > 1):
+            raise self.refused("ends before it is complete")
+        if self.n_operands > (MOST_FACTORS if self.multiplies else MOST_OPERANDS):
+            raise self.refused(f"has more than {MOST_OPERANDS} terms, or {MOST_FACTORS} factors")
+        return sorted(self.names - set(_CONSTANTS))
+
+    def operand(self, place: int, kind: str, text: str) -> None:
+        """Take a column, a number, the name of a function, or that of an option."""
+        if not self.wants:
+            raise self.refused(f"has no operator before {text!r}")
+        following = self.tokens[place + 1][1]
+        is_call = kind == "name" and following == "("
+        if is_call and text not in FUNCTIONS:
+            raise self.refused(f"calls {text!r}")
+        if kind == "number" and float(text) > MOST:
+            raise self.refused(f"has a number above {MOST}")
+        is_option = kind == "name" and following == "=" and self.tokens[place - 1][1] in ("(", ",")
+        if kind == "quoted" or (kind == "name" and not is_call and not is_option):
+            self.names.add(text)
+        self.n_operands += not any(self.calls)
+        self.wants = is_call
+
+    def sign(self, place: int, text: str) -> None:
+        """Take an operator, a parenthesis, a comma or the = of an option."""
+        if text == "(":
+            self.opening(place)
         elif text == "=":
-            if not (depth and depth[-1] and tokens[i - 1][0] == "name"
-                    and tokens[i - 2][1] in ("(", ",")):  # fmt: skip
-                raise _refused(formula, "has a = that is no option of a function")
-            wants = True
-        elif wants and not (text in "+-" and following not in "),"):
-            raise _refused(formula, f"has nothing before {text!r}")
+            self.option(place)
+        elif self.wants and not (text in "+-" and self.tokens[place + 1][1] not in "),"):
+            raise self.refused(f"has nothing before {text!r}")
         elif text == ")":
-            if not depth:
-                raise _refused(formula, "closes a parenthesis that was not opened")
-            depth.pop()
-        elif text == "," and not (depth and depth[-1]):
-            raise _refused(formula, "has a comma outside a function")
+            if not self.calls:
+                raise self.refused("closes a parenthesis that was not opened")
+            self.calls.pop()
         else:
-            after = tokens[i + 2][1] if i + 2 < len(tokens) else ""
-            if text == "**" and (following not in POWERS or after == "**"):
-                raise _refused(formula, f"has a power that is none of {', '.join(POWERS)}")
-            multiplies |= not any(depth) and text in ("*", ":", "/", "**")
-            wants = True
-    if depth or (wants and len(tokens) > 1):
-        raise _refused(formula, "ends before it is complete")
-    if n_operands > (MOST_FACTORS if multiplies else MOST_OPERANDS):
-        raise _refused(formula, f"has more than {MOST_OPERANDS} terms, or {MOST_FACTORS} factors")
-    return sorted(names - set(_CONSTANTS))
+            self.operator(place, text)
+
+    def opening(self, place: int) -> None:
+        """Take an opening parenthesis."""
+        if not self.wants:
+            raise self.refused("calls something that is no function")
+        self.calls.append(place > 0 and self.tokens[place - 1][0] == "name")
+
+    def option(self, place: int) -> None:
+        """Take the = between the name and the value of an option."""
+        before, name = self.tokens[place - 2 : place] if place > 1 else (("", ""), ("", ""))
+        if not (self.calls and self.calls[-1] and name[0] == "name" and before[1] in ("(", ",")):
+            raise self.refused("has a = that is no option of a function")
+        self.wants = True
+
+    def operator(self, place: int, text: str) -> None:
+        """Take what stands between two operands, or before one."""
+        if text == "," and not (self.calls and self.calls[-1]):
+            raise self.refused("has a comma outside a function")
+        following, after = (self.tokens[min(place + i, len(self.tokens) - 1)][1] for i in (1, 2))
+        if text == "**" and (following not in POWERS or after == "**"):
+            raise self.refused(f"has a power that is none of {', '.join(POWERS)}")
+        self.multiplies |= not any(self.calls) and text in ("*", ":", "/", "**")
+        self.wants = True
+
+    def refused(self, why: str) -> ParameterError:
+        """Return the error that says what is wrong."""
+        return _refused(self.formula, why)
 
 
 def check_size(terms: Iterator[list[str]], levels: Mapping[str, int], n_rows: int) -> None:
