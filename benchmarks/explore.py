@@ -30,10 +30,10 @@ import numpy as np
 import polars as pl
 
 import palaver as pv
-from palaver.explore.build import build, origin_of, place_of
+from palaver.explore.build import build
 from palaver.explore.coding import start as draw_sample
 from palaver.explore.index import Index
-from palaver.explore.serve import serve
+from palaver.explore.stored import origin_of, place_of
 from palaver.explore.workbench import Workbench
 
 _THREADS = 400
@@ -214,13 +214,19 @@ def load(address: str, facts: Facts, clients: int, seconds: float) -> Any:
     }  # fmt: skip
 
 
+def _file(run: Path) -> Path:
+    """Return what stands for the file of a run: the index has its texts."""
+    return run.with_suffix(".jsonl")
+
+
 def start(run: Path) -> tuple[subprocess.Popen[str], str, float]:
     """Start a server; return it, its address, and the seconds until its first answer."""
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "benchmarks.explore", "--serve", str(run)]
+    options = ["--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "palaver", "explore", str(run), str(_file(run)), *options]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    address = server.stdout.readline().strip()
+    address = server.stdout.readline().split()[-1]
     Browser(address).get("/api/hits")
     return server, address, time.perf_counter() - begun
 
@@ -259,12 +265,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--out", type=Path, help="write the results as JSON")
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.serve:
-        workbench = Workbench(arguments.serve, place_of(arguments.serve, anonymize=False))
-        serve(workbench, port=0, open_browser=False, tell=lambda at, _: print(at, flush=True))
-        return
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder) / "run", arguments)
     print(json.dumps(found, indent=1))
@@ -278,7 +279,7 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     model = pv.load(run)
     corpus = copies(small, arguments.messages)
     begun, used = time.perf_counter(), time.process_time()
-    build(run, model, corpus, origin_of(run, "copies"))
+    build(run, model, corpus, origin_of(run, str(_file(run))))
     seconds, used = time.perf_counter() - begun, time.process_time() - used
     size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
     texts = int(corpus.table["text"].str.len_bytes().sum())

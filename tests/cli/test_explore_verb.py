@@ -17,7 +17,7 @@ from support.workbench import Client
 
 import palaver as pv
 from palaver.explore import serve as serving
-from palaver.explore.build import origin_of, place_of
+from palaver.explore.stored import origin_of, place_of
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from support.verbs import call
 from support.workbench import Client, opened
 
 import palaver as pv
-from palaver.explore.build import build, origin_of
+from palaver.explore.build import build
 from palaver.explore.serve import running
+from palaver.explore.stored import origin_of
 
 WHO = "Zebulon42"
 PHONE = "555-123-4567"

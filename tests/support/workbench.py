@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import palaver as pv
-from palaver.explore.build import build, origin_of, place_of
+from palaver.explore.build import build
+from palaver.explore.stored import origin_of, place_of
 from palaver.explore.workbench import Workbench
 
 

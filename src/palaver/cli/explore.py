@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from palaver.corpus.table import Corpus
-    from palaver.explore.build import Origin
+    from palaver.explore.stored import Origin
     from palaver.explore.workbench import Workbench
 
 NAME = "explore"
@@ -55,9 +55,10 @@ def run(
     from palaver.cli import runs
     from palaver.cli.output import console, errors
     from palaver.explore.serve import serve
-    from palaver.models import load
 
     if names is not None:
+        from palaver.models import load
+
         runs.keep_names(folder, names, load(folder))
     reading = (format, column, chain, where)
     workbench = _opened(folder, file, reading, anonymize, read_only)
@@ -104,7 +105,7 @@ def _opened(
     from palaver.cli.output import errors
     from palaver.curation.versions import finish
     from palaver.errors import DamagedStoreError, StoreError
-    from palaver.explore.build import is_current, origin_of, place_of
+    from palaver.explore.stored import is_current, origin_of, place_of
     from palaver.explore.workbench import Workbench
 
     finish(folder)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palaver import store
-from palaver.corpus.filter import column_of
 from palaver.errors import DamagedStoreError, StoreError
 from palaver.store.fingerprint import message_keys
 
@@ -203,6 +202,7 @@ def corpus_of(
     --where, as far as the file has the columns, and its --anonymize.
     """
     from palaver.cli.options import prepared, read_corpus
+    from palaver.corpus.filter import column_of
     from palaver.corpus.sample import sample
     from palaver.errors import ColumnError
 

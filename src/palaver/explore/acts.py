@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.curation import CuratedClass, Curation, Mark
+from palaver.curation.marks import correct, places_of
 from palaver.draw.palette import colour_class, letters
 from palaver.explore.index import Index
-from palaver.explore.kernels.messages import strongest
 from palaver.explore.parts import Wide
-from palaver.models.views.marks import correct, places_of
 from palaver.store.fingerprint import message_keys
 
 
@@ -208,9 +207,9 @@ def _strongest(
     shares: NDArray[np.float32], speaking: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
     """Return the main act of each message, -1 for none, and its share."""
-    main, strength = np.empty(len(shares), np.int16), np.empty(len(shares), np.float32)
-    strongest(shares, speaking, main, strength)
-    return main, strength
+    main = shares.argmax(axis=1)  # the first of the largest
+    strength = np.take_along_axis(shares, main[:, None], axis=1)[:, 0]
+    return np.where(speaking & (strength > 0), main, -1).astype(np.int16), strength
 
 
 def _merged(shares: NDArray[np.float32], members: Sequence[Sequence[int]]) -> NDArray[np.float32]:

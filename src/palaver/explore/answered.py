@@ -1,4 +1,4 @@
-"""Who follows whom, and how soon somebody else answers: worked out once for all messages."""
+"""What each message replies to, and how soon somebody else answers, worked out for the index."""
 
 from __future__ import annotations
 
@@ -8,28 +8,6 @@ from numpy.typing import NDArray
 from palaver.corpus.describe import by_bots
 from palaver.corpus.table import Corpus
 from palaver.questions.answers import first_answers, replied_to
-
-
-def links_of(
-    parents: NDArray[np.int32], offsets: NDArray[np.int64], steps: str
-) -> NDArray[np.int32]:
-    """Return the message that each one follows, -1 for none, (n_messages,).
-
-    What it answers; where nobody answers anybody, the message before.
-
-    Parameters
-    ----------
-    parents : array of int32, shape (n_messages,)
-    offsets : array of int64, shape (n_conversations + 1,)
-    steps : str
-        "messages" if the model takes each message to follow the one before.
-    """
-    if steps != "messages" and (parents >= 0).any():
-        return parents
-    before = np.arange(-1, len(parents) - 1, dtype=np.int32)
-    starts = offsets[:-1]
-    before[starts[starts < len(before)]] = -1
-    return before
 
 
 def answered_arrays(corpus: Corpus) -> dict[str, NDArray[np.generic]]:

@@ -12,11 +12,10 @@ An anonymized index is in ``run/explore/anonymized``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,9 +32,9 @@ from palaver.corpus.table import Corpus
 from palaver.curation import Curation
 from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
-from palaver.errors import StoreError
 from palaver.explore.answered import answered_arrays, evidence_of
 from palaver.explore.parts import write_parts
+from palaver.explore.stored import KIND, NO_TIME, VERSION, Origin, place_of, shape_of
 from palaver.explore.texts import write_texts
 from palaver.fit.fold import progress_listener
 from palaver.models.curated import CuratedModel, apply_curation, curation_of
@@ -52,57 +51,10 @@ from palaver.store.atomic import explained, replace_file, sync
 if TYPE_CHECKING:
     from palaver.models import Model, ModelSummary
 
-KIND, VERSION = "workbench", 4
-FOLDER, ANONYMIZED = "explore", "anonymized"
-NO_TIME = np.iinfo(np.int64).min
 #: Shares of the time that the parts of the work take, by experience.
 _READING, _PAGE, _WRITING = 0.4, 0.3, 0.3
 #: Messages whose words are marked for the overview; the reader has all of them from the index.
 _EXAMPLES = 500
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What an index was made from.
-
-    Attributes
-    ----------
-    model : str
-        Changes with every fit of the run.
-    source : str
-        The file, or what stands for one.
-    stamp : str
-        Size and time of the file; changes when it is written again.
-    """
-
-    model: str
-    source: str
-    stamp: str
-
-
-def origin_of(run: Path, source: str, where: Sequence[str] = ()) -> Origin:
-    """Return what an index of a run would be made from now: a file, or the part that matches.
-
-    The stamp is empty if the file is gone or is not a local one.
-    """
-    digest = hashlib.blake2b((run / store.folder.MANIFEST).read_bytes(), digest_size=8)
-    return Origin(digest.hexdigest(), " ".join([source, *where]), _stamp(Path(source)))
-
-
-def _stamp(path: Path) -> str:
-    """Return a name for the state of a file or folder, without reading it."""
-    try:
-        files = [path] if not path.is_dir() else sorted(path.rglob("*"))
-        facts = [file.stat() for file in files]
-    except OSError:
-        return ""
-    said = [(fact.st_size, fact.st_mtime_ns) for fact in facts]
-    return hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
-
-
-def place_of(run: Path, *, anonymize: bool) -> Path:
-    """Return where the index of a run is."""
-    return run / FOLDER / ANONYMIZED if anonymize else run / FOLDER
 
 
 def build(
@@ -224,16 +176,6 @@ def _same_shares(state: Curation) -> bool:
     return not state.marks and all(own.ids == (k,) for k, own in enumerate(state.classes))
 
 
-def shape_of(state: Curation) -> str:
-    """Return a short name for everything that was decided but names and descriptions."""
-    shape = [
-        [(own.ids, own.hidden) for own in state.classes], state.order,
-        [split.folder for split in state.splits],
-        sorted((place, own.right, sorted(own.wrong)) for place, own in state.marks.items()),
-    ]  # fmt: skip
-    return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
-
-
 def _write(
     folder: Path,
     findings: Findings,
@@ -346,21 +288,3 @@ def _discard_unnamed(folder: Path) -> None:
     for path in (*folder.glob("texts-*.sqlite*"), *folder.glob("overview-*.json")):
         if path.name not in kept:
             path.unlink(missing_ok=True)
-
-
-def is_current(run: Path, origin: Origin, *, anonymize: bool) -> bool:
-    """Whether a run has an index that was made from this model and file.
-
-    A file that is gone does not matter: the index has its texts.
-    """
-    folder = place_of(run, anonymize=anonymize)
-    if not store.is_stored(folder):
-        return False
-    try:
-        content = json.loads((folder / store.folder.MANIFEST).read_text("utf-8"))["content"]
-        made = Origin(**content["origin"])
-        version = content["version"]
-    except (ValueError, KeyError, TypeError, OSError, StoreError):
-        return False
-    same_file = made.source == origin.source and origin.stamp in ("", made.stamp)
-    return version == VERSION and made.model == origin.model and same_file

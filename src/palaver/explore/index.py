@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from palaver import store
 from palaver.errors import DamagedStoreError
-from palaver.explore.answered import links_of
-from palaver.explore.build import KIND, NO_TIME
+from palaver.explore.stored import KIND, NO_TIME
 from palaver.explore.texts import Texts
 
 _MOST_PERIODS = 60
@@ -228,6 +227,28 @@ class Index:
     def close(self) -> None:
         """Close the texts."""
         self.texts.close()
+
+
+def links_of(
+    parents: NDArray[np.int32], offsets: NDArray[np.int64], steps: str
+) -> NDArray[np.int32]:
+    """Return the message that each one follows, -1 for none, (n_messages,).
+
+    What it answers; where nobody answers anybody, the message before.
+
+    Parameters
+    ----------
+    parents : array of int32, shape (n_messages,)
+    offsets : array of int64, shape (n_conversations + 1,)
+    steps : str
+        "messages" if the model takes each message to follow the one before.
+    """
+    if steps != "messages" and (parents >= 0).any():
+        return parents
+    before = np.arange(-1, len(parents) - 1, dtype=np.int32)
+    starts = offsets[:-1]
+    before[starts[starts < len(before)]] = -1
+    return before
 
 
 def _numbered(times: NDArray[np.int64], unit: str) -> NDArray[np.int64]:

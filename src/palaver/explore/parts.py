@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.curation import Curation
-from palaver.models.curated.divided import divide_columns
 from palaver.store.atomic import replace_file
 
 Shares = NDArray[np.float32]
@@ -59,6 +58,8 @@ def widened(index: Path, shares: Shares, sizes: list[float], state: Curation) ->
     """Divide the shares of the classes of a model, as far as they were divided."""
     if not state.splits:
         return Wide(shares, list(sizes))
+    from palaver.models.curated.divided import divide_columns
+
     wide = np.zeros((len(shares), state.n_ids), np.float32)
     wide[:, : state.n_classes] = shares
     every = [*sizes, *[0.0] * (state.n_ids - state.n_classes)]

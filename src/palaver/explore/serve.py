@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from palaver.errors import InputError
+from palaver.errors import InputError, PalaverError
+from palaver.explore.hits import counted
+from palaver.explore.question import Question
 from palaver.explore.server import make_app
 from palaver.explore.workbench import Workbench
 
 HOST, PORT = "127.0.0.1", 8465
 _TRIED = 50
+#: Seconds after which what is needed later is loaded: the overview comes first.
+_PATIENCE = 0.5
 
 
 def listen(port: int | None) -> socket.socket:
@@ -70,8 +74,23 @@ def serve(
         tell(address, own)
         if open_browser and has_browser():
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
+        _soon(prepare, workbench)
         with contextlib.suppress(KeyboardInterrupt):  # which uvicorn repeats after its end
             server.run(sockets=[sock])
+
+
+def prepare(workbench: Workbench) -> None:
+    """Load what searches, threads and comparisons need, and count for a search without filters."""
+    from palaver.explore import comparing, threads  # noqa: F401
+
+    with contextlib.suppress(PalaverError):  # whoever asks is told
+        counted(workbench.answers, Question())
+
+
+def _soon(work: Callable[[Workbench], None], workbench: Workbench) -> None:
+    timer = threading.Timer(_PATIENCE, work, [workbench])
+    timer.daemon = True
+    timer.start()
 
 
 @contextlib.contextmanager

@@ -22,13 +22,11 @@ from palaver.errors import (
     ParameterError,
     StaleCurationError,
 )
-from palaver.explore import coding, hits, threads
-from palaver.explore.comparing import compared
-from palaver.explore.export import comparison_table, encoded, messages_table
+from palaver.explore import hits
 from palaver.explore.question import Question
 from palaver.explore.security import Guard
 from palaver.explore.workbench import Workbench
-from palaver.page.build import environment, script_of, style_of
+from palaver.page.files import environment, script_of, style_of
 from palaver.page.text import to_json
 
 _SCRIPTS = ("base.js", "save.js", "names.js", "graph.js", "groups.js", "rebuilt.js", "thread.js",
@@ -149,6 +147,8 @@ def _export(workbench: Workbench) -> Callable[[Request], Any]:
     """Answer with what is in view as a file."""
 
     def make(request: Request) -> Response:
+        from palaver.explore.export import comparison_table, encoded, messages_table
+
         what, kind = request.path_params["what"], request.path_params["kind"]
         given = dict(request.query_params)
         if (what, kind) == ("page", "html"):
@@ -222,7 +222,9 @@ def _hits(workbench: Workbench, request: Request) -> dict[str, Any]:
 
 
 def _thread(workbench: Workbench, request: Request) -> dict[str, Any]:
-    found = threads.thread(
+    from palaver.explore.threads import thread
+
+    found = thread(
         workbench.index,
         workbench.answers.classified,
         _whole(request, "thread"),
@@ -251,6 +253,8 @@ def _overview(workbench: Workbench, request: Request) -> dict[str, Any]:
 
 
 def _compare(workbench: Workbench, request: Request) -> dict[str, Any]:
+    from palaver.explore.comparing import compared
+
     return compared(workbench.answers, dict(request.query_params))
 
 
@@ -310,16 +314,22 @@ def _rebuild(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _agreement(workbench: Workbench, request: Request) -> dict[str, Any]:
+    from palaver.explore import coding
+
     return coding.agreement(workbench)
 
 
 def _task(workbench: Workbench, request: Request) -> dict[str, Any]:
+    from palaver.explore import coding
+
     place = _whole(request, "place") if request.query_params.get("place") else None
     return coding.task(workbench, request.query_params.get("coder", ""), place)
 
 
 def _code(workbench: Workbench, sent: dict[str, Any]) -> dict[str, Any]:
     """Draw a sample, or keep a label; answer with the coder's next message."""
+    from palaver.explore import coding
+
     numbers = {name: sent.get(name) for name in ("size", "place", "class")}
     if any(not isinstance(own, int | None) or isinstance(own, bool) for own in numbers.values()):
         raise InputError("sizes, places and classes are whole numbers")

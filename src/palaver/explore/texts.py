@@ -9,14 +9,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from palaver.errors import DamagedStoreError, MissingExtraError
 from palaver.explore.kernels.messages import mark_numbers
 from palaver.explore.words import Part, has_unspaced, spaced
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _CHUNK = 20_000  # messages written at a time
 _KEPT = 256  # searches for words in memory, a bit per message each

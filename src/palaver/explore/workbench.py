@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palaver import curation, store
-from palaver.corpus.table import Corpus
 from palaver.curation import Curation, read_curation
 from palaver.errors import InputError, ParameterError, StaleCurationError
 from palaver.explore.acts import Classified, acts_of, key_of, marks_of
-from palaver.explore.build import shape_of
 from palaver.explore.index import Index
 from palaver.explore.parts import missing_parts, widened
 from palaver.explore.question import Answers
 from palaver.explore.refits import Refits
-from palaver.explore.splits import read_parts, tried
+from palaver.explore.stored import shape_of
+
+if TYPE_CHECKING:
+    from palaver.corpus.table import Corpus
 
 #: Steps of the history that are shown.
 _SHOWN_STEPS = 30
@@ -79,6 +80,8 @@ class Workbench:
             self.state, self.answers = state, self.answers.renamed(acts)
             return
         if missing_parts(self._folder, state):
+            from palaver.explore.splits import read_parts
+
             read_parts(self.run, self._folder, self.corpus(), state)
         wide = widened(self._folder, self.index.shares, self.index.content["sizes"], state)
         acts = acts_of(self.index, state, wide)
@@ -244,6 +247,8 @@ class Workbench:
             raise InputError("this workbench only shows (--read-only)")
         if self.index.content["anonymized"]:
             raise InputError("acts are divided where messages are not anonymized")
+        from palaver.explore.splits import tried
+
         self.refresh()
         return tried(self.run, self._folder, self.corpus(), self.state, id, n_parts, self.index)
 

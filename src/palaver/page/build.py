@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from urllib.parse import quote
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palaver.corpus.describe import are_roles, bots, roles
 from palaver.corpus.grouping import is_dated
 from palaver.corpus.table import Corpus, as_corpus
-from palaver.draw.bars import stacked_bar, width_rules
-from palaver.draw.palette import colour_class, letters, style_sheet
+from palaver.draw.bars import stacked_bar
 from palaver.draw.svg import Svg, tag, words
 from palaver.draw.topics import topic_map
 from palaver.errors import ParameterError
 from palaver.page import sections
 from palaver.page.embed import MAX_CHARACTERS, MAX_MESSAGES, pack_threads
+from palaver.page.files import environment, percent, script_of, style_of, times
 from palaver.page.findings import Findings, gather, rows_of
 from palaver.page.groups import LABELS, choose_columns, make_groups
 from palaver.page.names import Names, read_names
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from palaver.models.summary import ModelSummary
     from palaver.threads import ThreadRebuilder
 
-_HERE = Path(__file__).parent
 #: Joined in this order.
 _SCRIPTS = ("base.js", "save.js", "pictures.js", "names.js", "kept.js", "graph.js", "groups.js",
             "rebuilt.js", "thread.js", "reader.js", "relevance.js", "main.js")  # fmt: skip
@@ -291,56 +288,6 @@ def _gold(part: Corpus) -> pl.Series | None:
     """Return the labels that people gave to messages, if there are any."""
     sure = [column for column in choose_columns(part)[0] if column in LABELS]
     return part.table[sure[0]] if sure else None
-
-
-def environment() -> Environment:
-    """Return the templates, which escape what they are given."""
-    found = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters |= {
-        "percent": percent,
-        "number": lambda value: f"{value:,}",
-        "counted": counted,
-        "times": times,
-        "picture": Markup,  # from palaver.draw, which escapes
-    }
-    found.globals |= {"letters": letters, "colour": colour_class}
-    return found
-
-
-def percent(share: float) -> str:
-    """Write a share in whole percents; what is not nothing never becomes 0%."""
-    return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
-
-
-def counted(value: int, noun: str) -> str:
-    """Write a number with its noun: ``1 message``, ``2,000 replies``."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{value:,} {noun if value == 1 else plural}"
-
-
-def times(effect: float) -> str:
-    """Write how many times as likely: ``3.9``, or ``1/5.0`` where it is less."""
-    if effect < 1:
-        return f"1/{times(1 / max(effect, 1e-9))}"
-    return f"{effect:.1f}" if effect < 9.95 else f"{effect:.0f}"
-
-
-def style_of(files: Sequence[str]) -> str:
-    """Return the style sheet: colours of classes, widths of bars, then files of static/."""
-    own = "".join((_HERE / "static" / file).read_text(encoding="utf-8") for file in files)
-    return style_sheet() + width_rules() + own
-
-
-def script_of(files: Sequence[str]) -> str:
-    """Return files of static/ as one script."""
-    parts = [(_HERE / "static" / file).read_text(encoding="utf-8") for file in files]
-    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def _hash(text: str) -> str:

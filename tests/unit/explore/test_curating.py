@@ -7,9 +7,10 @@ import pytest
 from support.workbench import Client, opened
 
 import palaver as pv
-from palaver.explore.build import build, origin_of
+from palaver.explore.build import build
 from palaver.explore.question import Question
 from palaver.explore.serve import running
+from palaver.explore.stored import origin_of
 
 
 @pytest.fixture

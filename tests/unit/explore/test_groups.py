@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.explore.answered import answered_arrays, links_of
+from palaver.explore.answered import answered_arrays
+from palaver.explore.index import links_of
 from palaver.explore.kernels.groups import (
     add_shares,
     count_answered,

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from palaver.explore.kernels.messages import count_facets, count_threads, mark_numbers, strongest
+from palaver.explore.acts import _strongest
+from palaver.explore.kernels.messages import count_facets, count_threads, mark_numbers
 
 
 @pytest.fixture(scope="module", params=range(3))
@@ -22,11 +23,11 @@ def messages(request):
 
 def test_strongest(messages):
     shares, speaking = messages["shares"], messages["speaking"]
-    main, strength = np.empty(len(shares), np.int16), np.empty(len(shares), np.float32)
-    strongest(shares, speaking, main, strength)
-    silent = ~speaking | (shares.max(axis=1) == 0)
-    np.testing.assert_array_equal(main, np.where(silent, -1, shares.argmax(axis=1)))
-    np.testing.assert_array_equal(strength, shares.max(axis=1))
+    main, strength = _strongest(shares, speaking)
+    for row, own in enumerate(shares.tolist()):
+        known = speaking[row] and max(own) > 0
+        assert main[row] == (own.index(max(own)) if known else -1)
+        assert strength[row] == max(own)
 
 
 def test_counts(messages):

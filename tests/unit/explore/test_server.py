@@ -1,6 +1,9 @@
 """What the server answers, and to whom."""
 
+import ast
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -8,7 +11,22 @@ import pytest
 from support.workbench import Client, make_run, opened
 
 import palaver as pv
-from palaver.explore.serve import listen, running
+from palaver.explore.question import Question
+from palaver.explore.serve import listen, prepare, running
+
+
+def test_a_start_loads_neither_models_nor_tables():
+    code = "import sys, palaver.explore.serve; print([*sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    names = set(ast.literal_eval(loaded.stdout))
+    assert not names & {"polars", "palaver.models", "palaver.corpus", "palaver.page.build"}
+
+
+def test_what_is_loaded_later_answers_the_first_search(workbench):
+    prepare(workbench)
+    assert ("counted", Question()) in workbench.answers._said
 
 
 def test_counts_are_those_of_the_texts(client, corpus, workbench):

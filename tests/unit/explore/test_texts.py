@@ -9,6 +9,7 @@ from support.workbench import make_run
 
 import palaver as pv
 from palaver.explore import build as building
+from palaver.explore.stored import origin_of
 from palaver.explore.texts import Texts, write_texts
 from palaver.explore.words import parts_of
 
@@ -49,7 +50,7 @@ def test_a_reading_that_fails_ends_the_writing(run, corpus, tmp_path, monkeypatc
 
     monkeypatch.setattr(building, "_read", fail)
     with pytest.raises(KeyboardInterrupt):
-        building.build(own, pv.load(own), corpus, building.origin_of(own, "x"))
+        building.build(own, pv.load(own), corpus, origin_of(own, "x"))
     monkeypatch.undo()
-    building.build(own, pv.load(own), corpus, building.origin_of(own, "x"))
+    building.build(own, pv.load(own), corpus, origin_of(own, "x"))
     assert len(before) == len(list((own / "explore").iterdir()))

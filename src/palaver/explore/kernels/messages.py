@@ -6,28 +6,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def strongest(shares, speaking, main, strength):  # type: ignore[no-untyped-def]
-    """Find the largest share of each message.
-
-    Parameters
-    ----------
-    shares : array of float32, shape (n_messages, n_acts). IN
-    speaking : array of bool, shape (n_messages,). IN
-    main : array of int16, shape (n_messages,). OUT
-        Place of the first of the largest shares; -1 in messages that do not speak, or have none.
-    strength : array of float32, shape (n_messages,). OUT
-        The share.
-    """
-    for row in range(shares.shape[0]):
-        best = 0
-        for act in range(1, shares.shape[1]):
-            if shares[row, act] > shares[row, best]:
-                best = act
-        strength[row] = shares[row, best]
-        main[row] = best if speaking[row] and shares[row, best] > 0 else -1
-
-
-@njit(cache=True, nogil=True)
 def count_facets(passing, main, periods, codes, starts, counts):  # type: ignore[no-untyped-def]
     """Count the passing messages by act, by period and by the value of every column.
 

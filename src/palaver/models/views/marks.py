@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
-from palaver.curation import Mark
+from palaver.curation.marks import correct, places_of
 from palaver.store.fingerprint import message_keys
 
 if TYPE_CHECKING:
@@ -38,26 +37,3 @@ def with_marks(model: Model, corpus: object, shares: NDArray[np.float64]) -> NDA
             right, wrong = places_of(mark, curation.numbers_of)
             correct(shares[row], right, wrong)
     return shares
-
-
-def places_of(mark: Mark, places: Callable[[int], list[int]]) -> tuple[list[int], list[int]]:
-    """Return the places of the classes that a mark says are right, and wrong."""
-    right = [] if mark.right is None else places(mark.right)
-    return right, sorted({place for id in mark.wrong for place in places(id)})
-
-
-def correct(own: NDArray[np.floating], right: list[int], wrong: list[int]) -> None:
-    """Let a person's word count in the shares of one message, in place.
-
-    Of several classes that are right, the parts of one that was divided later, each keeps its part.
-    """
-    if right:
-        rest = own[right].sum()
-        parts = own[right] / rest if rest > 0 else 1.0 / len(right)
-        own[:] = 0.0
-        own[right] = parts
-        return
-    rest = np.delete(own, wrong).sum()
-    if rest > 0:
-        own[wrong] = 0.0
-        own /= rest
