@@ -1,14 +1,13 @@
 """How time and memory grow with each size of the input: python -m benchmarks.growth.
 
-Each line doubles one size (messages, words of a message, the length of one thread, replies to one
-message, people, distinct words, columns, classes, topics) while the others stay as they are, and
-prints by which power of it processor time and peak memory of a verb grow: 1 is linear. What a verb
-takes at the smallest size, without imports and compilation, is subtracted where it is a fixed cost:
-the power is that of the differences. Powers above 1.1 are marked.
+Each line doubles one size twice, and twice again (messages up to a million, words of a message, the
+length of one thread, replies to one message, people, distinct words, columns, classes, topics),
+while the others stay as they are, and prints by which power of it processor time and peak memory of
+a verb grow between the last two: 1 is linear. Powers above 1.1 are marked. Imports and compilation
+are not measured; other fixed costs make a power smaller, the less the larger a case.
 
 Texts are synthetic: words drawn by Zipf's law, made anew for each size. ``--only`` takes letters of
-a size or verb, ``--largest`` how often the smallest size is doubled at most: 3 takes minutes, 10
-reaches a million messages. Every case is a process of its own.
+a size or verb. Every case is a process of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ import numpy as np
 
 #: A power above this is marked.
 MOST = 1.1
-#: Seconds that the largest case of a line may take before its doubling ends.
-LONGEST = 60.0
+#: By what a size is multiplied from case to case, and how many cases a line has.
+STEP, CASES = 4, 3
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,14 @@ class Sizes:
     topics: int = 0
 
 
-#: First value of each size where it is doubled; others are those of :class:`Sizes`.
+#: First value of each size where it grows, and the corpus in which it does, if not that of
+#: :class:`Sizes`: large enough for time to be more than noise.
 FIRST = Sizes(
-    messages=1_000, words=10, thread=250, replies=250, people=250, types=2_000, columns=8,
-    classes=5, topics=5,
+    messages=64_000, words=60, thread=2_000, replies=2_000, people=2_000, types=4_000, columns=8,
+    classes=10, topics=10,
 )  # fmt: skip
+BEGIN = {"people": Sizes(messages=128_000), "types": Sizes(messages=16_000, words=40),
+         "classes": Sizes(messages=16_000), "topics": Sizes(messages=16_000)}  # fmt: skip
 #: Sizes that grow the corpus itself: messages grow with a thread and with replies.
 LONGER = ("thread", "replies")
 MODELS = ("acts", "m4", "block-hmm", "lda", "infinite-hmm", "gaussian-mixture", "markov-m3",
@@ -61,6 +63,7 @@ OF_SIZE = {
                 "fit online-lda", "report"),
     "topics": ("fit m4",),
     "columns": ("check", "fit acts", "report"),
+    "types": ("check", *(f"fit {name}" for name in MODELS), "report", "summarize"),
     "people": ("check", "people", "reconstruct", "report"),
 }  # fmt: skip
 
@@ -146,51 +149,36 @@ def measure(verb: str, sizes: Sizes, folder: Path) -> tuple[float, float]:
     return seconds, megabytes
 
 
-def power(sizes: list[int], values: list[float]) -> float:
-    """Return the power of growth between the last two differences, or the last two values.
-
-    Differences, because they are without fixed costs; values, where there are only two.
-    """
-    if len(values) > 2:
-        steps = np.maximum(np.diff(values), 1e-9)
-        return float(np.log(steps[-1] / steps[-2]) / np.log(sizes[-1] / sizes[-2]))
-    return float(np.log(max(values[-1], 1e-9) / max(values[-2], 1e-9)) / np.log(2))
+def power(values: list[float]) -> float:
+    """Return the power of growth between the last two values."""
+    before, last = (max(value, 1e-9) for value in values[-2:])
+    return float(np.log(last / before) / np.log(STEP))
 
 
-def line(size: str, verb: str, largest: int, folder: Path) -> str:
-    """Double a size with a verb; return a line of the table."""
-    tried: list[int] = []
-    seconds: list[float] = []
-    megabytes: list[float] = []
-    for step in range(largest + 1):
-        value = getattr(FIRST, size) << step
-        sizes = replace(Sizes(), **{size: value})
-        if size in LONGER:
-            sizes = replace(sizes, messages=2 * value, thread=value)
-        if size == "columns":
-            sizes = replace(sizes, messages=500)
-        took, added = measure(verb, sizes, folder)
-        tried.append(value)
-        seconds.append(took)
-        megabytes.append(added)
-        if took > LONGEST:
-            break
-    powers = power(tried, seconds), power(tried, megabytes)
+def line(size: str, verb: str, folder: Path) -> str:
+    """Let a size grow with a verb; return a line of the table."""
+    tried = [getattr(FIRST, size) * STEP**step for step in range(CASES)]
+    found = [measure(verb, sizes_of(size, value), folder) for value in tried]
+    seconds, megabytes = [took for took, _ in found], [added for _, added in found]
     # below half a second or some megabytes, the power is that of noise
-    shown = [
-        f"{p:.2f}" if enough else "–"
-        for p, enough in zip(powers, (seconds[-1] > 0.5, megabytes[-1] > 20), strict=True)
-    ]
-    mark = "above" if any(s != "–" and p > MOST for p, s in zip(powers, shown, strict=True)) else ""
+    powers = [power(seconds) if seconds[-1] > 0.5 else None,
+              power(megabytes) if megabytes[-1] > 20 else None]  # fmt: skip
+    shown = ["–" if found is None else f"{found:.2f}" for found in powers]
+    mark = "above" if any(found is not None and found > MOST for found in powers) else ""
     cells = [size, verb, f"{tried[0]:,} to {tried[-1]:,}", f"{seconds[0]:.2f} to {seconds[-1]:.2f}",
              shown[0], f"{megabytes[-1]:.0f}", shown[1], mark]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
+def sizes_of(size: str, value: int) -> Sizes:
+    """Return the corpus of a case; a thread, and the replies to a message, are half of it."""
+    sizes = replace(BEGIN.get(size, Sizes()), **{size: value})
+    return replace(sizes, messages=2 * value, thread=value) if size in LONGER else sizes
+
+
 def main() -> None:
     """Print the table, line by line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
-    parser.add_argument("--largest", type=int, default=4, help="doublings at most (default 4)")
     parser.add_argument("--only", default="", help="sizes or verbs with these letters")
     options = parser.parse_args()
     print("| size | verb | values | processor seconds | power | MB added | power | |")
@@ -199,7 +187,7 @@ def main() -> None:
         for size in Sizes.__dataclass_fields__:
             for verb in OF_SIZE.get(size, VERBS):
                 if options.only in f"{size} {verb}":
-                    print(line(size, verb, options.largest, Path(place)), flush=True)
+                    print(line(size, verb, Path(place)), flush=True)
 
 
 if __name__ == "__main__":
