@@ -122,6 +122,25 @@ def test_messages_are_moved_and_judged_in_the_reader(look, bench):
     assert not pv.load(bench[0]).curation_.marks
 
 
+def test_hits_are_judged_one_after_the_other_by_keyboard(look, bench):
+    page = look("search?q=the")
+    page.wait_for_selector("#threads a")
+    page.keyboard.press("j")
+    page.wait_for_selector("#thread .message:focus")
+    seen = []
+    for number, key in enumerate("yxy", start=1):
+        seen.append(page.url)
+        page.keyboard.press(key)
+        until(page, number)
+        page.wait_for_selector("#thread .message:focus .judge button[title^='Take back']")
+        page.wait_for_selector("#found:not(.waiting)")
+        page.keyboard.press("j")
+        page.wait_for_url(lambda url: url not in seen)
+        page.wait_for_selector("#thread .message:focus")
+    marks = pv.load(bench[0]).curation_.marks.values()
+    assert sorted(own.right is None for own in marks) == [False, False, True]
+
+
 def test_a_hit_is_dragged_to_another_act(look, bench):
     page = look("search")
     page.wait_for_selector("#threads a")

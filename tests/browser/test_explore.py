@@ -129,6 +129,23 @@ def test_by_keyboard_alone(window, address):
     assert page.evaluate("document.activeElement.id") == "f-q"
 
 
+def test_pieces_of_bars_are_reached_by_arrow_keys(window, address):
+    page = window(address)
+    page.locator('.overview-bar [tabindex="0"]').focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.textContent") == "B"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#threads .badge:text('B')")
+
+
+def test_a_phrase_that_begins_is_no_mistake(window, address):
+    page = window(address, "search")
+    page.locator("#f-q").press_sequentially('"')
+    page.wait_for_url(lambda url: "q=" in url)
+    page.wait_for_selector("#found:not(.waiting)")
+    assert page.locator("#problem").is_hidden()
+
+
 def test_a_sequence_is_chosen_step_by_step(window, address):
     page = window(address, "search")
     page.wait_for_selector("#threads a")

@@ -93,9 +93,31 @@ function linkCard(card) {
 }
 
 function linkPieces(room, params) {
-  for (const piece of room.querySelectorAll(".bar [data-rank]")) {
-    follow(piece, { ...params, act: numberOf(Number(piece.dataset.rank)) });
+  for (const bar of room.querySelectorAll(".bar")) {
+    const pieces = Array.from(bar.querySelectorAll("[data-rank]"));
+    for (const piece of pieces) follow(piece, { ...params, act: numberOf(Number(piece.dataset.rank)) });
+    walkPieces(bar, pieces);
   }
+}
+
+// A bar is one stop of the Tab key; arrow keys move between its pieces, Enter follows one.
+function walkPieces(bar, pieces) {
+  if (!pieces.length) return;
+  bar.setAttribute("role", "group");
+  pieces.forEach((piece, i) => {
+    piece.tabIndex = i ? -1 : 0;
+    piece.setAttribute("role", "link");
+    piece.setAttribute("aria-label", piece.title);
+    piece.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") piece.click();
+      const next = pieces[i + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0)];
+      if (!next || next === piece) return;
+      event.preventDefault();
+      piece.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    });
+  });
 }
 
 function linkGroups(table) {

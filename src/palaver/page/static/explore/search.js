@@ -10,6 +10,7 @@ let asking = null;
 let hits = [];
 let total = 0;
 let current = -1;
+let answered = ""; // the question that the hits are of
 
 const RELATIONS = [
   [">", "is answered by"],
@@ -46,6 +47,7 @@ const needle = () => patternsOf(state.get("q") || "");
 function filters() {
   const kept = new URLSearchParams();
   for (const [key, value] of state) if (value && !["thread", "message", "sort"].includes(key)) kept.set(key, value);
+  if (!/[\p{L}\p{N}]/u.test(kept.get("q") || "")) kept.delete("q"); // a word has just begun with a quotation mark
   return kept;
 }
 
@@ -190,7 +192,7 @@ async function search() {
   try {
     const found = await ask("/api/search", question(), { signal: mine.signal });
     say("");
-    showFound(found);
+    await showFound(found);
   } catch (error) {
     if (error.name === "AbortError") return;
     say(error.message);
@@ -214,10 +216,21 @@ function showFound(found) {
   $("#counts").hidden = !total;
   showFacets(found);
   startPictures();
+  const before = answered === String(question()) ? hits : [];
+  answered = String(question());
   hits = found.hits;
-  current = -1;
   $("#threads").replaceChildren(...hits.map(hitItem));
   $("#more-threads").hidden = hits.length >= total;
+  return keepPlace(before);
+}
+
+// After something was said about a message, the next hit is the one after it, and as many are listed.
+async function keepPlace(before) {
+  const place = (hit) => hit.thread === Number(state.get("thread")) && hit.place === Number(state.get("message") ?? NaN);
+  const last = current;
+  while (hits.length < before.length && hits.length < total) await moreHits();
+  current = hits.findIndex(place);
+  if (current < 0 && before.length) current = Math.min(last, hits.length) - 1; // it is none any more
 }
 
 async function moreHits() {
@@ -305,6 +318,12 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
+// A button of the message that has the focus.
+function press(title) {
+  const message = document.activeElement.closest("#thread .message");
+  message?.querySelector('.judge button[title="' + title + '"]')?.click();
+}
+
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && event.target.matches("input")) event.target.blur();
@@ -317,6 +336,8 @@ function onKey(event) {
     p: () => step(-1),
     t: () => $("#as-line").click(),
     l: () => $("#letters").click(),
+    y: () => press("It is right"),
+    x: () => press("It is wrong"),
   };
   if (!keys[event.key]) return;
   event.preventDefault();
