@@ -6,13 +6,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fuzz import mutations
 
 import palaver as pv
-from palaver.errors import PalaverError
+from palaver import store
+from palaver.errors import DamagedStoreError, PalaverError
 from palaver.store.folder import MANIFEST
 
 
@@ -93,3 +95,24 @@ def test_changed_bytes_of_an_array_that_the_manifest_admits(stored, data):
         (folder / MANIFEST).write_text(json.dumps(manifest))
 
     in_copy(stored, change)
+
+
+@pytest.mark.parametrize("kind", ["lda", "acts", "hidden-backoff"])
+def test_numbers_that_no_model_learns_are_refused(kind, tmp_path):
+    corpus = pv.sample(6)
+    if kind == "hidden-backoff":
+        model = pv.HiddenBackoffTagger().fit(corpus)
+        name, wrong = "chain.0.words0-0_0_probability", 0.0
+    elif kind == "acts":
+        model = pv.Acts(2, n_sweeps=4, n_chains=1).fit(corpus, show_progress=False)
+        name, wrong = "extra.answer.feature_counts", -1.0
+    else:
+        model = pv.LDA(2, n_sweeps=4).fit(corpus, show_progress=False)
+        name, wrong = "chain.0.class_words", 1e308
+    model.save(tmp_path)
+    found = store.load(tmp_path, "model")
+    arrays = {key: np.array(array) for key, array in found.arrays.items()}
+    arrays[name].flat[0] = wrong
+    store.save(tmp_path, "model", found.content, arrays)
+    with pytest.raises(DamagedStoreError, match="has values from"):
+        pv.load(tmp_path)

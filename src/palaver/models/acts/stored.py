@@ -100,6 +100,8 @@ def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDA
         for name, array in arrays.items()
         if name.startswith(_ANSWER)
     }
+    counts = Expected((model._views.n_features, len(arrays["states"])), least=0)
+    check_arrays(model._answer, {"feature_counts": counts})
     model._shares, model.agreement_ = arrays["shares"], arrays["agreement"]
     model.class_words_ = arrays["class_words"]
     model._seeds = _load_seeds(arrays, model._views.n_features, len(arrays["states"]))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Extras = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 AnyModel = TypeVar("AnyModel", bound="Model")
 
+#: No number that a model learns comes near this.
+LARGEST = 1e100
 _PLAIN = ("seed", "n_sweeps", "burn_in", "sampler", "fingerprint", "best_chain")
 
 
@@ -51,6 +54,8 @@ def packed(model: Model) -> Extras:
 def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     """Load a model that :func:`save_model` wrote."""
     content, arrays = stored.content, stored.arrays
+    for name, array in arrays.items():
+        _check_size(name, array)
     model = kind(**_params_of(kind, content["params"]))
     model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
     for name in _PLAIN:
@@ -61,6 +66,15 @@ def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     model._set_extras(content["extra"], named(arrays, "extra."))
     model._set_estimates()
     return model
+
+
+def _check_size(name: str, array: NDArray[Any]) -> None:
+    """Raise ValueError for numbers so large that sums or squares of them are none."""
+    if array.dtype.kind == "f" and array.size:
+        usual = np.isfinite(array)
+        low, high = (float(f(array, where=usual, initial=0.0)) for f in (np.min, np.max))
+        if max(-low, high) > LARGEST:
+            raise ValueError(f"{name} has values from {low} to {high}")
 
 
 def _params_of(kind: type[Model], stored: Mapping[str, Any]) -> dict[str, Any]:

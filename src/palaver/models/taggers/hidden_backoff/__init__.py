@@ -59,7 +59,7 @@ from palaver.models.taggers.hidden_backoff.words import (
     word_tables,
 )
 from palaver.models.taggers.tag_moves import learn_tag_moves
-from palaver.parallel.restored import Expected, check_arrays
+from palaver.parallel.restored import POSITIVE, Expected, check_arrays
 from palaver.params import Limit
 
 
@@ -311,7 +311,10 @@ class HiddenBackoffTagger(Tagger):
         layout = StateLayout.of_arrays(learned, fork=self.topology == "fork")
         n_words = len(self.vocabulary_)
         shapes = {"start": (layout.n_units,), "moves": (layout.n_units, layout.most)}
-        check_arrays(learned, {n: Expected(shape, least=0) for n, shape in shapes.items()})
+        wanted = {n: Expected(shape, least=0) for n, shape in shapes.items()}
+        wanted |= {n: Expected(array.shape, least=POSITIVE, most=1 + 1e-9)
+                   for n, array in learned.items() if n.endswith("_probability")}  # fmt: skip
+        check_arrays(learned, wanted)
         self._words = make_word_model(self, layout, n_words, self.factor_values_)
         self._tables = word_tables(self._words, learned)
         self.n_states_ = layout.named(self.tags_)
