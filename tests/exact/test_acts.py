@@ -11,7 +11,9 @@ import palaver as pv
 from palaver import rng
 from palaver.kernels.random import uniforms
 from palaver.models.acts import consensus, merging
+from palaver.models.acts.beginnings import _by_people
 from palaver.models.acts.engine import ActEngine, ActShard, cut_units
+from palaver.models.acts.kernels.features import count_places
 from palaver.models.acts.kernels.forests import forest_posteriors, sample_forests
 from palaver.models.acts.seeds import Seeds
 from palaver.models.acts.units import RELATIONS, choose_unit, units_of
@@ -497,3 +499,19 @@ def test_posteriors_of_a_very_long_chain_do_not_underflow():
     assert np.isfinite(evidence)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_allclose(moves.sum(), n)
+
+
+def test_words_are_counted_by_places_and_beginnings_by_people():
+    rng = np.random.default_rng(5)
+    tokens, n_words = rng.integers(-1, 7, 60).astype(np.int32), 8
+    offsets = np.concatenate(([0], np.sort(rng.integers(0, 60, 11)), [60]))
+    places = np.sort(rng.integers(0, 5, 12))
+    in_place: dict[int, set[int]] = {place: set() for place in places.tolist()}
+    for unit, place in enumerate(places.tolist()):
+        in_place[place] |= set(tokens[offsets[unit] : offsets[unit + 1]].tolist())
+    expected = [sum(word in own for own in in_place.values()) for word in range(n_words)]
+    assert count_places(tokens, offsets, places, n_words).tolist() == expected
+    cells, people = rng.integers(0, 6, 40), rng.integers(0, 4, 40)
+    pairs = set(zip(cells.tolist(), people.tolist(), strict=True))
+    expected = [sum(cell == one for one, _ in pairs) for cell in range(7)]
+    assert _by_people(cells, people, 7).tolist() == expected

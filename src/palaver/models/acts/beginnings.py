@@ -82,5 +82,7 @@ def _by_people(
     cells: NDArray[np.int64], people: NDArray[np.int64], n_cells: int
 ) -> NDArray[np.int64]:
     """Count the different people of each cell."""
-    pairs = np.unique(np.stack((cells, people)), axis=1)
-    return np.bincount(pairs[0], minlength=n_cells)
+    n_people = int(people.max(initial=0)) + 1
+    pairs = np.sort(cells * n_people + people)
+    is_new = np.diff(pairs, prepend=-1) > 0
+    return np.bincount(pairs[is_new] // n_people, minlength=n_cells)

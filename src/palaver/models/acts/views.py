@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from palaver.encoding import Encoded, Vocabulary
 from palaver.encoding.tokenizer import MAIL, URL
+from palaver.models.acts.kernels.features import count_places
 from palaver.models.acts.units import Units
 
 #: Weight of each view, the same for every corpus; columns of the user share one. Vectors are there
@@ -326,13 +327,8 @@ def _frequent_words(
     A place is a stretch of up to 50 messages of a conversation: words about its subject are
     frequent in few places, words of acts in most.
     """
-    places = _places(data)
-    unit = np.repeat(np.arange(units.n_units), np.diff(units.offsets))
-    place = places[units.messages[unit]]
-    known = units.tokens >= 0
     size = len(data.vocabulary)
-    pairs = np.unique(place[known] * size + units.tokens[known])
-    spread = np.bincount(pairs % size, minlength=size) if size else np.zeros(0, np.int64)
+    spread = count_places(units.tokens, units.offsets, _places(data)[units.messages], size)
     spread = np.where(kinds.is_word[:-1], spread, 0)
     words = data.vocabulary.words
     numbers = _numbers(words)

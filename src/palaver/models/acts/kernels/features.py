@@ -7,6 +7,7 @@ A unit ``u`` has features ``f`` with weights ``w_uf``; its tempered log density 
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 
@@ -53,3 +54,27 @@ def expect_features(ids, weights, offsets, posteriors, counts):  # type: ignore[
             feature, weight = ids[i], weights[i]
             for k in range(n_acts):
                 counts[feature, k] += weight * posteriors[unit, k]
+
+
+@njit(cache=True, nogil=True)
+def count_places(tokens, offsets, places, n_words):  # type: ignore[no-untyped-def]
+    """Return in how many places each word is used, (n_words,) int64.
+
+    Parameters
+    ----------
+    tokens : array of int32, shape (n_tokens,)
+        Words of all units; -1 for unknown ones.
+    offsets : array of int64, shape (n_units + 1,)
+    places : array of int64, shape (n_units,)
+        Place of each unit; they ascend.
+    n_words : int
+    """
+    found = np.zeros(n_words, np.int64)
+    latest = np.full(n_words, -1)
+    for unit in range(len(offsets) - 1):
+        for i in range(offsets[unit], offsets[unit + 1]):
+            word = tokens[i]
+            if word >= 0 and latest[word] != places[unit]:
+                latest[word] = places[unit]
+                found[word] += 1
+    return found
