@@ -128,13 +128,15 @@ def even_parts(ends: NDArray[np.int64], n_parts: int) -> list[tuple[int, int]]:
 
 
 def cut_sentences(
-    encoded: Encoded, *, smallest: int | None = None, most: int | None = MOST
+    encoded: Encoded, *, whole: bool = False, smallest: int | None = None, most: int | None = MOST
 ) -> list[Shard]:
     """Cut messages that are independent of each other into shards of about equal size.
 
     Parameters
     ----------
     encoded : Encoded
+    whole : bool
+        Return a single shard.
     smallest : int, optional
         Fewest tokens per shard; 40,000 by default.
     most : int or None
@@ -146,7 +148,7 @@ def cut_sentences(
         conversation_offsets=np.arange(encoded.n_messages + 1, dtype=np.int64),
         other_parents=np.empty((0, 2), np.int32),
     )
-    return cut(single, smallest=smallest or SMALLEST_SENTENCES, most=most)
+    return cut(single, whole=whole, smallest=smallest or SMALLEST_SENTENCES, most=most)
 
 
 def _shard(encoded: Encoded, first: int, last: int) -> Shard:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import palaver as pv
-from palaver.encoding import cut_sentences, encode, encode_sentences
+from palaver.encoding import cut_sentences, encode, encode_sentences, shards
 from palaver.errors import CorpusError, ParameterError
 from palaver.evaluate import homogeneity, v_measure
 from palaver.kernels.chains import chain_posteriors
@@ -379,3 +379,10 @@ def test_a_message_of_unknown_words_has_no_class(unit):
     table = model.annotate(corpus).table
     assert table["class"].is_null().to_list() == [False, True, False]
     assert model.shares(corpus, "conversation")["messages"][0] == 2
+
+
+def test_one_state_per_word_takes_any_number_of_words(monkeypatch):
+    monkeypatch.setattr(shards, "LARGEST", 500)  # beyond it, other models cut data into more parts
+    data = pv.sample(40)
+    model = pv.InfiniteHMM(n_sweeps=2, max_states=4).fit(data, show_progress=False)
+    assert len(model.states_) > 4 * shards.LARGEST

@@ -312,7 +312,7 @@ class InfiniteHMM(Model):
 
     def _shards(self, data: Encoded, engine: Any = None) -> list[Shard]:
         if self._by_word:
-            return cut_sentences(data, most=1)
+            return cut_sentences(data, whole=True)  # words move one after the other
         return cut_sentences(data) if self.unit == "word" else cut(data)
 
     def _estimates_of(self, chain: Chain) -> Arrays:
