@@ -71,6 +71,8 @@ def test_naming_merging_hiding_ordering_and_undoing(look, bench, model):
     page.locator("#merge").click()
     until(page, 3)
     assert page.locator("#curated > li").count() == len(model.class_shares_) - 1
+    merged = page.locator("#done").inner_text().partition(" – ")[0].removeprefix("Last: merged ")
+    assert len(set(merged.split(", "))) == 2
     page.locator(f"#hide-{third}").click()
     until(page, 4)
     summary = pv.load(run).summary()
@@ -171,15 +173,20 @@ def test_an_act_is_divided_by_keyboard(look):
     before = page.locator("#curated > li").count()
     page.locator('[id^="divide-"]').first.focus()
     page.keyboard.press("Enter")
+    page.keyboard.type("2")  # in the place of what is there
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector(".parts")
+    assert focused(page).startswith("try-")
     assert page.locator(".parts > li").count() == 2
     assert page.locator("#curated > li").count() == before  # not kept yet
     page.locator('[id^="keep-"]').focus()
     page.keyboard.press("Enter")
     until(page, 1)
     assert page.locator("#curated > li").count() == before + 1
+    assert focused(page).startswith("name-")
+    assert page.locator("#done").inner_text().count("named") == 0
+    assert "into 2 parts" in page.locator("#done").inner_text()
 
 
 def test_a_new_fit_is_watched_compared_and_left(look):

@@ -90,6 +90,7 @@ class Refits:
         if self.status()["state"] != "done":
             raise InputError("there is no new fit to take yet")
         versions.take(self._run)
+        self._process = None
 
     def leave(self) -> None:
         """Remove the new fit."""

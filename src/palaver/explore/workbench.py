@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from palaver import curation, store
 from palaver.curation import Curation, read_curation
 from palaver.errors import InputError, ParameterError, StaleCurationError
-from palaver.explore.acts import Classified, acts_of, key_of, marks_of
+from palaver.explore.acts import Classified, acts_of, key_of, marks_of, names_of
 from palaver.explore.index import Index
 from palaver.explore.parts import missing_parts, widened
 from palaver.explore.question import Answers
@@ -161,6 +161,7 @@ class Workbench:
         return {
             "revision": state.revision,
             "acts": self.answers.classified.listed(),
+            "names": names_of(self.index, state),
             "steps": [
                 {"by": step.by, "at": step.at, "actions": list(step.actions)}
                 for step in state.steps[: -_SHOWN_STEPS - 1 : -1]

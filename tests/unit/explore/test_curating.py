@@ -1,14 +1,16 @@
 """Curating through the server: what it writes, what it refuses."""
 
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
-from support.workbench import Client, opened
+from support.workbench import Client, opened, pretended_fit
 
 import palaver as pv
 from palaver.explore.build import build
 from palaver.explore.question import Question
+from palaver.explore.refits import Refits
 from palaver.explore.serve import running
 from palaver.explore.stored import origin_of
 
@@ -139,6 +141,20 @@ def test_the_overview_is_made_again_with_what_was_decided(run, corpus, tmp_path)
         client.post("/api/curate", {"revision": 1, "do": "undo"})
         assert workbench.is_stale
     workbench.close()
+
+
+def test_after_a_new_fit_was_taken_none_is_under_way(run, tmp_path):
+    own = tmp_path / "run"
+    shutil.copytree(run, own)
+    pv.load(run).save(own / "refit")
+    (own / "refit/progress.json").write_text("{}")  # goes on, and is done at once
+    refits = Refits(own, partial(pretended_fit, own))
+    refits.start()
+    refits._process.join()
+    assert refits.status()["state"] == "done"
+    refits.take()
+    assert refits.status()["state"] == "none"
+    assert (own / "versions/1").is_dir()
 
 
 def test_an_act_is_divided_after_its_parts_were_shown(run, corpus):

@@ -99,12 +99,19 @@ function curatedItem(one) {
 
 const VERBS = { describe: "described", merge: "merged", separate: "took apart", hide: "hid", show: "showed again", order: "ordered", mark: "marked a message of", unmark: "cleared the mark of a message", split: "divided", seeds: "gave words for" };
 
+// What a class is called; if it was merged or divided since, what the model calls it.
+function called(id) {
+  const own = acts[rankOf(id)];
+  return own && own.members.length === 1 ? own.name : curated.names[id] ?? "class " + id;
+}
+
 function stepInWords(step) {
-  const said = step.actions.map((action) => {
+  const split = step.actions.find((action) => action.do === "split"); // parts come with names
+  const said = (split ? [split] : step.actions).map((action) => {
     const ids = action.classes || (action.class == null ? [] : [action.class]);
-    const names = ids.map((id) => (rankOf(id) < 0 ? "class " + id : acts[rankOf(id)].name));
+    const names = ids.map(called);
     if (action.do === "name") return action.name ? "named an act “" + action.name + "”" : "gave back the proposed name of " + names.join(", ");
-    return VERBS[action.do] + " " + (action.do === "order" ? plural(ids.length, "act") : names.join(", ")) + (action.do === "mark" && !action.right ? " as wrong" : "");
+    return VERBS[action.do] + " " + (action.do === "order" ? plural(ids.length, "act") : names.join(", ")) + (action.do === "mark" && !action.right ? " as wrong" : action.do === "split" ? " into " + plural(action.parts, "part") : "");
   });
   return said.join("; ") + (step.by ? " – " + step.by : "") + (step.at ? ", " + step.at.slice(0, 16).replace("T", " ") : "");
 }

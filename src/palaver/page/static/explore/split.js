@@ -11,22 +11,32 @@ function dividing(one) {
   const again = tool("try-" + one.number, "Show parts", "Show the parts of " + one.letter, show);
   const close = tool("leave-" + one.number, "Leave", "Leave " + one.letter + " as it is", () => box.remove());
   const room = make("div", { "aria-live": "polite" });
+  let working = false; // a button that is disabled would lose the focus
   async function show() {
-    again.disabled = true;
+    if (working || !number.reportValidity()) return;
+    working = true;
     room.replaceChildren(make("p", { class: "note" }, "Working …"));
     try {
       const found = await send("/api/split", { class: one.number, parts: Number(number.value) });
-      const keep = tool("keep-" + one.number, "Keep these parts", "Keep these parts", () => doing(curate({ actions: found.actions })));
+      const keep = tool("keep-" + one.number, "Keep these parts", "Keep these parts", () => keepParts(found.actions));
       room.replaceChildren(make("ol", { class: "parts" }, ...found.parts.map((part) => partShown(part, one.number))), keep);
       say("");
     } catch (error) {
       room.replaceChildren();
       say(error.message);
     }
-    again.disabled = false;
+    working = false;
   }
   box.append(make("label", {}, "Parts ", number), " ", again, " ", close, room);
   return box;
+}
+
+// The parts become acts; the first one can be named at once.
+async function keepParts(actions) {
+  const before = new Set(acts.map((one) => one.number));
+  await doing(curate({ actions }));
+  const first = acts.find((one) => !before.has(one.number));
+  if (first) $("#name-" + first.number).focus();
 }
 
 function divideTool(one) {
@@ -34,6 +44,6 @@ function divideTool(one) {
     const item = document.querySelector('#curated [data-act="' + one.number + '"]');
     if (item.querySelector(".dividing")) return;
     item.append(dividing(one));
-    item.querySelector(".dividing input").focus();
+    item.querySelector(".dividing input").select();
   });
 }
