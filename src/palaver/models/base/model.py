@@ -417,7 +417,7 @@ class Model(HasParams, ABC):
             times as probable as usual; at the start, as overall), after, comes (letter and name
             of source and target). Weights that are optimized rather than sampled (all but
             ``M4(weight_step="metropolis")``) vary less than they are uncertain. Models that keep
-            no samples (Gaussian and infinite HMM, taggers) leave low and high null.
+            no samples (acts, Gaussian and infinite HMM, taggers) leave low and high null.
         """
         self._check_fitted()
         return transitions.transitions_table(self, level, corpus)
