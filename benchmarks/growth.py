@@ -90,7 +90,7 @@ def write(path: Path, sizes: Sizes) -> None:
 
 
 _CHILD = """
-import json, resource, sys, time, tempfile, warnings
+import gc, json, sys, time, tempfile, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
 import palaver as pv
@@ -130,10 +130,13 @@ if verb in ("report", "annotate"):
     fitted = model("lda").fit(few, show_progress=False)
 work(small, few)                                       # imports, compilation
 corpus = prepared(file)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before, start = peak(), time.process_time()
+status = lambda name: next(int(line.split()[1]) / 1024 for line in open("/proc/self/status")
+                           if line.startswith(name))
+gc.collect()
+Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew (Linux)
+before, start = status("VmRSS"), time.process_time()
 work(file, corpus)
-print(json.dumps([time.process_time() - start, peak() - before]))
+print(json.dumps([time.process_time() - start, status("VmHWM") - before]))
 """
 
 
