@@ -16,7 +16,9 @@ from benchmarks.papers.cells import Cell, Cells
 from benchmarks.papers.infinite_hmm_data import chunk_scores_of, corpus, judged
 from palaver.parallel import LocalExecutor
 
-VERSION, POINTS = 1, 20
+POINTS = 20
+#: Of the results, and of those of runs that find the number of states: the search has changed.
+VERSION, SEARCHED = 1, 2
 SWEEPS = {"quick": 10, "full": 40, "paper": 40}
 N_STATES = 50
 #: Runs of several seeds, then runs that differ in the first number of states, and, from one of
@@ -67,7 +69,8 @@ def fit_cell(options: Options, name: str, run: str, params: dict[str, Any], seed
             "shares": [float(share) for share in model.class_shares_],
         }
 
-    settings = {"corpus": name, "size": options.size, **params, "version": VERSION}
+    version = VERSION if "n_states" in params else SEARCHED
+    settings = {"corpus": name, "size": options.size, **params, "version": version}
     return Cell(f"{name}-types/{run}/{seed}", settings, work, 2 if "n_states" in params else 16)
 
 

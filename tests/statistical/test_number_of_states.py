@@ -33,6 +33,30 @@ def test_the_number_of_planted_classes_is_found(first):
     assert v_measure(model.states_, classes) > 0.99
 
 
+def joint_and_states(first, most=None):
+    """Log joint, given all priors, and states of the planted words."""
+    sentences = [[f"w{word}" for word in row] for row in planted()[1]]
+    model = pv.InfiniteHMM(
+        one_state_per_word=True, forms=False, first_states=first, max_states=most, n_sweeps=30,
+        row_concentration=0.3, state_concentration=1.0, word_prior=1.0,
+    ).fit(sentences)  # fmt: skip
+    return model.trace_["log_joint"][-1], model.states_
+
+
+def test_all_starts_end_with_the_same_states_and_log_joint():
+    found = [joint_and_states(first) for first in (10, 20, 50, 100)]
+    for joint, states in found[1:]:
+        assert joint == pytest.approx(found[0][0], abs=1e-6)
+        assert v_measure(states, found[0][1]) == pytest.approx(1)
+
+
+def test_a_search_that_begins_at_the_limit_finds_the_same():
+    """With no room for one more, classes are exchanged."""
+    joint, states = joint_and_states(100, N_CLASSES)
+    assert joint == pytest.approx(joint_and_states(20)[0], abs=1e-6)
+    assert v_measure(states, planted()[0]) > 0.99
+
+
 @pytest.mark.parametrize("first", [10, 100])
 def test_the_number_of_states_of_occurrences(first):
     classes, words = planted()

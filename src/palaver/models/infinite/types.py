@@ -127,8 +127,8 @@ class TypeEngine:
     ) -> Arrays:
         """Draw the state of every word in a random order; then try to split and merge states.
 
-        In the burn-in, once it has cooled down, splits and merges are those that raise the log
-        joint (an optimizer); after it they are accepted by the ratio of Metropolis-Hastings.
+        In the burn-in, once it has cooled down, that is a round of an optimizer, which never lowers
+        the log joint; after it they are accepted by the ratio of Metropolis-Hastings.
         """
         classes, n_words = state["classes"], len(self.forms)
         links = types.links_of(state["pairs"], n_words, self.forms)
@@ -139,7 +139,8 @@ class TypeEngine:
         other_key = key[::-1].copy()
         burning = shared.arrays.get("burn_in", 0) > 0 and shared.temperature == 1
         if not self.fixed and burning:
-            types.settle(links, tallies, self.most, self._priors(shared), other_key)
+            tallies = types.searched(links, tallies, self.most, self._priors(shared), other_key)
+            classes[:] = tallies.classes
         elif not self.fixed:
             types.split_or_merged(
                 links, tallies, _PAIRS, self.most, self._priors(shared), 1 / shared.temperature,

@@ -30,6 +30,8 @@ from palaver.models.states.priors import HYPERPRIORS, Hyperpriors
 _ROOM = 32  # places for new classes, to begin with
 #: For each class, pairs of words that could begin its parts; passes over the words of both parts.
 _TRIES, _PASSES = 4, 5
+#: By how much a round of the search may lower the log joint with each split.
+_SLACK = 100.0
 _STEPS = (1.0, 0.3, 0.1)
 #: Limits of word and form priors that are learned, uniform in the logarithm.
 WORD_PRIORS, FORM_PRIORS = (1e-4, 1e1), (1e-2, 1e5)
@@ -137,13 +139,68 @@ def settle(
 
     Every class is split if a split is found that helps; then pairs of classes are merged, best
     first, until no merge helps; at last each class is dissolved whose words are better off in the
-    other classes. Returns the number of classes.
+    other classes. Returns the number of classes. Quick, for classes that others begin with.
     """
     order = np.argsort(-links.totals, kind="stable")
     n_classes = int(tallies.classes.max(initial=-1)) + 1
-    n_classes = split_classes(order, links, tallies, n_classes, most, priors, _TRIES, _PASSES, key)
-    n_classes = merge_classes(links, tallies, n_classes, priors)
+    n_classes = split_classes(
+        order, links, tallies, n_classes, most, priors, _TRIES, _PASSES, 0.0, key
+    )
+    n_classes = merge_classes(links, tallies, n_classes, most, priors)
     return int(dissolve_classes(order, links, tallies, n_classes, priors))
+
+
+def searched(
+    links: Links, tallies: Tallies, most: int, priors: TypePriors, key: NDArray[np.uint64]
+) -> Tallies:
+    """Make a round of the search for classes that raise the log joint: an optimizer.
+
+    As in :func:`settle`, but classes are split even if there are more than allowed then, and merged
+    until no merge helps and no class is too many: at the limit, classes are exchanged for better
+    ones. Below the limit, classes are also split where that costs up to :data:`_SLACK`, and every
+    word joins its best class before the merges and after them.
+
+    Parameters
+    ----------
+    links : Links
+    tallies : Tallies
+        Left as they are.
+    most : int
+    priors : TypePriors
+    key : array of uint64, shape (2,)
+
+    Returns
+    -------
+    Tallies
+        Those after the round, with classes of their own; the given ones unless it raised the log
+        joint.
+    """
+    order = np.argsort(-links.totals, kind="stable")
+    n_classes = int(tallies.classes.max(initial=-1)) + 1
+    below = n_classes < most
+    found = tallied(links, tallies.classes.copy(), max(2 * n_classes, 1), tallies.forms.shape[2])
+    n_classes = split_classes(
+        order, links, found, n_classes, 2 * n_classes, priors, _TRIES, _PASSES,
+        _SLACK if below else 0.0, key,
+    )  # fmt: skip
+    if below:
+        n_classes = _likeliest(order, links, found, n_classes, priors)
+    n_classes = merge_classes(links, found, n_classes, most, priors)
+    if below:
+        n_classes = _likeliest(order, links, found, n_classes, priors)
+    dissolve_classes(order, links, found, n_classes, priors)
+    before = log_density(tallies, links.totals, priors)
+    return found if log_density(found, links.totals, priors) > before else tallies
+
+
+def _likeliest(
+    order: NDArray[np.int64], links: Links, tallies: Tallies, n_classes: int, priors: TypePriors
+) -> int:
+    """Move every word to its best class (IN-OUT), no more than there are; return their number."""
+    unused = np.zeros(2, np.uint64)
+    return int(
+        resample_types(order, 0, links, tallies, n_classes, n_classes, priors, 0.0, unused)[1]
+    )
 
 
 def first_classes(

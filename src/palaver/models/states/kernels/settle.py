@@ -1,7 +1,8 @@
-"""An optimizer for classes of word types: splits and merges that raise the joint.
+"""The steps of an optimizer for classes of word types: splits, merges, and classes dissolved.
 
-For the burn-in only: it has no acceptance ratio, so it is not part of the sampler. Gains are those
-of the exact log joint (:func:`palaver.models.states.types.log_density`).
+For the burn-in only: they have no acceptance ratio, so they are not part of the sampler. Gains are
+those of the exact log joint (:func:`palaver.models.states.types.log_density`). Who makes them:
+:func:`palaver.models.states.types.settle` and :func:`palaver.models.states.types.searched`.
 """
 
 from __future__ import annotations
@@ -134,35 +135,40 @@ def merge_gains(links, tallies, n_classes, priors):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def merge_classes(links, tallies, n_classes, priors):  # type: ignore[no-untyped-def]
+def merge_classes(links, tallies, n_classes, most, priors):  # type: ignore[no-untyped-def]
     """Merge pairs of classes, best first, until no merge raises the log joint.
+
+    As long as there are more classes than allowed, those pairs are merged, too, whose merge
+    lowers it least; half of the excess at a time, before gains are computed anew.
 
     Parameters
     ----------
     links : Links. IN
     tallies : Tallies. IN-OUT
-    n_classes : int. IN
+    n_classes, most : int. IN
     priors : TypePriors. IN
 
     Returns
     -------
     int
-        Number of classes.
+        Number of classes, ``most`` or less.
     """
     table = log_gammas(priors.transition, links)
     none = np.zeros(0, np.int64)
     while n_classes > 1:
         gains = merge_gains(links, tallies, n_classes, priors)
         now, was = np.arange(n_classes), np.arange(n_classes)  # merges change the numbers
-        merged = 0
+        merged, forced = 0, (n_classes - most + 1) // 2
         while True:  # each class once
             best = np.argmax(gains)
             first, second = best // len(gains), best % len(gains)
-            if gains[first, second] <= 0:
+            expected = gains[first, second]
+            if expected == -np.inf or (expected <= 0 and merged >= forced):
                 break
             a, b = now[first], now[second]
-            if _merge_gain(tallies, priors, table, a, b, n_classes) <= 0:
-                gains[first, second] = gains[second, first] = -np.inf
+            gain = _merge_gain(tallies, priors, table, a, b, n_classes)
+            if expected > 0 and gain <= 0:  # other merges have changed it
+                gains[first, second] = gains[second, first] = gain
                 continue
             for k in (first, second):
                 gains[k] = -np.inf
@@ -218,8 +224,10 @@ def _two_of(members, totals, stream):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def split_classes(order, links, tallies, n_classes, most, priors, n_tries, n_passes, key):  # type: ignore[no-untyped-def]
-    """Split each class if that raises the log joint.
+def split_classes(  # type: ignore[no-untyped-def]
+    order, links, tallies, n_classes, most, priors, n_tries, n_passes, slack, key
+):
+    """Split each class if that raises the log joint, or lowers it by little.
 
     Two words begin the parts; the others join the better part, frequent ones first, and then move
     between both as long as that helps.
@@ -237,6 +245,8 @@ def split_classes(order, links, tallies, n_classes, most, priors, n_tries, n_pas
         Pairs of words to begin with, for each class.
     n_passes : int. IN
         Passes over the words of a class.
+    slack : float. IN
+        By how much the last pair of words may lower the log joint; 0 for not at all.
     key : array of uint64, shape (2,). IN
         One stream per class.
 
@@ -256,7 +266,7 @@ def split_classes(order, links, tallies, n_classes, most, priors, n_tries, n_pas
         if len(members) < 2:
             continue
         open_stream(key, a, stream)
-        for _ in range(n_tries):
+        for attempt in range(n_tries):
             if n_classes >= min(room, most):
                 return n_classes
             b = n_classes
@@ -276,7 +286,8 @@ def split_classes(order, links, tallies, n_classes, most, priors, n_tries, n_pas
                 if not _better(members, tallies, links, priors, table, a, b, n_classes + 1, lb, la,
                                before, after):  # fmt: skip
                     break
-            if _merge_gain(tallies, priors, table, a, b, n_classes + 1) < 0:
+            loss = _merge_gain(tallies, priors, table, a, b, n_classes + 1)
+            if loss < 0 or (attempt == n_tries - 1 and loss < slack):
                 n_classes += 1
                 break  # the class has other words now
             _fold(tallies, a, b)
