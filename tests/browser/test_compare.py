@@ -118,12 +118,15 @@ def test_two_coders_by_keyboard(look):
     page.wait_for_selector("#draw:not([hidden])")
     page.locator("#size").fill("3")
     page.locator("#draw button").click()
+    page.wait_for_selector("#coder:focus")
     for name in ("ann", "bob"):
         page.locator("#coder").fill(name)
         page.keyboard.press("Enter")
         for done in range(3):
             page.wait_for_selector(f'html[data-coded="{done}"] #task blockquote')
             assert page.locator("#agreement").is_hidden()
+            box = page.locator("#task .codes").bounding_box()  # in view, however long the texts are
+            assert box["y"] + box["height"] <= 900
             page.keyboard.press("1")
         page.wait_for_selector('html[data-coded="3"]')
         page.wait_for_selector("#who:not([hidden])")

@@ -112,6 +112,7 @@ def test_talk_without_replies_is_chained_or_rebuilt(inside):
     assert "palaver run many.jsonl --seed 0 --out rebuilt" in page
     assert "runner_up" not in page
     first = corpus_of(inside / "rebuilt", None)
+    assert Path(first.source).name == "many.jsonl"
     assert (first.parents >= 0).any()
     (inside / "rebuilt").rename(inside / "moved")
     assert (corpus_of(inside / "moved", None).parents == first.parents).all()

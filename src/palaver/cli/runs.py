@@ -17,6 +17,7 @@ import contextlib
 import getpass
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,6 +227,8 @@ def corpus_of(
     kept = fitted.get("where") or []
     if file is not None:  # what another file lacks cannot be asked of it
         kept = [text for text in kept if column_of(text) in corpus.table.columns]
+    if file is None and "file" in fitted:  # the run keeps its messages, but has them from there
+        corpus = replace(corpus, source=fitted["file"])
     return prepared(
         corpus, chain=chain, where=[*kept, *(where or [])], anonymize=hide,
         documents=bool(fitted.get("documents")),

@@ -90,6 +90,7 @@ function startCoders() {
     try {
       showAgreement(await send("/api/code", { size: Number($("#size").value) }));
       say("");
+      $("#coder").focus();
     } catch (error) {
       say(error.message);
     }
