@@ -1,9 +1,9 @@
 """How time and memory grow with each size of the input: python -m benchmarks.growth.
 
-Each line doubles one size twice, and twice again (messages up to a million, words of a message, the
-length of one thread, replies to one message, people, distinct words, columns, classes, topics),
-while the others stay as they are, and prints by which power of it processor time and peak memory of
-a verb grow between the last two: 1 is linear. Powers above 1.1 are marked. Imports and compilation
+Each line doubles one size twice (messages to a million, words of a message, the length of one
+thread, replies to one message, people, distinct words, columns, classes, topics), while the others
+stay as they are, and prints by which power of it processor time and peak memory of a verb grow: 1
+is linear. Powers above 1.1 are marked. Imports and compilation
 are not measured; other fixed costs make a power smaller, the less the larger a case.
 
 Texts are synthetic: words drawn by Zipf's law, made anew for each size. ``--only`` takes letters of
@@ -24,8 +24,10 @@ import numpy as np
 
 #: A power above this is marked.
 MOST = 1.1
-#: By what a size is multiplied from case to case, and how many cases a line has.
-STEP, CASES = 4, 3
+#: By what a size is multiplied.
+STEP = 4
+#: Seconds and megabytes below which differences are noise.
+LEAST_SECONDS, LEAST_MEGABYTES = 0.2, 40.0
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Sizes:
 #: First value of each size where it grows, and the corpus in which it does, if not that of
 #: :class:`Sizes`: large enough for time to be more than noise.
 FIRST = Sizes(
-    messages=64_000, words=60, thread=2_000, replies=2_000, people=2_000, types=4_000, columns=8,
-    classes=10, topics=10,
+    messages=256_000, words=240, thread=8_000, replies=8_000, people=8_000, types=16_000,
+    columns=32, classes=40, topics=40,
 )  # fmt: skip
 BEGIN = {"people": Sizes(messages=128_000), "types": Sizes(messages=16_000, words=40),
          "classes": Sizes(messages=16_000), "topics": Sizes(messages=16_000)}  # fmt: skip
@@ -152,25 +154,19 @@ def measure(verb: str, sizes: Sizes, folder: Path) -> tuple[float, float]:
     return seconds, megabytes
 
 
-def power(values: list[float]) -> float:
-    """Return the power of growth between the last two values."""
-    before, last = (max(value, 1e-9) for value in values[-2:])
-    return float(np.log(last / before) / np.log(STEP))
-
-
 def line(size: str, verb: str, folder: Path) -> str:
     """Let a size grow with a verb; return a line of the table."""
-    tried = [getattr(FIRST, size) * STEP**step for step in range(CASES)]
+    tried = [getattr(FIRST, size), getattr(FIRST, size) * STEP]
     found = [measure(verb, sizes_of(size, value), folder) for value in tried]
-    seconds, megabytes = [took for took, _ in found], [added for _, added in found]
-    # below half a second or some megabytes, the power is that of noise
-    powers = [power(seconds) if seconds[-1] > 0.5 else None,
-              power(megabytes) if megabytes[-1] > 20 else None]  # fmt: skip
-    shown = ["–" if found is None else f"{found:.2f}" for found in powers]
-    mark = "above" if any(found is not None and found > MOST for found in powers) else ""
-    cells = [size, verb, f"{tried[0]:,} to {tried[-1]:,}", f"{seconds[0]:.2f} to {seconds[-1]:.2f}",
-             shown[0], f"{megabytes[-1]:.0f}", shown[1], mark]  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+    columns, powers = [], []
+    for values, least, form in zip(zip(*found, strict=True), (LEAST_SECONDS, LEAST_MEGABYTES),
+                                   (".2f", ".0f"), strict=True):  # fmt: skip
+        power = np.log(values[1] / values[0]) / np.log(STEP) if min(values) >= least else None
+        powers.append(power)
+        columns += [f"{values[0]:{form}} to {values[1]:{form}}",
+                    "–" if power is None else f"{power:.2f}"]  # fmt: skip
+    mark = "above" if any(power is not None and power > MOST for power in powers) else ""
+    return f"| {' | '.join([size, verb, f'{tried[0]:,} to {tried[1]:,}', *columns, mark])} |"
 
 
 def sizes_of(size: str, value: int) -> Sizes:
@@ -184,7 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("--only", default="", help="sizes or verbs with these letters")
     options = parser.parse_args()
-    print("| size | verb | values | processor seconds | power | MB added | power | |")
+    print("| size | verb | from, to | processor seconds | power | MB added | power | |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as place:
         for size in Sizes.__dataclass_fields__:
