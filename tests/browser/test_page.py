@@ -169,6 +169,26 @@ def test_matching_messages_and_pictures_can_be_saved(visit, path, corpus):
         assert len(pixels.convert("RGB").getcolors(10**7)) > 20, "not blank"
 
 
+@pytest.mark.parametrize("width", [1300, 400])
+def test_bars_are_saved_with_their_names(visit, path, width):
+    page = visit(path, viewport={"width": width, "height": 900})
+    table = page.locator("table.groups").first
+    names = table.locator("tbody th").all_inner_texts()
+    pieces = table.locator(".bar > span").count()
+    buttons = page.locator("table.groups + .save-picture").first.locator("button")
+    with page.expect_download() as download:
+        buttons.nth(0).click()
+    picture = download.value.path().read_text("utf-8")
+    assert download.value.suggested_filename.startswith("shares-by-")
+    assert picture.count("<rect") == 1 + pieces
+    assert "var(" not in picture
+    assert all(f">{name}<" in picture or f">{name[:5]}" in picture for name in names)
+    with page.expect_download() as download:
+        buttons.nth(1).click()
+    with Image.open(download.value.path()) as pixels:
+        assert len(pixels.convert("RGB").getcolors(10**7)) > 20, "not blank"
+
+
 def test_documents_have_a_map_a_slider_and_ranked_documents(visit, corpus, tmp_path):
     documents = corpus.separated()
     model = pv.LDA(n_classes=4, n_sweeps=30).fit(documents)
