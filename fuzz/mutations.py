@@ -231,7 +231,7 @@ class Lab:
 
     def use_documents(self, data: Any, rng: np.random.Generator) -> None:
         """Let a model learn from documents."""
-        model = self.model(("online-lda", "markov-m3")[rng.integers(2)])
+        model = self.model(("online-lda", "markov-m3", "nested-hdp")[rng.integers(3)])
         model.fit(data, show_progress=False)
         sound(model)
         sound_shares(model.transform(data))

@@ -25,7 +25,7 @@ GROUPS = {
     "What every model can do": [],
     "Models of what people do": ["Acts", "M4", "BlockHMM", "InfiniteHMM", "GaussianHMM",
                                  "GaussianMixture"],
-    "Models of what people talk about": ["LDA", "MarkovM3", "OnlineLDA"],
+    "Models of what people talk about": ["LDA", "MarkovM3", "NestedHDP", "OnlineLDA"],
     "Taggers, which learn from labels": ["CRFTagger", "HiddenBackoffTagger", "MaxEntTagger",
                                          "to_label", "with_labels"],
     "Viewing and loading": ["report", "load"],

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what lazy loading hides from type checkers; a test compares
     from palaver.models.acts import Acts as Acts
     from palaver.models.block_hmm import BlockHMM as BlockHMM
     from palaver.models.documents.markov_m3 import MarkovM3 as MarkovM3
+    from palaver.models.documents.nested_hdp import NestedHDP as NestedHDP
     from palaver.models.documents.online_lda import OnlineLDA as OnlineLDA
     from palaver.models.gaussian import GaussianHMM as GaussianHMM
     from palaver.models.gaussian import GaussianMixture as GaussianMixture

@@ -40,6 +40,7 @@ NAMES = (
     Name("GaussianHMM", "palaver.models.gaussian", "model", "gaussian-hmm"),
     Name("GaussianMixture", "palaver.models.gaussian", "model", "gaussian-mixture"),
     Name("MarkovM3", "palaver.models.documents.markov_m3", "model", "markov-m3"),
+    Name("NestedHDP", "palaver.models.documents.nested_hdp", "model", "nested-hdp"),
     Name("OnlineLDA", "palaver.models.documents.online_lda", "model", "online-lda"),
     Name("Skeleton", "palaver.models.skeleton", "example", "skeleton"),
     Name("CRFTagger", "palaver.models.taggers.crf", "tagger", "crf"),

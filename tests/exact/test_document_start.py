@@ -48,7 +48,7 @@ def table_of(words, topics):
     return tuple(table.ravel().tolist())
 
 
-@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3, pv.NestedHDP])
 def test_first_sweeps_sample_the_posterior_of_lda(model):
     documents = documents_of(COUNTS)
     words = np.repeat(np.tile(np.arange(3), 3), COUNTS.ravel().astype(int))

@@ -411,7 +411,7 @@ def test_a_model_of_one_position_is_a_mixture(counts):
     assert np.median(model.transform(counts).max(axis=1)) > 0.99
 
 
-@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3, pv.NestedHDP])
 def test_a_start_by_gibbs_sampling_finds_the_planted_topics(model, counts):
     fits = {n: model(4, start_sweeps=n, n_sweeps=30).fit(counts) for n in (0, 60)}
     assert fits[60].elbo_ > fits[0].elbo_
@@ -428,7 +428,7 @@ def test_tokens_of_documents_are_rounded_and_not_endless():
     assert np.bincount(shard.word_ids[tokens], minlength=3).tolist() == [1 + MOST_TOKENS, 6, 0]
 
 
-@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3, pv.NestedHDP])
 def test_float_and_empty_documents_start_by_gibbs_sampling(model):
     data = np.array([[0.0, 0.0, 0.0], [0.5, 2.5, 0.0], [1.0, 0.0, 7.0]])
     fitted = model(3, start_sweeps=3, n_sweeps=3).fit(data)
@@ -529,7 +529,7 @@ def test_the_first_step_is_compiled_while_topics_are_found(counts, monkeypatch):
     stream._compile_sweep(engine, engine.start(np.random.default_rng(0)), documents_of(counts))
 
 
-@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3])
+@pytest.mark.parametrize("model", [pv.OnlineLDA, pv.MarkovM3, pv.NestedHDP])
 @pytest.mark.parametrize(("given", "topics", "sweeps"), [("auto", 20, 100), ("auto", 150, 300),
                                                          (0, 150, 0), (7, 20, 7)])  # fmt: skip
 def test_many_topics_begin_with_more_sweeps(model, given, topics, sweeps):

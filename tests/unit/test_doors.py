@@ -167,7 +167,7 @@ def test_vectors_that_would_lose_something_are_refused(vectors):
         pv.GaussianHMM(n_states=2).fit(vectors, show_progress=False)
 
 
-@pytest.mark.parametrize("kind", [pv.MarkovM3, pv.OnlineLDA])
+@pytest.mark.parametrize("kind", [pv.MarkovM3, pv.NestedHDP, pv.OnlineLDA])
 @pytest.mark.parametrize(
     ("part", "value"),
     [("indptr", [0, 9, 2, 3]), ("indptr", [0, 1, 2, 10**9]), ("indices", [0, 1, 10**6]),

@@ -76,6 +76,8 @@ def shorter(name):
         ("gaussian-mixture", setter("shared.0.rows", 4.0), "rows"),
         ("online-lda", setter("shared.0.topics", 0.0), "topics"),
         ("markov-m3", setter("state.0.0.visits", 50), "visits"),
+        ("nested-hdp", setter("state.0.0.nodes", 50), "nodes"),
+        ("nested-hdp", setter("shared.0.parents", 2), "parents"),
     ],
 )
 def test_altered_states_are_refused_with_their_name(run_of, name, change, what):

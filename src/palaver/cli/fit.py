@@ -69,7 +69,7 @@ def run(
         int | None,
         typer.Option(
             help="m4: topics, which absorb subject words so that classes capture acts. lda, "
-            "online-lda, markov-m3: same as --classes."
+            "online-lda, markov-m3, nested-hdp: same as --classes."
         ),
     ] = None,
     labels: Annotated[
@@ -117,8 +117,8 @@ def run(
         bool,
         typer.Option(
             "--stream",
-            help="markov-m3, online-lda: learn from a part of FILE at a time. A bag of words "
-            "(docword.*) may be larger than memory.",
+            help="markov-m3, nested-hdp, online-lda: learn from a part of FILE at a time. A bag of "
+            "words (docword.*) may be larger than memory.",
             rich_help_panel=STREAM,
         ),
     ] = False,

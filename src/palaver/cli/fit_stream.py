@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def check_streams(model: Model) -> None:
     """Refuse a model that learns only from data in memory."""
     if not hasattr(model, "fit_stream"):
-        raise ParameterError(f"{model.name} does not learn from streams; markov-m3 and "
-                             "online-lda do")  # fmt: skip
+        raise ParameterError(f"{model.name} does not learn from streams; markov-m3, "
+                             "nested-hdp and online-lda do")  # fmt: skip
 
 
 def is_bag_of_words(file: Path) -> bool:

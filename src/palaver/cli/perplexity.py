@@ -45,9 +45,9 @@ def run(
 
     A perplexity of 1000 means that words are as hard to guess as one of 1000 equally likely
     ones. Judge by texts that the run has not learned from: those it knows look too easy. Models
-    of documents (markov-m3, online-lda) predict some words of each document from its others, and
-    a bag of words (docword.*) may be larger than memory; models of talk predict every word from
-    the messages before. Words that the run does not know are left out.
+    of documents (markov-m3, nested-hdp, online-lda) predict some words of each document from its
+    others, and a bag of words (docword.*) may be larger than memory; models of talk predict every
+    word from the messages before. Words that the run does not know are left out.
 
     Example: `palaver perplexity run/ docword.unseen.txt.gz`
     """

@@ -19,7 +19,7 @@ def subjects(n_documents=120, n_words=10, seed=0):
     return counts, about
 
 
-@pytest.fixture(scope="module", params=[pv.OnlineLDA, pv.MarkovM3])
+@pytest.fixture(scope="module", params=[pv.OnlineLDA, pv.MarkovM3, pv.NestedHDP])
 def fitted(request):
     counts, about = subjects()
     model = request.param(2, start_sweeps=20, n_sweeps=10).fit(counts)

@@ -31,6 +31,7 @@ from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exp
 from palaver.kernels.states import count_classes, start_classes
 from palaver.kernels.switch import SWITCH_OFF
 from palaver.kernels.word_weights import draw_word_weights, word_key
+from palaver.models.documents.kernels.shares import sweep_shares
 from palaver.parallel.executor import Arrays, Globals
 from palaver.parallel.restored import POSITIVE, Expected, check_arrays, indices
 
@@ -48,6 +49,12 @@ TOKEN_ALPHA, TOKEN_BETA, TOKEN_SHARE = 5.0, 0.3, 0.25
 #: More tokens of one word in one document than these do not change what the topics are.
 MOST_TOKENS = 100
 _ROWS = 2048  # of topics that a thread takes at a time
+#: First steps of a stream that are plain LDA's, where documents are to choose a few topics: these
+#: must mean something before they can. The prior of the shares, and when documents stop.
+STREAM_START = 15
+_LDA_PRIOR, _LDA_ITERATIONS, _LDA_TOLERANCE = 0.1, 30, 1e-3
+#: A document that chose a few topics chooses again in every n-th sweep, and keeps the better.
+RESTART_EVERY = 4
 #: Mini-batches between two looks at the word prior, which cost as much as all words and topics;
 #: the first ones do not count: until then the random start is what one would see.
 BETA_STEPS, BETA_FIRST = 10, 50
@@ -219,6 +226,10 @@ class DocumentEngine(ABC):
         np.divide(topics, topics.sum(axis=0), out=weights[:, :-1])
         return Globals("tokens", {**shared.arrays, "topics": topics, "word_weights": weights})
 
+    def settled(self, topics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the topics that a Gibbs sampler found as the model takes them."""
+        return topics
+
     def _token_beta(self, counted: NDArray[np.float64]) -> float:
         """Return the word prior of the Gibbs sampler."""
         return self.beta or min(TOKEN_BETA, TOKEN_SHARE * counted.sum() / counted.size)
@@ -230,13 +241,13 @@ class DocumentEngine(ABC):
         counted = self._spread(statistics)["word_topics"]
         steps = int(shared.arrays["steps"]) + 1
         beta = self._token_beta(counted)
-        topics = counted + beta
+        phase = self.phase(steps)
+        topics = counted + beta if phase == "tokens" else self.settled(counted + beta)
         arrays = {**shared.arrays, "topics": topics, "beta": np.array(beta),
                   "steps": np.array(steps), **self.topic_sums(topics)}  # fmt: skip
         arrays.pop("word_weights", None)
         counts = np.zeros((self.n_words, self.n_topics + 1), np.int32)
         counts[:, :-1] = counted
-        phase = self.phase(steps)
         if phase == "tokens":
             arrays["word_weights"] = draw_word_weights(counts, beta, word_key(generator), self.run)
         log_words = float(log_dirichlet_multinomial(counts, beta).sum())
@@ -341,6 +352,37 @@ class DocumentEngine(ABC):
     def phase(self, steps: int, whole: bool = True) -> str:
         """Return how the sweep after this many steps begins its documents; not whole: a stream."""
         return "tokens" if whole and steps < self.start_sweeps else "fresh"
+
+    def choosing_phase(self, steps: int, whole: bool, n_lda_steps: int) -> str:
+        """Return the phase where documents choose a few topics.
+
+        Topics are found first; then documents start from what they have, sometimes from scratch.
+        """
+        done = steps - (self.start_sweeps if whole else min(self.start_sweeps, n_lda_steps))
+        if done < 0:
+            return "tokens" if whole else "lda"
+        if not whole or done == 0:
+            return "fresh"
+        return "better" if done % RESTART_EVERY == 0 else "keep"
+
+    def sweep_lda(
+        self, shared: Globals, shard: DocumentShard, word_topics: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Infer shares of all topics, for the first steps of a stream.
+
+        ``word_topics`` (n_own_words, n_topics) are added to. Returns the terms of the bound: words,
+        shares.
+        """
+        terms = np.zeros(2)
+        weights = self.log_words(shared, shard)
+        peaks = self.weigh_words(weights, weights)
+        sweep_shares(
+            shard.offsets, shard.words, shard.counts, weights, peaks,
+            np.full(self.n_topics, _LDA_PRIOR), True, _LDA_ITERATIONS, _LDA_TOLERANCE,
+            np.empty((shard.n_documents, self.n_topics)), np.empty(shard.n_documents),
+            word_topics, np.zeros(self.n_topics), terms,
+        )  # fmt: skip
+        return terms
 
     @abstractmethod
     def start_structure(self) -> Arrays:

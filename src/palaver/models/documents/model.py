@@ -68,6 +68,8 @@ class DocumentModel(Model):
         few.
     """
 
+    #: How documents are inferred for their shares; a word for the engine.
+    share_phase: str = "fresh"
     size_parameter = "n_topics"
     finds_topics = True
 
@@ -333,17 +335,21 @@ class DocumentModel(Model):
             rows = slice(shard.first_document, shard.first_document + shard.n_documents)
             shares[rows] = engine.shares(frozen, state)
 
-        self._fold(documents, visit, n_sweeps)
+        self._fold(documents, visit, n_sweeps, self.share_phase)
         shares[np.diff(documents.offsets) == 0] = self.class_shares_
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _fold(
-        self, documents: Documents, visit: Callable[..., None], n_iterations: int = FOLD_ITERATIONS
+        self,
+        documents: Documents,
+        visit: Callable[..., None],
+        n_iterations: int = FOLD_ITERATIONS,
+        phase: str = "fresh",
     ) -> None:
         """Infer documents with frozen topics; call ``visit(engine, frozen, shard, state)``."""
         check(type(self).__name__, {"n_sweeps": whole(1)}, {"n_sweeps": n_iterations})
         engine = self._make_engine(len(self.vocabulary_), n_iterations=n_iterations)
-        frozen = Globals("fresh", self.chains_[self.best_chain_])
+        frozen = Globals(phase, self.chains_[self.best_chain_])
         fold_in(
             engine,
             frozen,

@@ -35,6 +35,8 @@ def split_topic(model: DocumentModel, X: Any, topic: int, into: int) -> Document
     arrays = {**best, **_split_topics(best, topic, parts)}
     if "transitions" in best:
         arrays |= _split_steps(best, topic, _shares(best, topic, parts))
+    if "parents" in best:
+        arrays |= _split_branch(best, topic, _shares(best, topic, parts))
     return _with_arrays(model, arrays)
 
 
@@ -96,6 +98,15 @@ def _split_steps(best: Arrays, topic: int, shares: NDArray[np.float64]) -> Array
         "transitions": np.minimum(steps, prior)[np.ix_(place, place)] + counts,
         "alpha": np.array(prior * n),
     }
+
+
+def _split_branch(best: Arrays, topic: int, shares: NDArray[np.float64]) -> Arrays:
+    """Return the tree: parts are siblings; what is below the topic stays below the first."""
+    parents, uses = best["parents"], best["uses"]
+    used = uses[topic] * shares
+    every = np.concatenate((uses, used[1:]))
+    every[topic] = used[0]
+    return {"parents": np.append(parents, np.full(len(shares) - 1, parents[topic])), "uses": every}
 
 
 def _with_arrays(model: DocumentModel, arrays: Arrays) -> DocumentModel:

@@ -158,7 +158,7 @@ def first_topics(
         where.end()
     if ahead.ident is not None:
         ahead.join()
-    return shared.arrays["topics"] + START_SMOOTHING, again
+    return engine.settled(shared.arrays["topics"]) + START_SMOOTHING, again
 
 
 def _compile_sweep(engine: DocumentEngine, shared: Globals, document: Documents) -> None:

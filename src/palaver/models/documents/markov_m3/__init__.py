@@ -20,9 +20,9 @@ from scipy.special import betaincinv
 
 from palaver.encoding.documents import DocumentShard
 from palaver.errors import ParameterError
+from palaver.models.documents.engine import STREAM_START
 from palaver.models.documents.markov_m3.engine import (
     SMALLEST_STEP,
-    STREAM_START,
     MarkovM3Engine,
     log_steps,
     position_weights,

@@ -13,8 +13,12 @@ from palaver.encoding.documents import DocumentShard
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import n_lane_blocks
 from palaver.kernels.special import dirichlet_sums, log_expectations
-from palaver.models.documents.engine import DocumentEngine, learn_prior, prior_term
-from palaver.models.documents.kernels.shares import sweep_shares
+from palaver.models.documents.engine import (
+    STREAM_START,
+    DocumentEngine,
+    learn_prior,
+    prior_term,
+)
 from palaver.models.documents.markov_m3.kernels import walk as kernels
 from palaver.models.documents.markov_m3.kernels.sweep import BETTER, FRESH, KEEP, sweep_documents
 from palaver.parallel.executor import Arrays, Globals
@@ -28,13 +32,8 @@ FIRST_GAMMA = 1.0
 _GAMMAS = (0.05, 100.0)
 #: Steps of EM that break a document's symmetry.
 START_STEPS = 10
-#: Every n-th sweep also restarts each document.
-RESTART_EVERY = 4
 #: Iterations of a document in a sweep that continues from what it has.
 KEEP_ITERATIONS = 5
-#: First steps of a stream that are plain LDA's, and their prior of the shares.
-STREAM_START = 15
-_LDA_PRIOR, _LDA_ITERATIONS, _LDA_TOLERANCE = 0.1, 30, 1e-3
 _MODES = {"keep": KEEP, "fresh": FRESH, "better": BETTER}
 _TERMS = ("words", "walk", "allocation", "sticks")
 
@@ -73,12 +72,7 @@ class MarkovM3Engine(DocumentEngine):
 
     def phase(self, steps: int, whole: bool = True) -> str:
         """Find topics first; then start from what documents have, sometimes from scratch."""
-        done = steps - (self.start_sweeps if whole else min(self.start_sweeps, self.n_lda_steps))
-        if done < 0:
-            return "tokens" if whole else "lda"
-        if not whole or done == 0:
-            return "fresh"
-        return "better" if done % RESTART_EVERY == 0 else "keep"
+        return self.choosing_phase(steps, whole, self.n_lda_steps)
 
     def start_structure(self) -> Arrays:
         """Return even transitions."""
@@ -145,7 +139,8 @@ class MarkovM3Engine(DocumentEngine):
             "n_documents": np.array(np.count_nonzero(np.diff(shard.offsets))),
         }
         if shared.phase == "lda":
-            self._sweep_lda(shared, shard, statistics)
+            found = self.sweep_lda(shared, shard, statistics["word_topics"])
+            statistics["terms"][[kernels.WORDS, kernels.ALLOCATION]] = found
         else:
             self._sweep_walks(shared, shard, state, statistics)
         return statistics
@@ -170,19 +165,6 @@ class MarkovM3Engine(DocumentEngine):
             statistics["word_topics"], statistics["starts"], statistics["pairs"],
             statistics["terms"],
         )  # fmt: skip
-
-    def _sweep_lda(self, shared: Globals, shard: DocumentShard, statistics: Arrays) -> None:
-        """Infer shares without walks: topics must mean something before documents choose a few."""
-        terms = np.zeros(2)
-        weights = self.log_words(shared, shard)
-        peaks = self.weigh_words(weights, weights)
-        sweep_shares(
-            shard.offsets, shard.words, shard.counts, weights, peaks,
-            np.full(self.n_topics, _LDA_PRIOR), True, _LDA_ITERATIONS, _LDA_TOLERANCE,
-            np.empty((shard.n_documents, self.n_topics)), np.empty(shard.n_documents),
-            statistics["word_topics"], np.zeros(self.n_topics), terms,
-        )  # fmt: skip
-        statistics["terms"][[kernels.WORDS, kernels.ALLOCATION]] = terms
 
     def bound_structure(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
         """Return the documents' terms and those of the transitions."""
