@@ -20,7 +20,7 @@ from palaver.errors import StoreError
 if TYPE_CHECKING:
     from palaver.curation import Curation
 
-KIND, VERSION = "workbench", 4
+KIND, VERSION = "workbench", 5
 FOLDER, ANONYMIZED = "explore", "anonymized"
 NO_TIME = np.iinfo(np.int64).min
 

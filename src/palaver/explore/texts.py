@@ -37,13 +37,15 @@ INSERT INTO messages SELECT key + ?, json_extract(value, '$[0]'), json_extract(v
     json_extract(value, '$[2]') FROM json_each(?)
 """
 _NUL = r"\u0000"
+# Lists of beginnings are a copy of all words each. One for three letters would make the index an
+# eighth larger, to find them in 10 instead of 17 ms of processor time among a million messages.
 _SCHEMA = """
 CREATE TABLE messages (row INTEGER PRIMARY KEY, id TEXT, text TEXT NOT NULL, original TEXT);
 CREATE TABLE conversations (number INTEGER PRIMARY KEY, id TEXT, title TEXT NOT NULL);
 CREATE TABLE names (field TEXT, code INTEGER, name TEXT, PRIMARY KEY (field, code)) WITHOUT ROWID;
 CREATE TABLE done (messages INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(
-    text, content='', tokenize="unicode61 remove_diacritics 2", prefix='1 2 3');
+    text, content='', tokenize="unicode61 remove_diacritics 2", prefix='1 2');
 """
 
 
