@@ -92,7 +92,7 @@ def write(path: Path, sizes: Sizes) -> None:
 
 
 _CHILD = """
-import gc, json, sys, time, tempfile, warnings
+import ctypes, gc, json, sys, time, tempfile, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
 import palaver as pv
@@ -135,6 +135,8 @@ corpus = prepared(file)
 status = lambda name: next(int(line.split()[1]) / 1024 for line in open("/proc/self/status")
                            if line.startswith(name))
 gc.collect()
+ctypes.CDLL("libc.so.6").malloc_trim(0)                # what was freed does not hide what is added
+time.sleep(2)                                          # polars gives memory back in the background
 Path("/proc/self/clear_refs").write_text("5")          # the peak begins anew (Linux)
 before, start = status("VmRSS"), time.process_time()
 work(file, corpus)
@@ -142,11 +144,20 @@ print(json.dumps([time.process_time() - start, status("VmHWM") - before]))
 """
 
 
+def written(folder: Path, sizes: Sizes) -> Path:
+    """Return the file of a corpus, written when it is first asked for."""
+    path = folder / f"{'-'.join(str(value) for value in vars(sizes).values())}.jsonl"
+    if not path.exists():
+        write(path, sizes)
+    return path
+
+
 def measure(verb: str, sizes: Sizes, folder: Path) -> tuple[float, float]:
     """Return processor seconds and megabytes added by a verb, in a process of its own."""
-    small, file = folder / "small.jsonl", folder / "file.jsonl"
-    write(small, replace(Sizes(), messages=60, classes=sizes.classes))
-    write(file, sizes)
+    small, file = (
+        written(folder, replace(one, classes=0, topics=0))
+        for one in (replace(Sizes(), messages=60), sizes)
+    )
     command = [sys.executable, "-c", _CHILD, verb, str(small), str(file), str(sizes.classes),
                str(sizes.topics)]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
