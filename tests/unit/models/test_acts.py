@@ -312,3 +312,11 @@ def test_acts_with_given_names_are_not_merged_by_name(monkeypatch, corpus):
     model = pv.Acts(n_sweeps=20, n_chains=2, seed_words=seeds).fit(corpus)
     assert model.act_names_[:2] == ["thanks", "asks"]
     assert len(model.act_names_) == FEWEST_ACTS
+
+
+def test_no_proposal_is_called_like_an_act_that_somebody_named(monkeypatch):
+    monkeypatch.setattr(names, "propose", lambda model: ["statement", "greeting", "thanks"])
+    model = SimpleNamespace(class_names_=["greeting"])
+    pv.Acts._name_acts(model)
+    assert model.act_names_ == ["greeting", "greeting 2", "thanks"]
+    assert model.names_are_proposed_ == [False, True, True]

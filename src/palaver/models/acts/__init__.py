@@ -348,7 +348,7 @@ class Acts(Model):
     def _name_acts(self) -> None:
         proposals = names.propose(self)
         given = self.class_names_
-        self.act_names_ = [*given, *proposals[len(given) :]]
+        self.act_names_ = names.distinct([*given, *proposals[len(given) :]])
         self.names_are_proposed_ = [i >= len(given) for i in range(len(self.act_names_))]
 
     # asking

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -200,7 +200,7 @@ def propose(model: Acts) -> list[str]:
             names.append(f"{name} {opening}")
         else:
             names.append(name)
-    return _distinct(names)
+    return distinct(names)
 
 
 def _is_usual(model: Acts) -> NDArray[np.bool_]:
@@ -212,7 +212,7 @@ def _is_usual(model: Acts) -> NDArray[np.bool_]:
     return np.asarray((model.class_shares_ >= _LARGE) & long & (asked < 0.5))
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
     """Make names different by numbering those that occur again."""
     seen: Counter[str] = Counter()
     result = []
