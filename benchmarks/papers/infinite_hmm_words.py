@@ -21,8 +21,8 @@ POINTS = 20
 VERSION, SEARCHED = 1, 2
 SWEEPS = {"quick": 10, "full": 40, "paper": 40}
 N_STATES = 50
-#: Runs of several seeds, then runs that differ in the first number of states, and, from one of
-#: these numbers, in the seed.
+#: Runs of several seeds, then runs that differ in the first number of states, and on web text in
+#: the seed as well.
 RUNS: dict[str, dict[str, Any]] = {"50 states": {"n_states": N_STATES}, "default": {}}
 SEEDS = {"50 states": 3, "default": 5}
 #: Where the search for states begins; 20 is the default, from which there are several seeds.
@@ -133,7 +133,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
         for first in FIRST_STATES if first != ONE_START
     ]  # fmt: skip
     starts = [("ud-dev", first, 0) for first in FIRST_STATES]
-    starts += [("ud-dev", ONE_START, seed) for seed in range(1, START_SEEDS)]
+    starts += [("ud-dev", first, seed) for seed in range(1, START_SEEDS) for first in FIRST_STATES]
     starts += [("wsj", first, 0) for first in FIRST_STATES]
     found += [
         fit_cell(options, name, f"{first} first states", {"first_states": first}, seed)

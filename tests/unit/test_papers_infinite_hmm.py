@@ -39,6 +39,8 @@ def test_cells_and_the_page(tiny, tmp_path):
     assert "| words and states |" in text
     assert "| words and states after 1 sweep |" in text
     assert "| 100 |" in text
+    assert "| 100 | 5 |" in text
+    assert "one-way analysis of variance" in text
     assert (tmp_path / "infinite_hmm-quick.svg").exists()
 
 
@@ -49,4 +51,4 @@ def test_a_page_of_what_is_done(tmp_path):
 def test_all_cells_of_all_sizes_have_names_of_their_own(tmp_path):
     for size in ("quick", "full", "paper"):
         names = [c.name for c in experiment.cells(Options(tmp_path, size), Cells(tmp_path))]
-        assert len(set(names)) == len(names) == 54
+        assert len(set(names)) == len(names) == 66
