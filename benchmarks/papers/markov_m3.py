@@ -4,9 +4,9 @@ A tenth of the documents of each corpus is for testing. All models see the same 
 these documents and predict the other 10%: ``p(w) = sum_k share_k p(w | k)``. Our models learn
 their priors; tomotopy's have a word prior of 0.01, LDA also the one that is best on training words;
 these average ten samples of a document's shares, and so does HDP; hierarchical LDA, which does not
-say which path it found for a new document, has its topics folded in by LDA's step. Variational LDA
-and M3 start with the same number of Gibbs sweeps and make the same number of passes over the
-documents. Tags are learned online.
+say which path it found for a new document, has its topics folded in by LDA's step. Variational LDA,
+the nested HDP and M3 start with the same number of Gibbs sweeps and make the same number of passes
+over the documents. Tags are learned online.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ SAME_START = 50
 FEW = ("lda-vb-few", "m3-few")
 #: Gibbs sampling with twice the sweeps, with the most topics.
 MORE = ("lda-tuned-more",)
-MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "hdp", "hlda", "m3", *FEW, *MORE)
+MODELS = ("lda-vb", "lda-gibbs", "lda-tuned", "hdp", "hlda", "m3", "nhdp", *FEW, *MORE)
 #: Models that find their own number of topics, and are fitted once per corpus.
 GROWING = ("hdp", "hlda")
 #: Models that are fitted with more seeds.
-SEEDED = ("lda-vb", "lda-tuned", "m3", "m3-few")
+SEEDED = ("lda-vb", "lda-tuned", "m3", "nhdp", "m3-few")
 #: Word priors of tomotopy's LDA to choose from, and where: on training words of these corpora.
 ETAS, ETA_CORPORA, ETA_TOPICS = (0.01, 0.03, 0.1, 0.3), ("ap", "kos"), 50
 #: The best of them on both (cells "ap/eta/...", "kos/eta/..."), and of a tree ("ap/tree/...").
@@ -57,6 +57,9 @@ TREE_DEPTH = 3
 #: Share prior, over all topics together, of the step by which the topics of any model are folded
 #: into the test documents for comparison.
 COMMON_PRIOR = 5.0
+#: Children of a topic of the nested HDP to choose from, on training words (cells
+#: "ap/branching/..."), and the best on both corpora; only these are fitted.
+BRANCHINGS, BEST_BRANCHING, NESTED_CORPORA = (2, 4, 8, 16), 8, ("ap", "kos")
 #: Sweeps after which to take samples of the shares of new documents from tomotopy.
 INFERENCES = range(20, 60, 4)
 
@@ -224,7 +227,7 @@ SHORT_WALKS = {"truncation": 15, "max_visits": 16}
 
 
 def _our(kind: str, n_topics: int, seed: int = SEED, **params: Any) -> Any:
-    model = pv.OnlineLDA if kind == "lda-vb" else pv.MarkovM3
+    model = {"lda-vb": pv.OnlineLDA, "nhdp": pv.NestedHDP}.get(kind, pv.MarkovM3)
     named = {SYMBOLS.get(k, k): v for k, v in params.items()}
     return model(n_topics, random_state=seed, **named)
 
@@ -234,7 +237,7 @@ def fit_cell(
 ) -> Cell:
     """Return the cell for one model's perplexity."""
     plan = PLANS[options.size]
-    ours = kind.startswith(("lda-vb", "m3"))
+    ours = kind.startswith(("lda-vb", "m3", "nhdp"))
     n_sweeps = plan.n_gibbs * (2 if kind in MORE else 1)
     named = kind.removesuffix("-few").removesuffix("-more")
     short = kind in FEW or params or n_topics <= SAME_START
@@ -247,6 +250,7 @@ def fit_cell(
             return tomotopy_perplexity(named, split, n_topics, n_sweeps, options.n_jobs, eta,
                                        seed)  # fmt: skip
         given = {"max_visits": 16, **params} if "truncation" in params else params
+        given = {"branching": BEST_BRANCHING, **given} if kind == "nhdp" else given
         model = _our(named, n_topics, seed, **passes, n_jobs=options.n_jobs, **given)
         model.fit(split.train, show_progress=False)
         learned = {"alpha_": getattr(model, "share_prior_", None)}
@@ -263,7 +267,7 @@ def fit_cell(
     settings = {"version": version, "corpus": name, "model": named, "n_topics": n_topics,
                 **(passes if ours else {"n_sweeps": n_sweeps}), "seed": seed,
                 **_newer(named, n_topics), **params}  # fmt: skip
-    cost = {"hdp": 3, "hlda": 3, "m3": 4}.get(named, 1) * (1 + n_topics / 50)
+    cost = {"hdp": 3, "hlda": 3, "m3": 4, "nhdp": 4}.get(named, 1) * (1 + n_topics / 50)
     size = {"ap": 1, "kos": 1, "nips": 3, "20news": 4}[name]
     return Cell(f"{name}/{kind}/{n_topics}{changed}", settings, work, cost * size)
 
@@ -273,7 +277,8 @@ def _newer(kind: str, n_topics: int) -> dict[str, Any]:
     if kind == "m3" and n_topics > SAME_START:
         return {"walks": "auto"}
     return {"lda-tuned": {"eta": BEST_ETA}, "hdp": {"folded": "both ways"},
-            "hlda": {"eta": TREE_ETA, "depth": TREE_DEPTH}}.get(kind, {})  # fmt: skip
+            "hlda": {"eta": TREE_ETA, "depth": TREE_DEPTH},
+            "nhdp": {"branching": BEST_BRANCHING}}.get(kind, {})  # fmt: skip
 
 
 def eta_cell(options: Options, name: str, eta: float, kind: str = "lda-tuned") -> Cell:
@@ -288,6 +293,24 @@ def eta_cell(options: Options, name: str, eta: float, kind: str = "lda-tuned") -
     settings = {"version": VERSION, "eta": eta, "corpus": name, "n_topics": ETA_TOPICS,
                 "n_sweeps": n_sweeps, "seed": SEED, **tree}  # fmt: skip
     return Cell(f"{name}/{'tree' if tree else 'eta'}/{eta:g}", settings, work, 2.0)
+
+
+def branching_cell(options: Options, name: str, branching: int) -> Cell:
+    """Return the cell for a shape of the nested HDP's tree, judged by training words."""
+    passes = PLANS[options.size].passes
+
+    def work(folder: Path) -> dict[str, Any]:
+        split = training_split(options.data, name)
+        model = _our("nhdp", ETA_TOPICS, **passes, n_jobs=options.n_jobs, branching=branching)
+        model.fit(split.train, show_progress=False)
+        found = {"perplexity": model.perplexity(split.observed, split.heldout),
+                 "common": common_perplexity(split, model.class_words_)}  # fmt: skip
+        model.share_phase = "fresh"  # as documents are inferred while the model learns
+        return {**found, "chosen": model.perplexity(split.observed, split.heldout)}
+
+    settings = {"version": BATCH_VERSION, "branching": branching, "corpus": name,
+                "n_topics": ETA_TOPICS, **passes, "seed": SEED}  # fmt: skip
+    return Cell(f"{name}/branching/{branching}", settings, work, 4.0)
 
 
 def swap_cell(options: Options, name: str, n_topics: int) -> Cell:
@@ -435,6 +458,7 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, truncation=t) for t in TRUNCATIONS]
     for kind in ("lda-tuned", "hlda"):
         found += [eta_cell(options, name, eta, kind) for name in ETA_CORPORA for eta in ETAS]
+    found += [branching_cell(options, name, b) for name in NESTED_CORPORA for b in BRANCHINGS]
     found += [fit_cell(options, "ap", "m3", k, truncation=t, max_visits=t + 1)
               for k in plan.topics for t in LONG_TRUNCATIONS.get(k, ())]  # fmt: skip
     found += [fit_cell(options, "ap", "m3", plan.sensitivity, gamma=g) for g in GAMMAS]
@@ -453,7 +477,8 @@ def cells(options: Options, kept: Cells) -> list[Cell]:
     found += [fit_cell(options, name, kind, n_topics, seed)
               for corpora in (small, large) for n_topics in plan.topics for name in corpora
               for kind in SEEDED for seed in plan.more_seeds
-              if not (kind in FEW and (n_topics <= SAME_START or name in large))]  # fmt: skip
+              if not (kind in FEW and (n_topics <= SAME_START or name in large))
+              and not (kind == "nhdp" and name not in NESTED_CORPORA)]  # fmt: skip
     found += [stream_cell(options, name, STREAM_TOPICS) for name in plan.online]
     return list({cell.name: cell for cell in found}.values())
 
@@ -475,5 +500,6 @@ def _batch(
         for kind in kinds
         if not (kind in GROWING and n_topics != first)
         and not (kind in FEW and n_topics <= SAME_START)
+        and not (kind == "nhdp" and name not in NESTED_CORPORA)
         and not (kind in MORE and n_topics < PLANS[options.size].topics[-1])
     ]
