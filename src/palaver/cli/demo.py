@@ -62,7 +62,8 @@ def run(
         console.print(f"\nOpen in a browser: {page}", soft_wrap=True)
         console.print(f"Every message with its classes: {out / _TAGGED}", soft_wrap=True)
         console.print(f"Who does what: {command('shares', out)}", soft_wrap=True)
-        console.print("For a file of your own: palaver check FILE", soft_wrap=True)
+        console.print(f"Look closer: {command('explore', out)}", soft_wrap=True)
+        console.print("For a file of your own: palaver FILE", soft_wrap=True)
 
 
 _TAGGED, _PAGE = "tagged.jsonl", "report.html"
