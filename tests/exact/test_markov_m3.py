@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import psi
+from support.compiled import called
 from support.markov_m3_reference import (
     Document,
     dirichlet_bound,
@@ -57,7 +58,7 @@ def random_walk(n_positions, n_states, seed):
     scores = -generator.gamma(1.0, 8.0, (n_positions, n_states))
     log_start = log_expectation(generator.gamma(0.3, 1.0, n_states) + 0.02)
     log_transitions = log_expectation(generator.gamma(0.3, 1.0, (n_states, n_states)) + 0.02)
-    walk = kernels.make_walk(n_positions, n_states, 1)
+    walk = called(kernels.make_walk)(n_positions, n_states, 1)
     stride = len(walk.mask)
     walk.start[:n_states] = np.exp(log_start)
     for j, k in itertools.product(range(n_states), repeat=2):
@@ -72,7 +73,7 @@ def random_walk(n_positions, n_states, seed):
 def test_forward_backward_against_all_walks(n_positions, n_states):
     walk, *arguments = random_walk(n_positions, n_states, n_positions * 10 + n_states)
     expected, single, pairs, _, _ = marginals(*arguments)
-    assert kernels.forward_backward(walk, n_states, n_positions) == pytest.approx(
+    assert called(kernels.forward_backward)(walk, n_states, n_positions) == pytest.approx(
         expected, rel=1e-12
     )
     stride = len(walk.mask)
@@ -80,7 +81,7 @@ def test_forward_backward_against_all_walks(n_positions, n_states):
     np.testing.assert_allclose(found[:, :n_states], single, atol=1e-12)
     assert not found[:, n_states:].any()
     counts, starts = np.zeros((n_states, n_states)), np.zeros(n_states)
-    sweeps.add_statistics(
+    called(sweeps.add_statistics)(
         walk, np.zeros(0, np.int32), np.arange(n_states, dtype=np.int32), n_states, n_positions,
         np.zeros((1, n_states)), starts, counts, np.zeros(stride),
     )  # fmt: skip
@@ -97,7 +98,7 @@ def test_forward_backward_where_numbers_get_extreme():
     walk.forth.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions)
     walk.back.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions.T)
     expected, single, *_ = marginals(scores, log_start, log_transitions)
-    assert kernels.forward_backward(walk, 3, 4) == pytest.approx(expected, rel=1e-12)
+    assert called(kernels.forward_backward)(walk, 3, 4) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(walk.probabilities.reshape(4, -1)[:, :3], single, atol=1e-9)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
@@ -20,13 +20,13 @@ from palaver.kernels.random import open_stream, uniform
 _SMALLEST_PROBABILITY = 1e-290
 
 
-@njit(cache=True, nogil=True)
+@inner
 def floored(rows):  # type: ignore[no-untyped-def]
     """Return transition rows with no entry below the floor."""
     return np.maximum(rows, _SMALLEST_PROBABILITY)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def draw_state(weights, threshold):  # type: ignore[no-untyped-def]
     """Return a state drawn with the given weights (K,) from one uniform number. IN only."""
     total = 0.0
@@ -44,7 +44,7 @@ def draw_state(weights, threshold):  # type: ignore[no-untyped-def]
     return last
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def filter_chain(log_densities, rows, beliefs):  # type: ignore[no-untyped-def]
     """Filter one sequence forwards.
 
@@ -92,7 +92,7 @@ def filter_chain(log_densities, rows, beliefs):  # type: ignore[no-untyped-def]
     return log_likelihood
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_chain(beliefs, rows, stream, states):  # type: ignore[no-untyped-def]
     """Draw the states of one filtered sequence backwards, one uniform number per position.
 
@@ -113,7 +113,7 @@ def sample_chain(beliefs, rows, stream, states):  # type: ignore[no-untyped-def]
         states[t] = draw_state(weights, uniform(stream))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_chains(  # type: ignore[no-untyped-def]
     log_densities, offsets, first_sequence, rows, key, states
 ):
@@ -147,7 +147,7 @@ def sample_chains(  # type: ignore[no-untyped-def]
     return log_likelihood
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chain_posteriors(log_densities, offsets, rows, posteriors):  # type: ignore[no-untyped-def]
     """Fill ``p(s_t = k | whole sequence)``, by a forward and a backward pass.
 
@@ -189,7 +189,7 @@ def chain_posteriors(log_densities, offsets, rows, posteriors):  # type: ignore[
     return log_likelihoods
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_transitions(states, offsets, counts):  # type: ignore[no-untyped-def]
     """Add the transitions of all sequences to ``counts`` (K + 1, K), int64, IN-OUT."""
     n_states = counts.shape[1]
@@ -200,7 +200,7 @@ def count_transitions(states, offsets, counts):  # type: ignore[no-untyped-def]
             source = states[t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_states(offsets, first_sequence, n_states, key, states):  # type: ignore[no-untyped-def]
     """Draw every state uniformly, from one stream per sequence. OUT: states (n,)."""
     stream = np.empty(4, np.uint64)

@@ -11,13 +11,14 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 # A pivot that falls to less than this share of itself has lost half of its digits.
 _LOST_SHARE = 1e-8
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(factor, vector):  # type: ignore[no-untyped-def]
     """Turn the factor of A into that of A + v v', by Givens rotations.
 
@@ -38,7 +39,7 @@ def join(factor, vector):  # type: ignore[no-untyped-def]
                 vector[i] = cosine * vector[i] - sine * before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave(factor, vector):  # type: ignore[no-untyped-def]
     """Turn the factor of A into that of A - v v', by hyperbolic rotations.
 
@@ -69,7 +70,7 @@ def leave(factor, vector):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def squared_distance(factor, vector):  # type: ignore[no-untyped-def]
     """Return ``v' A^-1 v``, by forward substitution.
 

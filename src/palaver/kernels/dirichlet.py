@@ -17,8 +17,9 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import gammaln
+
+from palaver.kernels.compiled import inner, kernel
 
 _TABLE_SIZE = 512
 
@@ -26,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_dirichlet_multinomial(counts, concentration):  # type: ignore[no-untyped-def]
     """Return the log of (1) for each column under a symmetric prior, ``concentration`` per row.
 
@@ -64,7 +65,7 @@ def log_dirichlet_multinomial(counts, concentration):  # type: ignore[no-untyped
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_histogram(counts):  # type: ignore[no-untyped-def]
     """Return the positive entries and how often each occurs; large values may be repeated.
 
@@ -213,7 +214,7 @@ def sample_concentration(
     return concentration
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_classes(class_histograms, length_histogram, alpha):  # type: ignore[no-untyped-def]
     """Return the log of (1) over all messages, their contribution to LDA's log joint.
 
@@ -232,7 +233,7 @@ def log_classes(class_histograms, length_histogram, alpha):  # type: ignore[no-u
     return result
 
 
-@njit(cache=True)
+@inner
 def _sum_of_logs(histogram, base):  # type: ignore[no-untyped-def]
     """Return ``sum_n histogram[n] * log base^(n)``, as logs of ``base + i`` times tail counts."""
     result = 0.0
@@ -244,7 +245,7 @@ def _sum_of_logs(histogram, base):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _sum_of_inverses(histogram, base):  # type: ignore[no-untyped-def]
     """Return ``sum_n histogram[n] * (digamma(base + n) - digamma(base))`` without a digamma."""
     result = 0.0
@@ -256,7 +257,7 @@ def _sum_of_inverses(histogram, base):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def update_alpha(  # type: ignore[no-untyped-def]
     class_histograms, length_histogram, alpha, n_iterations, shape=1.0, rate=0.0, floor=1e-4
 ):

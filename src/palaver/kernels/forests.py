@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import highest_of
 from palaver.kernels.random import open_stream, uniform
 
 _NEGLIGIBLE = -45.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_parents(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, is_ordered, ranks, key, parents
 ):
@@ -48,7 +48,7 @@ def open_parents(  # type: ignore[no-untyped-def]
             parents[first + sequence[i]] = -1 if choice == i else first + sequence[choice]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def link(parents, first, n, first_child, following, preceding):  # type: ignore[no-untyped-def]
     """Set the links of a conversation's forest."""
     first_child[: n + 1] = -1
@@ -57,7 +57,7 @@ def link(parents, first, n, first_child, following, preceding):  # type: ignore[
                 first_child, following, preceding)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@inner
 def attach(b, parent, first_child, following, preceding):  # type: ignore[no-untyped-def]
     """Make ``b`` the first child of a message (or of the start)."""
     following[b] = first_child[parent]
@@ -67,7 +67,7 @@ def attach(b, parent, first_child, following, preceding):  # type: ignore[no-unt
     first_child[parent] = b
 
 
-@njit(cache=True, nogil=True)
+@inner
 def detach(b, parent, first_child, following, preceding):  # type: ignore[no-untyped-def]
     """Remove ``b`` from the children of a message (or of the start)."""
     if preceding[b] >= 0:
@@ -78,7 +78,7 @@ def detach(b, parent, first_child, following, preceding):  # type: ignore[no-unt
         preceding[following[b]] = preceding[b]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def list_below(b, first_child, following, below):  # type: ignore[no-untyped-def]
     """List ``b`` and all messages below it in ``below`` (OUT); return their number."""
     below[0] = b
@@ -94,7 +94,7 @@ def list_below(b, first_child, following, below):  # type: ignore[no-untyped-def
     return n_below
 
 
-@njit(cache=True, nogil=True)
+@inner
 def draw_by_logs(scores, n, draw):  # type: ignore[no-untyped-def]
     """Return an index drawn with log weights ``scores`` (IN-OUT, overwritten) from one uniform."""
     highest = highest_of(scores[:n])

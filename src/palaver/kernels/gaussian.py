@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from palaver.kernels.chains import count_transitions
+from palaver.kernels.compiled import kernel
 
 FULL, DIAGONAL, TIED = 0, 1, 2
 KINDS = {"full": FULL, "diag": DIAGONAL, "tied": TIED}
@@ -25,7 +25,7 @@ _ROWS, _COLUMNS = 512, 16
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _add_squares(products, shifts, first, squares):  # type: ignore[no-untyped-def]
     """Add ``sum_j (products[i, k, j] - shifts[k, first + j])²`` to ``squares[i, k]``."""
     for i in range(squares.shape[0]):
@@ -37,7 +37,7 @@ def _add_squares(products, shifts, first, squares):  # type: ignore[no-untyped-d
             squares[i, k] += total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _scaled_squares(vectors, means, scales, squares):  # type: ignore[no-untyped-def]
     """Set ``squares[i, k]`` to ``sum_j ((vectors[i, j] - means[k, j]) scales[k, j])²``."""
     for i in range(squares.shape[0]):

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.switch import SWITCH_MESSAGE, SWITCH_OFF
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_mixture_scores(  # type: ignore[no-untyped-def]
     tokens, message_offsets, shares, class_probabilities, word_weights, scores
 ):
@@ -48,7 +47,7 @@ def add_mixture_scores(  # type: ignore[no-untyped-def]
             scores[b] += math.log(probability * mixed + (1.0 - probability) * row[n_classes])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def set_switch(  # type: ignore[no-untyped-def]
     switch, switch_prior, class_probability, totals, weights
 ):
@@ -66,7 +65,7 @@ def set_switch(  # type: ignore[no-untyped-def]
             weights[0, i] = 1.0 - weights[1, i]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def count_outcomes(outcomes, switch, counts, totals):  # type: ignore[no-untyped-def]
     """Add each particle's new outcome (P,) to ``counts`` (K, P) and ``totals`` (2, P). IN-OUT."""
     n_classes = counts.shape[0]

@@ -23,8 +23,9 @@ past the vector blocks for the background (see :mod:`palaver.kernels.simd.lanes`
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import (
@@ -42,7 +43,7 @@ from palaver.kernels.switch import (
 )
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@inner(forceinline=True, error_model="numpy")
 def _background_odds(  # type: ignore[no-untyped-def]
     for_background, for_class, message_class, alpha_sum, n_word, denominator
 ):
@@ -50,7 +51,7 @@ def _background_odds(  # type: ignore[no-untyped-def]
     return for_background * (message_class + alpha_sum) * n_word / (for_class * denominator)
 
 
-@njit(cache=True)
+@inner
 def _open_message(classes, alpha, background_slot, message_counts):  # type: ignore[no-untyped-def]
     """Set ``message_counts`` (OUT) to alpha_k + n_bk by slot; for the background to n_b0."""
     n_classes = alpha.shape[0]
@@ -62,7 +63,7 @@ def _open_message(classes, alpha, background_slot, message_counts):  # type: ign
         message_counts[old if old < uint64(n_classes) else background_slot] += 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _set_factors(  # type: ignore[no-untyped-def]
     n_classes, message_counts, denominators, factors, raised
 ):
@@ -73,7 +74,7 @@ def _set_factors(  # type: ignore[no-untyped-def]
         raised[k] = (message_counts[k] + 1.0) / (denominators[k] + 1.0)
 
 
-@njit(cache=True)
+@inner
 def _record_weights(  # type: ignore[no-untyped-def]
     running, n_classes, old, background_weight, old_weight, weights
 ):
@@ -85,7 +86,7 @@ def _record_weights(  # type: ignore[no-untyped-def]
     weights /= weights.sum()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def sweep_collapsed(  # type: ignore[no-untyped-def]
     tokens,
     message_offsets,
@@ -203,7 +204,7 @@ def sweep_collapsed(  # type: ignore[no-untyped-def]
     class_totals[n_classes] = np.int64(round(denominators[background_slot] - words_omega))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def sweep_parallel(  # type: ignore[no-untyped-def]
     tokens,
     message_offsets,
@@ -307,7 +308,7 @@ def sweep_parallel(  # type: ignore[no-untyped-def]
                 classes[i] = new
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def message_histograms(  # type: ignore[no-untyped-def]
     message_offsets, classes, first_class, class_histograms, length_histogram
 ):

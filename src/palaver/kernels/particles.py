@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import highest_of
 from palaver.kernels.random import uniform
 
 _TINY = 1e-250
 
 
-@njit(cache=True, nogil=True)
+@inner
 def multiply_weights(values, factors, log_factors):  # type: ignore[no-untyped-def]
     """Multiply ``factors`` by ``values``, moving what becomes too small to ``log_factors``.
 
@@ -34,7 +33,7 @@ def multiply_weights(values, factors, log_factors):  # type: ignore[no-untyped-d
             factors[i] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_logs(factors, log_factors):  # type: ignore[no-untyped-def]
     """Add the logs of ``factors`` (P,), which become ones, to ``log_factors`` (P,). IN-OUT."""
     for i in range(factors.shape[0]):
@@ -42,7 +41,7 @@ def take_logs(factors, log_factors):  # type: ignore[no-untyped-def]
         factors[i] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_mean(log_weights):  # type: ignore[no-untyped-def]
     """Return the log of the mean of the weights (P,). IN."""
     highest = highest_of(log_weights)
@@ -52,7 +51,7 @@ def log_mean(log_weights):  # type: ignore[no-untyped-def]
     return highest + math.log(total / log_weights.shape[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose_survivors(log_weights, state, survivors):  # type: ignore[no-untyped-def]
     """If weights have become too uneven, draw the survivors; return the log of the mean weight.
 
@@ -85,7 +84,7 @@ def choose_survivors(log_weights, state, survivors):  # type: ignore[no-untyped-
     return highest + math.log(step)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keep_survivors(survivors, spare, values):  # type: ignore[no-untyped-def]
     """Set column ``i`` of ``values`` (K, P) to the old column ``survivors[i]``. IN-OUT."""
     for k in range(values.shape[0]):
@@ -95,7 +94,7 @@ def keep_survivors(survivors, spare, values):  # type: ignore[no-untyped-def]
             values[k, i] = spare[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def mix(shares, row, mixed):  # type: ignore[no-untyped-def]
     """Set ``mixed`` (P,) to the sum over classes of ``shares`` (K, P) times ``row`` (K+1,)."""
     mixed[:] = 0.0
@@ -105,7 +104,7 @@ def mix(shares, row, mixed):  # type: ignore[no-untyped-def]
             mixed[i] += shares[k, i] * weight
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def draw_outcomes(shares, row, thresholds, outcomes):  # type: ignore[no-untyped-def]
     """Draw each particle's class, or the background (K).
 

@@ -8,10 +8,11 @@ on the first run.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def highest_of(values):  # type: ignore[no-untyped-def]
     """Return the maximum of float64 ``values`` (n,) IN, or minus infinity if there are none."""
     highest = -np.inf
@@ -20,7 +21,7 @@ def highest_of(values):  # type: ignore[no-untyped-def]
     return highest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def longest_stretch(offsets):  # type: ignore[no-untyped-def]
     """Return the largest difference of neighbouring ``offsets`` (n + 1,) IN, 0 for n = 0."""
     longest = 0
@@ -29,14 +30,14 @@ def longest_stretch(offsets):  # type: ignore[no-untyped-def]
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_to(source, n_values, target, first):  # type: ignore[no-untyped-def]
     """Set ``target[first:first + n_values]`` (OUT) to the first values of ``source`` (IN)."""
     for i in range(n_values):
         target[first + i] = source[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_places(values, n_places, places):  # type: ignore[no-untyped-def]
     """Set ``places`` (n_places,) OUT to the places of the largest ``values`` IN, largest first.
 

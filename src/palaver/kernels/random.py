@@ -9,12 +9,14 @@ finaliser of SplitMix64, as its authors recommend.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from palaver.kernels.compiled import inner, kernel
 
 _TO_UNIT = 2.0**-53
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def _mix(word):  # type: ignore[no-untyped-def]
     """Finaliser of SplitMix64: a bijection of 64-bit words that looks random."""
     word = uint64(word)
@@ -23,12 +25,12 @@ def _mix(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> uint64(31))
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def _rotate(word, bits):  # type: ignore[no-untyped-def]
     return (word << uint64(bits)) | (word >> uint64(64 - bits))
 
 
-@njit(cache=True)
+@kernel
 def open_stream(key, conversation, state):  # type: ignore[no-untyped-def]
     """Set ``state`` to the start of a conversation's stream.
 
@@ -47,7 +49,7 @@ def open_stream(key, conversation, state):  # type: ignore[no-untyped-def]
     state[3] = _mix(high ^ step) | uint64(1)  # the state must not be all zero
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def next_word(state):  # type: ignore[no-untyped-def]
     """Return the next 64 random bits of a stream. state: IN/OUT."""
     result = _rotate(state[0] + state[3], 23) + state[0]
@@ -61,13 +63,13 @@ def next_word(state):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def uniform(state):  # type: ignore[no-untyped-def]
     """Return a draw from [0, 1). state: IN/OUT."""
     return (next_word(state) >> uint64(11)) * _TO_UNIT
 
 
-@njit(cache=True)
+@kernel
 def uniforms(key, conversation, count):  # type: ignore[no-untyped-def]
     """Return the first ``count`` draws of a conversation's stream (for tests)."""
     state = np.empty(4, np.uint64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_draws(draws, counts):  # type: ignore[no-untyped-def]
     """Count how often each group is drawn in each resample.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.plain import copy_to, highest_of
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.vectors import digammas, exponentials
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def digamma(x):  # type: ignore[no-untyped-def]
     """Return the derivative of ``log(gamma(x))`` for ``x > 0``, to 1e-14 of its size.
 
@@ -32,7 +32,7 @@ def digamma(x):  # type: ignore[no-untyped-def]
     return math.log(x) - 0.5 / x - series - below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-def]
     """Set ``out = E[ln p]`` of Dirichlet distributions in columns.
 
@@ -61,7 +61,7 @@ def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-de
         target[n_columns:] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped-def]
     """Set ``out = exp(logs - peak)`` for each row, where ``peak`` is its largest value.
 
@@ -84,7 +84,7 @@ def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped
         exponentials(logs[row], peaks[row], 1.0, mask, width // LANES, out[row])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dirichlet_sums(concentrations, totals, first, last):  # type: ignore[no-untyped-def]
     """Return what the variational bound needs for Dirichlet distributions in columns.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import SWITCH_OFF, log_switch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_classes(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, n_classes, switch, switch_prior,
     key, classes,
@@ -41,7 +41,7 @@ def start_classes(  # type: ignore[no-untyped-def]
                 classes[i] = min(int(share * n_classes), n_classes - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_messages(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, n_classes, switch, key,
     message_classes, background,
@@ -65,14 +65,14 @@ def open_messages(  # type: ignore[no-untyped-def]
                 background[i] = 1 if switch != SWITCH_OFF and uniform(state) < 0.5 else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_classes(tokens, classes, word_class_counts):  # type: ignore[no-untyped-def]
     """Add one to ``word_class_counts[tokens[i], classes[i]]`` (IN-OUT) for every token."""
     for i in range(tokens.shape[0]):
         word_class_counts[tokens[i], classes[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_message_counts(message_offsets, classes, counts):  # type: ignore[no-untyped-def]
     """Add the classes of each message's tokens to its row, without the background.
 
@@ -89,7 +89,7 @@ def add_message_counts(message_offsets, classes, counts):  # type: ignore[no-unt
                 counts[b, classes[i]] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_message_switches(  # type: ignore[no-untyped-def]
     message_offsets, classes, n_classes, switch_prior
 ):
@@ -109,7 +109,7 @@ def log_message_switches(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_outcomes(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, segment_offsets, unit_offsets,
     fixed_classes, n_classes, n_topics, switch_prior, key, classes, segment_classes,

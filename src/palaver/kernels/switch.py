@@ -22,8 +22,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import roots_jacobi
+
+from palaver.kernels.compiled import inner, kernel
 
 SWITCH_OFF = 0
 SWITCH_CORPUS = 1
@@ -31,7 +32,7 @@ SWITCH_MESSAGE = 2
 MOST_NODES = 64
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def collapsed_switch_weights(  # type: ignore[no-untyped-def]
     switch, corpus_background, corpus_class, message_background, message_class, switch_prior
 ):
@@ -51,7 +52,7 @@ def collapsed_switch_weights(  # type: ignore[no-untyped-def]
     return background_weight, class_weight
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def drawn_switch_weights(  # type: ignore[no-untyped-def]
     switch, class_probability, message_background, message_class, switch_prior
 ):
@@ -71,7 +72,7 @@ def drawn_switch_weights(  # type: ignore[no-untyped-def]
     return background_weight, class_weight
 
 
-@njit(cache=True)
+@kernel
 def log_switch(background_count, class_count, switch_prior):  # type: ignore[no-untyped-def]
     """Return the log Beta-binomial probability of a scope's switches (as a sequence).
 

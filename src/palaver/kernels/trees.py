@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def break_cycles(parents):  # type: ignore[no-untyped-def]
     """Cut every cycle of parents at its earliest message, which becomes a root.
 
@@ -51,7 +52,7 @@ def break_cycles(parents):  # type: ignore[no-untyped-def]
     return roots
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parents_first(parents):  # type: ignore[no-untyped-def]
     """Order messages so that parents precede replies, keeping the given order otherwise.
 
@@ -86,7 +87,7 @@ def parents_first(parents):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def depths(parents):  # type: ignore[no-untyped-def]
     """Return how many ancestors each message has; parents must precede replies."""
     result = np.zeros(len(parents), np.int32)
@@ -96,7 +97,7 @@ def depths(parents):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, _nrt=False)
+@kernel(_nrt=False)
 def link_children(  # type: ignore[no-untyped-def]
     parents, first_message, n_messages, first_child, next_sibling
 ):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 
 #: Small enough that threads finish at about the same time.
@@ -22,7 +22,7 @@ _LOWEST_LOG_WEIGHT = -460.0  # 1e-200
 FloatArray = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     """Return the logarithm of a draw from Gamma(shape, 1). state: IN-OUT.
 
@@ -58,7 +58,7 @@ def log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
                 return math.log(third * cube)
 
 
-@njit(cache=True)
+@inner
 def _normal(state):  # type: ignore[no-untyped-def]
     """Return a standard normal draw by Marsaglia's polar method. state: IN-OUT."""
     while True:
@@ -69,7 +69,7 @@ def _normal(state):  # type: ignore[no-untyped-def]
             return x * math.sqrt(-2.0 * math.log(square) / square)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_log_gammas(  # type: ignore[no-untyped-def]
     key, first_word, counts, concentration, weights
 ):

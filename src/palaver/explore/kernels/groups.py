@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_units(first, second, units, marks):  # type: ignore[no-untyped-def]
     """Find the units of both groups.
 
@@ -23,7 +23,7 @@ def mark_units(first, second, units, marks):  # type: ignore[no-untyped-def]
             marks[1, units[row]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_shares(first, second, units, bundles, periods, shares, sums, series):  # type: ignore[no-untyped-def]
     """Add up the shares of the messages of both groups, by bundle of units and by period.
 
@@ -55,7 +55,7 @@ def add_shares(first, second, units, bundles, periods, shares, sums, series):  #
                 series[group, period, n_acts] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_values(first, second, codes, starts, counts):  # type: ignore[no-untyped-def]
     """Count the messages of both groups by value of several columns.
 
@@ -75,7 +75,7 @@ def count_values(first, second, codes, starts, counts):  # type: ignore[no-untyp
             counts[1, cell] += second[row]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_talk(first, second, codes, starts, shown, periods, counts):  # type: ignore[no-untyped-def]
     """Count the messages of both groups by period and those values that are shown.
 
@@ -101,7 +101,7 @@ def count_talk(first, second, codes, starts, shown, periods, counts):  # type: i
                 counts[1, place, period] += second[row]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_answered(first, second, main, opens, answered, waits, cells, counts):  # type: ignore[no-untyped-def]
     """Count the messages of both groups by act: all, unanswered ones, those with a known wait.
 
@@ -134,7 +134,7 @@ def count_answered(first, second, main, opens, answered, waits, cells, counts): 
                     counts[group, last, 2] += waits[row]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def middle_waits(cells, rows, seconds, known, passed, middle):  # type: ignore[no-untyped-def]
     """Find the two waits in the middle of those of every act in both groups.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_facets(passing, main, periods, codes, starts, counts):  # type: ignore[no-untyped-def]
     """Count the passing messages by act, by period and by the value of every column.
 
@@ -28,7 +28,7 @@ def count_facets(passing, main, periods, codes, starts, counts):  # type: ignore
                 counts[starts[column + 2] + codes[row, column] + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_numbers(digits, marks):  # type: ignore[no-untyped-def]
     """Mark the messages whose numbers a text lists.
 
@@ -49,7 +49,7 @@ def mark_numbers(digits, marks):  # type: ignore[no-untyped-def]
         marks[number] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_threads(passing, offsets):  # type: ignore[no-untyped-def]
     """Return how many of the threads that ``offsets`` (n + 1,) IN limit have a passing message."""
     found = 0
@@ -61,7 +61,7 @@ def count_threads(passing, offsets):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_later(threads, people, marked, last, found):  # type: ignore[no-untyped-def]
     """Find messages before which, in the order given, one of the same thread is marked.
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.simd.instructions import (
     DOUBLE,
     DOUBLES,
@@ -216,13 +217,13 @@ def _prefetch_line(context, rows, index):  # type: ignore[no-untyped-def]
 prefetch_line: Any = intrinsic(_prefetch_line)
 
 
-@njit(cache=True)
+@kernel
 def n_lane_blocks(n_outcomes):  # type: ignore[no-untyped-def]
     """Return the number of blocks of eight for ``n_outcomes``."""
     return (n_outcomes + LANES - 1) // LANES
 
 
-@njit(cache=True)
+@kernel
 def aligned(size):  # type: ignore[no-untyped-def]
     """Return float64 zeros, shape (size,), that start on a cache line.
 
@@ -233,7 +234,7 @@ def aligned(size):  # type: ignore[no-untyped-def]
     return buffer[first : first + size]
 
 
-@njit(cache=True)
+@kernel
 def outcome_order(n_outcomes, has_background):  # type: ignore[no-untyped-def]
     """Return a table that maps ranks of :func:`choose_outcome` to slots.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from palaver.kernels.compiled import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _place(table, first, last, key):  # type: ignore[no-untyped-def]
     """Return the first place from ``first`` to ``last`` whose value is at least ``key``."""
     while first < last:
@@ -17,7 +17,7 @@ def _place(table, first, last, key):  # type: ignore[no-untyped-def]
     return first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up(runs, contexts, weights, words, n_words, pairs, probability, lower, found):  # type: ignore[no-untyped-def]
     """Set the probability of each word: that of its pair, or else a weight times the one below.
 

@@ -9,10 +9,11 @@ that touches few items costs no more than the part of the graph that it affects.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push_visits(  # type: ignore[no-untyped-def]
     offsets, targets, moves, self_moves, passes, is_open, limit, closed_limit, forward,
     visits, residuals,
@@ -56,7 +57,7 @@ def push_visits(  # type: ignore[no-untyped-def]
     return n_pushed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push_two_visits(  # type: ignore[no-untyped-def]
     offsets, targets, moves, self_moves, passes, is_open, limits, closed_limits, forward,
     visits, residuals,
@@ -98,7 +99,7 @@ def push_two_visits(  # type: ignore[no-untyped-def]
     return n_pushed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def residual_extent(residuals, is_open):  # type: ignore[no-untyped-def]
     """Return the extent of residuals, up and down: maximum of the open, sum of the others.
 
@@ -123,7 +124,7 @@ def residual_extent(residuals, is_open):  # type: ignore[no-untyped-def]
     return extent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_two(visits, weights, is_candidate):  # type: ignore[no-untyped-def]
     """Return the candidate with the largest weighted sum of its columns, and the runner-up's sum.
 

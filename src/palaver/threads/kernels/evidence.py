@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from palaver.kernels.compiled import inner, kernel
 
 
 class Entries(NamedTuple):
@@ -116,7 +117,7 @@ class Evidence(NamedTuple):
     replies: NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link_entries(words, offsets, conversation_offsets, n_words, messages, before, after):  # type: ignore[no-untyped-def]
     """Set the message and the previous and next entries of each entry; see :class:`Entries`."""
     last = np.full(n_words, -1, np.int32)
@@ -131,7 +132,7 @@ def link_entries(words, offsets, conversation_offsets, n_words, messages, before
                 last[words[e]] = e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_mentions(  # type: ignore[no-untyped-def]
     tokens, token_offsets, names, is_sign, speakers, mention_offsets, mentions, addressed
 ):
@@ -168,7 +169,7 @@ def find_mentions(  # type: ignore[no-untyped-def]
         mention_offsets[i + 1] = n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def contains(values, begin, end, wanted):  # type: ignore[no-untyped-def]
     """Return whether ``wanted`` is among ``values[begin:end]``."""
     for k in range(begin, end):  # noqa: SIM110
@@ -177,7 +178,7 @@ def contains(values, begin, end, wanted):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relate_people(  # type: ignore[no-untyped-def]
     conversation_offsets, speakers, addressed, mention_offsets, mentions, n_people,
     own_before, own_after, called_by, called_after, partners, turns, turn_numbers,

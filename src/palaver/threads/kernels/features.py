@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.threads.kernels.evidence import contains
 
 #: Names of the features, in the order of their columns; docs/threads.md says what each means.
@@ -54,7 +54,7 @@ _FAR_FROM = math.log(8.0)
 _SHORT = math.log1p(4.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_candidates(conversation_offsets, window, is_ordered, counts):  # type: ignore[no-untyped-def]
     """Set the number of candidates of each message, including the start; (n_messages,) OUT."""
     for c in range(len(conversation_offsets) - 1):
@@ -64,13 +64,13 @@ def count_candidates(conversation_offsets, window, is_ordered, counts):  # type:
             counts[i] = high - low + (1 if low > first else 0) + (1 if high == i else 0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _limits(i, first, last, window, is_ordered):  # type: ignore[no-untyped-def]
     """Return the slice of messages that ``i`` may reply to; it may contain ``i`` itself."""
     return max(first, i - window), i if is_ordered else min(last, i + window + 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add_shared(i, low, high, entries, pointers, sums):  # type: ignore[no-untyped-def]
     """Add the products of what ``i`` shares with ``j``, low..high - 1, to ``sums[j - low]``."""
     for own in range(entries.offsets[i], entries.offsets[i + 1]):
@@ -80,7 +80,7 @@ def _add_shared(i, low, high, entries, pointers, sums):  # type: ignore[no-untyp
             e = pointers[e]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _shared_with(i, j, entries):  # type: ignore[no-untyped-def]
     """Return the sum of products of what two messages share."""
     a, b = entries.offsets[i], entries.offsets[j]
@@ -96,7 +96,7 @@ def _shared_with(i, j, entries):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _collect(i, first, low, high, entries, sums):  # type: ignore[no-untyped-def]
     """Set what ``i`` shares with each of ``low`` to ``high - 1``, and then with the first."""
     sums[: high - low + 1] = 0.0
@@ -107,7 +107,7 @@ def _collect(i, first, low, high, entries, sums):  # type: ignore[no-untyped-def
         sums[high - low] = _shared_with(i, first, entries)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_features(evidence, window, is_ordered, begin, end, candidates, features):  # type: ignore[no-untyped-def]
     """Set candidates and features of messages ``begin`` to ``end - 1``.
 
@@ -157,7 +157,7 @@ def fill_features(evidence, window, is_ordered, begin, end, candidates, features
         _fill_model(evidence, i, candidates[at:pair], features[at:pair])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_pair(evidence, i, j, first, is_ordered, alike, most, runs, handles, row):  # type: ignore[no-untyped-def]
     """Set the features of candidate ``j`` of message ``i``."""
     row[:] = 0.0
@@ -187,7 +187,7 @@ def _fill_pair(evidence, i, j, first, is_ordered, alike, most, runs, handles, ro
         _fill_order(evidence, i, j, first, is_newcomer, is_same, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_order(evidence, i, j, first, is_newcomer, is_same, row):  # type: ignore[no-untyped-def]
     """Set the features of candidate ``j`` that need an order."""
     people = evidence.people
@@ -228,7 +228,7 @@ def _fill_order(evidence, i, j, first, is_newcomer, is_same, row):  # type: igno
         row[AFTER_MINE] = people.own_before[i] == j - 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_names(people, i, j, me, them, is_ordered, row):  # type: ignore[no-untyped-def]
     """Set the features of names: who ``i`` names, who ``j`` names."""
     begin, end = people.mention_offsets[i], people.mention_offsets[i + 1]
@@ -258,7 +258,7 @@ def _fill_names(people, i, j, me, them, is_ordered, row):  # type: ignore[no-unt
     row[MENTIONED_NOT_ME] = row[MENTIONED] * row[MENTIONS_ANOTHER]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_handles(evidence, i, j, shared, row):  # type: ignore[no-untyped-def]
     """Set the features of handles, which identify people even if speakers are unknown."""
     handles = evidence.handles
@@ -271,7 +271,7 @@ def _fill_handles(evidence, i, j, shared, row):  # type: ignore[no-untyped-def]
         )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_start(evidence, i, first, is_ordered, most, row):  # type: ignore[no-untyped-def]
     """Set the features of a start."""
     row[:] = 0.0
@@ -292,7 +292,7 @@ def _fill_start(evidence, i, first, is_ordered, most, row):  # type: ignore[no-u
             row[START_OWN_PREVIOUS] = people.own_before[i] == i - 1
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@inner(fastmath=True)
 def _fill_model(evidence, i, candidates, features):  # type: ignore[no-untyped-def]
     """Set each candidate's score by a model: expected log probability of the classes of ``i``."""
     n_classes = evidence.shares.shape[1]

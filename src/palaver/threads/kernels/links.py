@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_candidates(chances, pair_offsets, best, second):  # type: ignore[no-untyped-def]
     """Find the most and second most likely candidates of each message; of equals, the later.
 
@@ -27,7 +28,7 @@ def best_candidates(chances, pair_offsets, best, second):  # type: ignore[no-unt
         best[b], second[b] = top, next_top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_likeliest(scores, pair_offsets, size, kept):  # type: ignore[no-untyped-def]
     """Mark the candidates with the largest scores, at most ``size`` per message, and the last.
 
@@ -57,7 +58,7 @@ def keep_likeliest(scores, pair_offsets, size, kept):  # type: ignore[no-untyped
                     left -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[no-untyped-def]
     """Link messages, the most certain pairs first, skipping links that would close a cycle.
 
@@ -85,7 +86,7 @@ def link_greedily(order, owners, candidates, parents, chosen):  # type: ignore[n
             chosen[message], parents[message] = p, candidates[p]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_places(features, columns, pair_offsets, candidates, is_channel, places, kinds, spread):  # type: ignore[no-untyped-def]
     """Sort candidates by place, and messages by kind of speaker.
 

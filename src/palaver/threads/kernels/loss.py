@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 _ROWS = 256  # summed in single precision before being added up in double
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@kernel(fastmath={"contract", "reassoc", "nsz"})
 def score_pairs(features, weights, scores):  # type: ignore[no-untyped-def]
     """Set ``w x`` of each pair; also used for hidden units, with their outer weights.
 
@@ -37,7 +38,7 @@ def score_pairs(features, weights, scores):  # type: ignore[no-untyped-def]
         scores[p] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normalize_pairs(scores, pair_offsets, probabilities):  # type: ignore[no-untyped-def]
     """Set (1) from (0); scores and pair_offsets IN, probabilities (n_pairs,) OUT.
 
@@ -59,7 +60,7 @@ def normalize_pairs(scores, pair_offsets, probabilities):  # type: ignore[no-unt
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@kernel(fastmath={"contract", "reassoc", "nsz"})
 def add_gradient(features, differences, gradient):  # type: ignore[no-untyped-def]
     """Add the sum of ``differences[p] x[p]``; features, differences IN, gradient (F,) IN-OUT."""
     part = np.zeros(len(gradient), np.float32)

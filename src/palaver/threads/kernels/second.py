@@ -12,8 +12,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from palaver.kernels.compiled import inner, kernel
 
 #: Names of the additional features, in the order of their columns; see docs/threads.md.
 STRUCTURE = (
@@ -82,7 +83,7 @@ def no_trees(n_messages: int, n_speakers: int) -> Trees:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_structure(  # type: ignore[no-untyped-def]
     trees, messages, pair_offsets, candidates, chances, parents, alike, speakers, addressed,
     firsts, structure,
@@ -151,7 +152,7 @@ def fill_structure(  # type: ignore[no-untyped-def]
         _add(trees, i, parents[b], me)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _tree_of(trees, speaker, first):  # type: ignore[no-untyped-def]
     """Return the tree of a speaker's latest message in this conversation, -1 for none."""
     if speaker < 0 or trees.last_of[speaker] < first:
@@ -159,7 +160,7 @@ def _tree_of(trees, speaker, first):  # type: ignore[no-untyped-def]
     return trees.roots[trees.last_of[speaker]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum_up(trees, i, candidates, chances, alike, speakers):  # type: ignore[no-untyped-def]
     """Set what candidates say about their trees, and the chance of a start; return the best."""
     best = 0.0
@@ -182,7 +183,7 @@ def _sum_up(trees, i, candidates, chances, alike, speakers):  # type: ignore[no-
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(trees, i, parent, speaker):  # type: ignore[no-untyped-def]
     """Add a message to the tree of its parent."""
     if parent >= 0:

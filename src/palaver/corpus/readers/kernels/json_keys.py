@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import inner, kernel
 
 _QUOTE, _BACKSLASH, _COLON, _NEWLINE, _NULL = ord('"'), ord("\\"), ord(":"), ord("\n"), ord("n")
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = ord("{"), ord("}"), ord("["), ord("]")
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _string_end(block, start):  # type: ignore[no-untyped-def]
     """Return the position of the quote that ends a string, or the end, and if it has escapes."""
     i, escaped = start, False
@@ -24,14 +25,14 @@ def _string_end(block, start):  # type: ignore[no-untyped-def]
     return block.size, escaped
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _skip_blanks(block, i):  # type: ignore[no-untyped-def]
     while i < block.size and block[i] in (32, 9):
         i += 1
     return i
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _is_name(block, start, stop, names, first, last):  # type: ignore[no-untyped-def]
     if stop - start != last - first:
         return False
@@ -41,7 +42,7 @@ def _is_name(block, start, stop, names, first, last):  # type: ignore[no-untyped
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-def]
     """Whether each line is an object with the given keys, each at most once, and texts as said.
 
@@ -101,7 +102,7 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
     return depth == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_more_keys(block, most):  # type: ignore[no-untyped-def]
     """Whether lines hold more than so many different keys, those of nested objects included.
 

@@ -8,10 +8,11 @@ A unit ``u`` has features ``f`` with weights ``w_uf``; its tempered log density 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_densities(ids, weights, offsets, log_features, densities):  # type: ignore[no-untyped-def]
     """Fill the tempered log densities (a) of all units.
 
@@ -33,7 +34,7 @@ def log_densities(ids, weights, offsets, log_features, densities):  # type: igno
                 densities[unit, k] += weight * log_features[feature, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_features(ids, weights, offsets, states, counts):  # type: ignore[no-untyped-def]
     """Add the weights of all features to the acts of their units.
 
@@ -45,7 +46,7 @@ def count_features(ids, weights, offsets, states, counts):  # type: ignore[no-un
             counts[ids[i], act] += weights[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expect_features(ids, weights, offsets, posteriors, counts):  # type: ignore[no-untyped-def]
     """Add the weights of all features to all acts, in parts: ``posteriors`` (n_units, K) IN."""
     n_acts = posteriors.shape[1]
@@ -56,7 +57,7 @@ def expect_features(ids, weights, offsets, posteriors, counts):  # type: ignore[
                 counts[feature, k] += weight * posteriors[unit, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_places(tokens, offsets, places, n_words):  # type: ignore[no-untyped-def]
     """Return in how many places each word is used, (n_words,) int64.
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state, floored
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 
 
-@njit(cache=True, nogil=True)
+@inner
 def gather(densities, parents, relations, fixed, rows, evidence):  # type: ignore[no-untyped-def]
     """Fill what each unit and its descendants say about its act; return the log evidence.
 
@@ -82,7 +82,7 @@ def gather(densities, parents, relations, fixed, rows, evidence):  # type: ignor
     return log_evidence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_forests(  # type: ignore[no-untyped-def]
     densities, parents, relations, fixed, conversations, first_conversation, rows, key, states
 ):
@@ -122,7 +122,7 @@ def sample_forests(  # type: ignore[no-untyped-def]
     return log_evidence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forest_posteriors(  # type: ignore[no-untyped-def]
     densities, parents, relations, fixed, rows, posteriors, moves
 ):
@@ -177,7 +177,7 @@ def forest_posteriors(  # type: ignore[no-untyped-def]
     return log_evidence
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_moves(states, parents, relations, moves):  # type: ignore[no-untyped-def]
     """Add the transitions of all units to ``moves`` (C K + 1, K), IN-OUT."""
     n_acts = moves.shape[1]
@@ -188,7 +188,7 @@ def count_moves(states, parents, relations, moves):  # type: ignore[no-untyped-d
         moves[row, states[unit]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_acts(  # type: ignore[no-untyped-def]
     conversations, first_conversation, fixed, n_acts, key, states
 ):

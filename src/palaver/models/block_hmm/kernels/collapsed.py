@@ -27,9 +27,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
     SWITCH_OFF,
@@ -42,7 +42,7 @@ from palaver.kernels.trees import link_children
 _FACTORS = 16
 
 
-@njit(cache=True)
+@kernel
 def count_assignments(  # type: ignore[no-untyped-def]
     tokens, message_offsets, parents, message_classes, background, first, last,
     word_class_counts, transition_counts,
@@ -68,7 +68,7 @@ def count_assignments(  # type: ignore[no-untyped-def]
             word_class_counts[tokens[i], column] += 1
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def _rescale(mantissas, bits, exponents):  # type: ignore[no-untyped-def]
     """Bring mantissas back to [1, 2) through their bits, a view as int64 of the same memory."""
     for k in range(len(mantissas)):
@@ -77,7 +77,7 @@ def _rescale(mantissas, bits, exponents):  # type: ignore[no-untyped-def]
         bits[k] -= exponent << 52
 
 
-@njit(cache=True)
+@kernel
 def _move_edges(  # type: ignore[no-untyped-def]
     message, step, parents, first_child, next_sibling, message_classes,
     transition_counts, transition_totals,
@@ -95,7 +95,7 @@ def _move_edges(  # type: ignore[no-untyped-def]
         child = next_sibling[child]
 
 
-@njit(cache=True)
+@kernel
 def collapsed_class_weights(  # type: ignore[no-untyped-def]
     message, tokens, message_offsets, parents, first_child, next_sibling, message_classes,
     background, word_class_counts, class_totals, transition_counts, transition_totals,
@@ -200,7 +200,7 @@ def collapsed_class_weights(  # type: ignore[no-untyped-def]
         weights[k] = 0.0 if shift < -1000 else math.ldexp(numerators[k] / denominators[k], shift)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def collapsed_token_weights(  # type: ignore[no-untyped-def]
     background_count, class_count, omega, background_mass, class_mass,
     switch_background, switch_class, in_background, in_class,
@@ -220,7 +220,7 @@ def collapsed_token_weights(  # type: ignore[no-untyped-def]
     return background_weight, class_weight
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collapsed_sweep(  # type: ignore[no-untyped-def]
     tokens, message_offsets, parents, fixed_classes, transition_prior, omega, switch, switch_prior,
     key, message_classes, background, word_class_counts, class_totals, transition_counts,

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import highest_of, longest_stretch
 from palaver.models.block_hmm.kernels.trees import filter_beliefs, floored_columns
 
 _TINY = 1e-250
 
 
-@njit(cache=True, nogil=True)
+@inner
 def log_sum(values):  # type: ignore[no-untyped-def]
     """Return the log of the sum of exponentials of ``values``. IN."""
     highest = highest_of(values)
@@ -31,7 +31,7 @@ def log_sum(values):  # type: ignore[no-untyped-def]
     return highest + math.log(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def message_emissions(  # type: ignore[no-untyped-def]
     tokens, message_offsets, word_weights, nodes, log_node_weights, emissions
 ):
@@ -70,7 +70,7 @@ def message_emissions(  # type: ignore[no-untyped-def]
             emissions[b, k] = log_sum(logs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_block_scores(shares, emissions, scores):  # type: ignore[no-untyped-def]
     """Add to each message's score ``log sum_k shares[b, k] exp(emissions[b, k])``.
 
@@ -84,7 +84,7 @@ def add_block_scores(shares, emissions, scores):  # type: ignore[no-untyped-def]
         scores[b] += log_sum(terms)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def block_log_likelihoods(  # type: ignore[no-untyped-def]
     parents, conversation_offsets, rows, emissions, log_likelihoods
 ):

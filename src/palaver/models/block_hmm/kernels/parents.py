@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import kernel
 from palaver.kernels.forests import attach, detach, draw_by_logs, link, list_below
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
@@ -26,7 +26,7 @@ from palaver.models.block_hmm.kernels.trees import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_block_classes(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, parents, rows, emissions, key, message_classes
 ):
@@ -73,7 +73,7 @@ def draw_block_classes(  # type: ignore[no-untyped-def]
             message_classes[first + order[i]] = draw_state(weights, uniform(state))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def draw_parents_block(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, message_classes, rows, temperature, is_ordered,
     ranks, key, parents,

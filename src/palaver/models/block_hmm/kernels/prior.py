@@ -10,14 +10,15 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import digamma
+
+from palaver.kernels.compiled import kernel
 
 #: Smallest and largest alpha_k.
 _LIMITS = 1e-4, 1e4
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_transitions(transition_counts, transition_prior):  # type: ignore[no-untyped-def]
     """Return the log Dirichlet-multinomial probability of the edges: K+1 rows, one prior.
 

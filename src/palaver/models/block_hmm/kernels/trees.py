@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.switch import (
@@ -33,7 +33,7 @@ _SMALLEST_PROBABILITY = 1e-290
 _SMALLEST_DOUBLE = 5e-324
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_emission_logs(word_weights, switch, class_probability, emission_logs):  # type: ignore[no-untyped-def]
     """Fill the log probability of each word under each class, once per round for all shards.
 
@@ -60,7 +60,7 @@ def fill_emission_logs(word_weights, switch, class_probability, emission_logs): 
             emission_logs[word, k] = math.log(max(weight, _SMALLEST_DOUBLE))
 
 
-@njit(cache=True)
+@kernel
 def floored_columns(rows):  # type: ignore[no-untyped-def]
     """Return the transition rows as columns, (K, K+1), with no entry below the floor."""
     columns = np.empty((rows.shape[1], rows.shape[0]))
@@ -70,7 +70,7 @@ def floored_columns(rows):  # type: ignore[no-untyped-def]
     return columns
 
 
-@njit(cache=True)
+@inner
 def filter_beliefs(first, last, parents, columns, beliefs, sums):  # type: ignore[no-untyped-def]
     """Filter upwards as :func:`filter_conversation`, given each message's log emissions.
 
@@ -100,7 +100,7 @@ def filter_beliefs(first, last, parents, columns, beliefs, sums):  # type: ignor
     return log_likelihood
 
 
-@njit(cache=True)
+@kernel
 def filter_conversation(  # type: ignore[no-untyped-def]
     first, last, tokens, message_offsets, parents, fixed_classes, background, emission_logs,
     switch, columns, beliefs, sums,
@@ -140,7 +140,7 @@ def filter_conversation(  # type: ignore[no-untyped-def]
     return filter_beliefs(first, last, parents, columns, beliefs, sums)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def tree_class_weights(source, belief, columns, weights):  # type: ignore[no-untyped-def]
     """Fill a message's class weights given its parent's class and the words below: O(K).
 
@@ -150,7 +150,7 @@ def tree_class_weights(source, belief, columns, weights):  # type: ignore[no-unt
         weights[k] = columns[k, source] * belief[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parallel_sweep(  # type: ignore[no-untyped-def]
     tokens, message_offsets, parents, fixed_classes, conversation_offsets, first_conversation, rows,
     word_weights, emission_logs, switch, class_probability, switch_prior, key,

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned
@@ -21,7 +20,7 @@ from palaver.kernels.simd.vectors import digammas, dot, exponentials, weighted_r
 from palaver.kernels.special import digamma
 
 
-@njit(cache=True, nogil=True)
+@inner
 def log_shares_of(gamma, n_topics, mask, logs, weights):  # type: ignore[no-untyped-def]
     """Set ``E[ln theta]`` of a Dirichlet distribution, and its exponential.
 
@@ -36,7 +35,7 @@ def log_shares_of(gamma, n_topics, mask, logs, weights):  # type: ignore[no-unty
     exponentials(logs, 0.0, 1.0, mask, blocks, weights)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def infer_shares(  # type: ignore[no-untyped-def]
     counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, mask, logs, weights,
     ratios, moved,
@@ -82,7 +81,7 @@ def infer_shares(  # type: ignore[no-untyped-def]
             n_iterations = iteration + 1  # one more round, for the weights only
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_shares(  # type: ignore[no-untyped-def]
     offsets, words, counts, weights_of_words, peaks, alpha, fresh, n_iterations, tolerance, gammas,
     bounds, word_topics, log_shares, terms,

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import count_transitions, draw_state
 from palaver.kernels.cholesky import join, leave, squared_distance
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.gaussian import DIAGONAL, FULL, TIED
 from palaver.kernels.random import open_stream, uniform
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reset(k, factor, prior_mean, prior_scale, means, factors):  # type: ignore[no-untyped-def]
     """Set mean and factor to the prior's."""
     means[k] = prior_mean
@@ -28,7 +28,7 @@ def _reset(k, factor, prior_mean, prior_scale, means, factors):  # type: ignore[
         factors[factor, j, j] = math.sqrt(prior_scale[j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_vector(  # type: ignore[no-untyped-def]
     kind, x, k, prior_strength, counts, means, factors, scratch
 ):
@@ -57,7 +57,7 @@ def add_vector(  # type: ignore[no-untyped-def]
     counts[k] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild(  # type: ignore[no-untyped-def]
     kind, only, without, vectors, states, prior_mean, prior_strength, prior_scale, counts, means,
     factors, scratch,
@@ -79,7 +79,7 @@ def rebuild(  # type: ignore[no-untyped-def]
             add_vector(kind, vectors[i], states[i], prior_strength, counts, means, factors, scratch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remove_vector(  # type: ignore[no-untyped-def]
     kind, i, vectors, states, prior_mean, prior_strength, prior_scale, counts, means, factors,
     scratch,
@@ -119,7 +119,7 @@ def remove_vector(  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_predictive(  # type: ignore[no-untyped-def]
     kind, x, k, n_all, prior_strength, prior_dof, counts, means, factors, constants, scratch
 ):
@@ -151,7 +151,7 @@ def log_predictive(  # type: ignore[no-untyped-def]
     return constants[k] - 0.5 * (dof + 1.0) * math.log1p(weight * square)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def predictive_constant(  # type: ignore[no-untyped-def]
     kind, k, n_all, prior_strength, prior_dof, counts, factors
 ):
@@ -175,7 +175,7 @@ def predictive_constant(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def log_transition(  # type: ignore[no-untyped-def]
     k, before, after, alpha, transitions, totals
 ):
@@ -194,7 +194,7 @@ def log_transition(  # type: ignore[no-untyped-def]
     return math.log(weight)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collapsed_sweep(  # type: ignore[no-untyped-def]
     kind, vectors, offsets, first_sequence, alpha, prior_mean, prior_strength, prior_dof,
     prior_scale, temperature, key, states, n_states,

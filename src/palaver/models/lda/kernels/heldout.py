@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.heldout import count_outcomes, set_switch
 from palaver.kernels.particles import (
     choose_survivors,
@@ -23,7 +23,7 @@ from palaver.kernels.particles import (
 from palaver.kernels.random import open_stream, uniform
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def lda_log_likelihoods(  # type: ignore[no-untyped-def]
     tokens, message_offsets, conversation_offsets, first_conversation, word_weights, alpha,
     switch, switch_prior, class_probability, n_particles, key, log_likelihoods,

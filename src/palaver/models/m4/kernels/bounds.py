@@ -26,9 +26,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.simd.instructions import (
     LANES,
     ZEROS,
@@ -100,7 +101,7 @@ def _moved_change(  # type: ignore[no-untyped-def]
 moved_change: Any = intrinsic(_moved_change)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel(error_model="numpy", _nrt=False)
 def open_bounds(n_groups, n_units, sums, layout, family):  # type: ignore[no-untyped-def]
     """Set the linear functions of a message's groups at its current scores.
 
@@ -140,7 +141,7 @@ def open_bounds(n_groups, n_units, sums, layout, family):  # type: ignore[no-unt
     return doubt
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _add_slopes(entry, total, family, slopes):  # type: ignore[no-untyped-def]
     """Add ``R_m'`` of a group's entries to ``slopes``; return that of the totals."""
     expected = 0.0
@@ -160,7 +161,7 @@ def _add_slopes(entry, total, family, slopes):  # type: ignore[no-untyped-def]
     return expected
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@kernel(forceinline=True, error_model="numpy", _nrt=False)
 def bounded_change(n_groups, new, old, n_units, sums, layout, family):  # type: ignore[no-untyped-def]
     """Return how the replies' log probability changes up to a move, about, and the largest error.
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.particles import log_mean
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream
 from palaver.models.m4.kernels.particles import make_particles, weigh_at_once, weigh_in_turn
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _last_replies(first, last, threads, last_reply):  # type: ignore[no-untyped-def]
     """Set the last reply of each message of a conversation, -1 without; return how many wait."""
     offsets, parents = threads.parent_offsets, threads.parent_list
@@ -38,7 +38,7 @@ def _last_replies(first, last, threads, last_reply):  # type: ignore[no-untyped-
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_slots(threads, last_reply):  # type: ignore[no-untyped-def]
     """Return how many messages wait for replies at the same time, at most."""
     n_slots = 0
@@ -48,7 +48,7 @@ def _count_slots(threads, last_reply):  # type: ignore[no-untyped-def]
     return n_slots
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _open_message(is_dirichlet, base, slots, n_parents, particles):  # type: ignore[no-untyped-def]
     """Set the message's weights of classes, ``shares``, and their sums; nothing is counted yet."""
     shares, total = particles.shares, particles.total
@@ -76,7 +76,7 @@ def _open_message(is_dirichlet, base, slots, n_parents, particles):  # type: ign
             total[i] += shares[j, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _set_scores(counts, weights, scores):  # type: ignore[no-untyped-def]
     """Set ``scores`` (K, P) OUT to what a message with class ``counts`` (K, P) adds to replies."""
     n_classes, n_particles = counts.shape
@@ -94,7 +94,7 @@ def _set_scores(counts, weights, scores):  # type: ignore[no-untyped-def]
             scores[j, i] /= max(n_units, 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def filter_log_likelihoods(  # type: ignore[no-untyped-def]
     variant, threads, parameters, n_particles, key, log_likelihoods
 ):

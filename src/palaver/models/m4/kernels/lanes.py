@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.simd.instructions import (
     DOUBLE,
     INT64,
@@ -119,7 +120,7 @@ def _choose_of_parts(  # type: ignore[no-untyped-def]
 choose_of_parts: Any = intrinsic(_choose_of_parts)
 
 
-@njit(cache=True)
+@kernel
 def parts_order(n_classes, n_topics):  # type: ignore[no-untyped-def]
     """Return the table from a rank of :func:`choose_of_parts` to an outcome.
 

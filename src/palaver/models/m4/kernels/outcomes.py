@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.compiled import inner
 from palaver.kernels.random import uniform
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import TOKENS_AHEAD, prefetch_line
@@ -55,13 +55,13 @@ class Words(NamedTuple):
     order: NDArray[np.int64]
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def kind_of(outcome, n_classes):  # type: ignore[no-untyped-def]
     """Return 0 for the background, 1 for a class, 2 for a topic."""
     return 1 if outcome < n_classes else (0 if outcome == n_classes else 2)
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def slot_of(outcome, n_classes, n_class_blocks, n_blocks):  # type: ignore[no-untyped-def]
     """Return where the numbers of an outcome stand."""
     if outcome < n_classes:
@@ -71,7 +71,7 @@ def slot_of(outcome, n_classes, n_class_blocks, n_blocks):  # type: ignore[no-un
     return outcome - n_classes - 1 + LANES * n_class_blocks
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@inner(forceinline=True, error_model="numpy", _nrt=False)
 def take_out(i, words):  # type: ignore[no-untyped-def]
     """Take a token out of all counts; return its outcome."""
     outcome = np.int64(words.classes[i])
@@ -79,14 +79,14 @@ def take_out(i, words):  # type: ignore[no-untyped-def]
     return outcome
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@inner(forceinline=True, error_model="numpy", _nrt=False)
 def put_in(i, outcome, words):  # type: ignore[no-untyped-def]
     """Give a token its outcome and count it."""
     words.classes[i] = outcome
     _count(i, outcome, 1, words)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@inner(forceinline=True, error_model="numpy", _nrt=False)
 def _count(i, outcome, change, words):  # type: ignore[no-untyped-def]
     """Add a change to all counts of a token's outcome."""
     kind = kind_of(outcome, words.n_classes)
@@ -101,7 +101,7 @@ def _count(i, outcome, change, words):  # type: ignore[no-untyped-def]
         words.masses[slot] += change
 
 
-@njit(cache=True, forceinline=True, _nrt=False)
+@inner(forceinline=True, _nrt=False)
 def fetch_ahead(i, words):  # type: ignore[no-untyped-def]
     """Ask for the row of a token that comes a little later."""
     ahead = min(i + TOKENS_AHEAD, words.tokens.shape[0] - 1)
@@ -114,7 +114,7 @@ def fetch_ahead(i, words):  # type: ignore[no-untyped-def]
             prefetch_line(words.frozen, start + column)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@inner(forceinline=True, error_model="numpy", _nrt=False)
 def propose(  # type: ignore[no-untyped-def]
     i, old, own_old, own_total, topic_total, words, state, recorded
 ):
@@ -181,7 +181,7 @@ def propose(  # type: ignore[no-untyped-def]
     return outcome if outcome < n_columns else old
 
 
-@njit(cache=True, _nrt=False)
+@inner(_nrt=False)
 def _record(old, background_weight, old_weight, words, weights):  # type: ignore[no-untyped-def]
     """Set ``weights`` (n_columns,) to what an outcome has just been drawn from."""
     for outcome in range(words.n_columns):

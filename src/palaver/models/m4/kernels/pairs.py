@@ -16,9 +16,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.compiled import kernel
 from palaver.models.m4.kernels.replies import log_rising
 
 LONG_GAP = 30 * 86_400.0
@@ -44,7 +44,7 @@ NO_PAIRS = Pairs(
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pair_scores(  # type: ignore[no-untyped-def]
     b, first, n, counts, parts, pairs, is_dirichlet, n_candidates, candidates, inverse, scores
 ):

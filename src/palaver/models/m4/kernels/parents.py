@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.forests import attach, detach, draw_by_logs, link, list_below
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
@@ -28,7 +28,7 @@ MOST_CANDIDATES = 512
 """Most candidates considered for a message; longer conversations draw this many."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def reply_parts(message_offsets, first, n, classes, weights, counts, parts):  # type: ignore[no-untyped-def]
     """Set the class counts of each message and what these add to the scores of its replies.
 
@@ -53,7 +53,7 @@ def reply_parts(message_offsets, first, n, classes, weights, counts, parts):  # 
         parts[j, n] = weights[n_classes, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def reply_logs(  # type: ignore[no-untyped-def]
     message_offsets, first, n, classes, weights, counts, logs, totals
 ):
@@ -87,7 +87,7 @@ def reply_logs(  # type: ignore[no-untyped-def]
             logs[j, a] = scores[j] - shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def parent_scores(counts, logs, n_candidates, candidates, inverse, scores):  # type: ignore[no-untyped-def]
     """Set the logs of (5), up to a constant, for the first ``n_candidates`` candidates.
 
@@ -103,7 +103,7 @@ def parent_scores(counts, logs, n_candidates, candidates, inverse, scores):  # t
                 scores[i] += weight * logs[j, candidates[i]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def reply_weights(logs, n, totals):  # type: ignore[no-untyped-def]
     """Turn logs of class shares into Dirichlet weights of what each message gives its replies.
 
@@ -116,7 +116,7 @@ def reply_weights(logs, n, totals):  # type: ignore[no-untyped-def]
             logs[j, a] = totals[a] * math.exp(logs[j, a])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def parent_rises(  # type: ignore[no-untyped-def]
     counts, weights, totals, n_candidates, candidates, inverse, scores
 ):
@@ -135,7 +135,7 @@ def parent_rises(  # type: ignore[no-untyped-def]
         scores[i] = score * inverse
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill_candidates(  # type: ignore[no-untyped-def]
     parent, n, place, sequence, is_below, most, state, candidates
 ):
@@ -165,7 +165,7 @@ def _fill_candidates(  # type: ignore[no-untyped-def]
     return n_candidates
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def draw_parents_m4(  # type: ignore[no-untyped-def]
     message_offsets, conversation_offsets, first_conversation, classes, weights, temperature,
     is_ordered, ranks, most, key, parents, is_dirichlet, pairs,

@@ -18,9 +18,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.compiled import inner
 from palaver.kernels.particles import (
     choose_survivors,
     draw_outcomes,
@@ -63,7 +63,7 @@ class Particles(NamedTuple):
     outcomes: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_particles(n_classes, n_topics, n_slots, n_particles):  # type: ignore[no-untyped-def]
     """Return particles that hold nothing yet."""
     return Particles(
@@ -77,7 +77,7 @@ def make_particles(n_classes, n_topics, n_slots, n_particles):  # type: ignore[n
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _resample(particles, state):  # type: ignore[no-untyped-def]
     """Let the particles that fit replace the others, where weights are too uneven.
 
@@ -97,7 +97,7 @@ def _resample(particles, state):  # type: ignore[no-untyped-def]
     return grown
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def weigh_at_once(  # type: ignore[no-untyped-def]
     words, has_replies, parameters, particles, state, log_likelihood
 ):
@@ -134,7 +134,7 @@ def weigh_at_once(  # type: ignore[no-untyped-def]
     return log_likelihood
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def weigh_in_turn(  # type: ignore[no-untyped-def]
     message, variant, threads, parameters, particles, state, log_likelihood
 ):
@@ -170,7 +170,7 @@ def weigh_in_turn(  # type: ignore[no-untyped-def]
     return log_likelihood
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _weigh_word(row, is_message_switch, parameters, particles):  # type: ignore[no-untyped-def]
     """Set the weights of a word's outcomes, ``kinds``, and multiply the weights by their sum."""
     n_classes, n_particles = particles.beliefs.shape
@@ -197,7 +197,7 @@ def _weigh_word(row, is_message_switch, parameters, particles):  # type: ignore[
         particles.log_weights[i] += math.log(kinds[0, i] + kinds[1, i] + kinds[2, i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def _draw_word(row, is_segmented, particles, state):  # type: ignore[no-untyped-def]
     """Draw each particle's outcome of a word that has been weighed, and count it.
 
@@ -240,7 +240,7 @@ def _draw_word(row, is_segmented, particles, state):  # type: ignore[no-untyped-
             particles.topic_total[i] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _draw_row(weights, particle, aim):  # type: ignore[no-untyped-def]
     """Return the row of ``weights`` (n, P) at which their sum passes ``aim``."""
     last = weights.shape[0] - 1

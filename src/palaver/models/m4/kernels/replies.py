@@ -27,9 +27,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
 from palaver.kernels.simd.vectors import dot, move_row, moved_exponentials, weighted_rows
@@ -95,7 +95,7 @@ class Family(NamedTuple):
     bends: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@inner
 def link_replies(parent_offsets, parent_list):  # type: ignore[no-untyped-def]
     """Return the replies of each message: offsets (n_messages + 1,) and messages, ascending."""
     n_messages = parent_offsets.shape[0] - 1
@@ -114,7 +114,7 @@ def link_replies(parent_offsets, parent_list):  # type: ignore[no-untyped-def]
     return offsets, replies
 
 
-@njit(cache=True)
+@kernel
 def make_links(threads):  # type: ignore[no-untyped-def]
     """Return the :class:`Links` of threads. O(n_messages)."""
     children = link_replies(threads.parent_offsets, threads.parent_list)
@@ -124,7 +124,7 @@ def make_links(threads):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def lay_out(weights, designs, is_dirichlet):  # type: ignore[no-untyped-def]
     """Return the :class:`Layout` of weights (K + F, K) and distinct features (n_bases, F)."""
     n_classes = weights.shape[1]
@@ -146,7 +146,7 @@ def lay_out(weights, designs, is_dirichlet):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def make_family(links, stride):  # type: ignore[no-untyped-def]
     """Return scratch for the largest family of a shard."""
     most = most_units = 1
@@ -166,7 +166,7 @@ def make_family(links, stride):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True, _nrt=False)
+@inner(_nrt=False)
 def count_units(first, last, unit_classes, layout):  # type: ignore[no-untyped-def]
     """Set ``layout.histogram`` to how many units have each class; return how many have any.
 
@@ -186,7 +186,7 @@ def count_units(first, last, unit_classes, layout):  # type: ignore[no-untyped-d
     return n_units
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def set_sums(first, last, n_units, unit_classes, layout, sums):  # type: ignore[no-untyped-def]
     """Set ``sums`` (stride,) to ``h . rows`` of the units that :func:`count_units` has counted.
 
@@ -204,7 +204,7 @@ def set_sums(first, last, n_units, unit_classes, layout, sums):  # type: ignore[
             move_row(layout.rows, start, n_classes * stride, n_blocks, sums)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def set_message_score(message, unit_classes, links, layout, score):  # type: ignore[no-untyped-def]
     """Set ``score`` (stride,) to ``h . rows / max(n, 1)`` of a message; return ``n``."""
     first, last = links.unit_offsets[message], links.unit_offsets[message + 1]
@@ -215,7 +215,7 @@ def set_message_score(message, unit_classes, links, layout, score):  # type: ign
     return n_units
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def add_parent_scores(  # type: ignore[no-untyped-def]
     message, without, unit_classes, links, layout, spare, scores
 ):
@@ -229,7 +229,7 @@ def add_parent_scores(  # type: ignore[no-untyped-def]
                 scores[j] += spare[j] / (last - first)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_rising(start, n):  # type: ignore[no-untyped-def]
     """Return the log of ``start (start + 1) ... (start + n - 1)``, start > 0, without cancelling.
 
@@ -252,7 +252,7 @@ def log_rising(start, n):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline="always")
 def _series(x):  # type: ignore[no-untyped-def]
     """Stirling's correction of ``log gamma(x)``, to 1e-13 from ten on."""
     square = 1.0 / (x * x)
@@ -263,7 +263,7 @@ def _series(x):  # type: ignore[no-untyped-def]
     ) / x
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@kernel(error_model="numpy", _nrt=False)
 def open_family(message, unit_classes, links, layout, family):  # type: ignore[no-untyped-def]
     """Set the groups of a message's replies that have class-bearing units; return how many.
 
@@ -301,7 +301,7 @@ def open_family(message, unit_classes, links, layout, family):  # type: ignore[n
     return n_groups
 
 
-@njit(cache=True, _nrt=False)
+@inner(_nrt=False)
 def _add_reply(group, n_units, layout, family, n_entries):  # type: ignore[no-untyped-def]
     """Add the counts of a reply to its group: summed, or as entries; return how many these are.
 
@@ -324,7 +324,7 @@ def _add_reply(group, n_units, layout, family, n_entries):  # type: ignore[no-un
     return n_entries
 
 
-@njit(cache=True, forceinline=True, error_model="numpy", _nrt=False)
+@kernel(forceinline=True, error_model="numpy", _nrt=False)
 def family_log(  # type: ignore[no-untyped-def]
     n_groups, new, old, n_units, sums, layout, family
 ):
@@ -352,7 +352,7 @@ def family_log(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _log_entries(entry, total, family):  # type: ignore[no-untyped-def]
     """Return the log of the rising factorials of one group, given ``exp`` of its scores.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def message_shares(threads, unit_classes, weights, shares):  # type: ignore[no-untyped-def]
     """Set row ``b`` of ``shares`` (n_messages, K) OUT to the class distribution of message ``b``.
 
@@ -48,7 +49,7 @@ def message_shares(threads, unit_classes, weights, shares):  # type: ignore[no-u
             scores[j] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_outcome_scores(tokens, message_offsets, shares, word_weights, scores):  # type: ignore[no-untyped-def]
     """Add the log probability of each message's words, drawn from all columns by their shares.
 

@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.forests import draw_by_logs
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.simd.instructions import LANES
@@ -59,7 +59,7 @@ from palaver.models.m4.kernels.replies import (
 )
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _sample_tokens(  # type: ignore[no-untyped-def]
     first, last, n_groups, own_sum, n_units, sums, layout, family, words, topic_total, stream,
     recorded,
@@ -141,7 +141,7 @@ def _sample_tokens(  # type: ignore[no-untyped-def]
     return topic_total
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _segment_weights(first, last, own, words, seen, logs):  # type: ignore[no-untyped-def]
     """Set ``logs`` (n_classes,) to log ``own_k`` times the words of a segment, in turn.
 
@@ -168,7 +168,7 @@ def _segment_weights(first, last, own, words, seen, logs):  # type: ignore[no-un
         seen[words.tokens[i]] = 0
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _sample_segments(  # type: ignore[no-untyped-def]
     message, segment_offsets, segment_classes, links, n_groups, own, n_units, sums, layout,
     family, words, topic_total, seen, logs, stream, recorded, recorded_segments,
@@ -228,7 +228,7 @@ def _sample_segments(  # type: ignore[no-untyped-def]
     return topic_total
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@inner(error_model="numpy", _nrt=False)
 def _open_message(  # type: ignore[no-untyped-def]
     message, first, last, unit_classes, links, layout, fixed_class, words, own, sums, scored, spare
 ):
@@ -276,7 +276,7 @@ def _open_message(  # type: ignore[no-untyped-def]
     return n_units, total
 
 
-@njit(cache=True)
+@inner
 def _lay_out_words(variant, threads, parameters, state, n_class_blocks):  # type: ignore[no-untyped-def]
     """Return the :class:`Words` of a sweep, nothing of a message or conversation in them yet."""
     n_classes, n_topics = parameters.weights.shape[1], parameters.alpha.shape[0]
@@ -305,7 +305,7 @@ def _lay_out_words(variant, threads, parameters, state, n_class_blocks):  # type
     )  # fmt: skip
 
 
-@njit(cache=True, _nrt=False)
+@inner(_nrt=False)
 def _open_topics(first, last, alpha, words):  # type: ignore[no-untyped-def]
     """Set the masses of a conversation's topics, from its tokens; return their sum."""
     if alpha.shape[0] == 0:
@@ -321,7 +321,7 @@ def _open_topics(first, last, alpha, words):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
+@inner
 def _count_outcomes(is_collapsed, words, omega, counts, totals):  # type: ignore[no-untyped-def]
     """Set the totals of a collapsed sweep; else count all outcomes, unless counts have no rows."""
     if is_collapsed:
@@ -333,7 +333,7 @@ def _count_outcomes(is_collapsed, words, omega, counts, totals):  # type: ignore
             counts[words.tokens[i], words.classes[i]] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def sweep_shard(  # type: ignore[no-untyped-def]
     variant, threads, parameters, state, key, recorded, recorded_segments
 ):

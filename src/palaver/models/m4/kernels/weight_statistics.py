@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import highest_of
 from palaver.kernels.special import digamma
 from palaver.models.m4.kernels.replies import link_replies, log_rising
@@ -34,7 +34,7 @@ from palaver.models.m4.kernels.replies import link_replies, log_rising
 _SHORT, _LARGE, _HUGE = 32, 1e20, 1e100  # factors that are multiplied out, and how large they grow
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rises(start, n):  # type: ignore[no-untyped-def]
     """Return ``log_rising(start, n)`` and its slope, ``digamma(start + n) - digamma(start)``."""
     if n > _SHORT:
@@ -59,7 +59,7 @@ def rises(start, n):  # type: ignore[no-untyped-def]
     return result + math.log(product), slope
 
 
-@njit(cache=True)
+@inner
 def _count_units(message, unit_offsets, unit_classes, tally, counts):  # type: ignore[no-untyped-def]
     """Set ``counts`` (K,) to the class-bearing units of a message; return how many there are.
 
@@ -78,7 +78,7 @@ def _count_units(message, unit_offsets, unit_classes, tally, counts):  # type: i
     return n_units
 
 
-@njit(cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _open_scores(is_dirichlet, features, weights, scores, masses):  # type: ignore[no-untyped-def]
     """Set ``scores`` (K,) of these features and ``masses`` (K,), their ``exp``; return its sum.
 
@@ -99,7 +99,7 @@ def _open_scores(is_dirichlet, features, weights, scores, masses):  # type: igno
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@inner(error_model="numpy")
 def _add_message(  # type: ignore[no-untyped-def]
     is_dirichlet, counts, n_units, scores, masses, total, slopes, curves
 ):
@@ -128,7 +128,7 @@ def _add_message(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)
+@inner
 def _add_outer(features, slopes, curves, used, gradient, curvature):  # type: ignore[no-untyped-def]
     """Add ``features`` times slopes and curves to gradient and curvature; empty these two.
 
@@ -156,7 +156,7 @@ def _add_outer(features, slopes, curves, used, gradient, curvature):  # type: ig
     curves[:] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def weight_statistics(is_dirichlet, threads, unit_classes, weights):  # type: ignore[no-untyped-def]
     """Return objective, gradient and curvature of a shard.
 

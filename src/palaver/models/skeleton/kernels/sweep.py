@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import kernel
 from palaver.kernels.random import open_stream, uniform
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_weights(tokens, log_words, log_shares, weights):  # type: ignore[no-untyped-def]
     """Set ``weights`` to (a) for one message, scaled so that the largest is one.
 
@@ -38,7 +38,7 @@ def class_weights(tokens, log_words, log_shares, weights):  # type: ignore[no-un
         weights[k] = math.exp(weights[k] - highest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_classes(  # type: ignore[no-untyped-def]
     conversation_offsets, first_conversation, n_classes, key, classes
 ):
@@ -58,7 +58,7 @@ def open_classes(  # type: ignore[no-untyped-def]
             classes[b] = int(uniform(state) * n_classes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_classes(  # type: ignore[no-untyped-def]
     tokens, message_offsets, conversation_offsets, first_conversation, log_words, log_shares, key,
     classes, word_counts, class_counts,
@@ -91,7 +91,7 @@ def draw_classes(  # type: ignore[no-untyped-def]
                 word_counts[message[n], k] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_posteriors(  # type: ignore[no-untyped-def]
     tokens, message_offsets, log_words, log_shares, posteriors
 ):

@@ -22,8 +22,8 @@ is left. States that were drawn for this sweep only are not in a symbol's row bu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.simd.lanes import prefetch_line
@@ -34,7 +34,7 @@ _SMALLEST_MASS = 1e-290
 _BLOCK = 8
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_slices(states, offsets, first_sequence, rows, key, slices):  # type: ignore[no-untyped-def]
     """Draw the slice of every position, from one stream per sequence.
 
@@ -66,7 +66,7 @@ def draw_slices(states, offsets, first_sequence, rows, key, slices):  # type: ig
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_states(emissions, floor):  # type: ignore[no-untyped-def]
     """List the states in which each symbol is likelier than the floor.
 
@@ -102,7 +102,7 @@ def list_states(emissions, floor):  # type: ignore[no-untyped-def]
     return limits, states[:-1], values[:-1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def padded(rows):  # type: ignore[no-untyped-def]
     """Return the rows with zeros up to the next multiple of :data:`_BLOCK` columns."""
     n_rows, n_states = rows.shape
@@ -111,7 +111,7 @@ def padded(rows):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _spread(active, masses, t, n_sources, table, belief):  # type: ignore[no-untyped-def]
     """Set ``belief`` (OUT) to the mass that reaches each state from those of place t."""
     belief[:] = 0.0
@@ -129,7 +129,7 @@ def _spread(active, masses, t, n_sources, table, belief):  # type: ignore[no-unt
         i += 1
 
 
-@njit(cache=True)
+@inner
 def _admit(active, masses, t, n_sources, table, u, belief):  # type: ignore[no-untyped-def]
     """Do as :func:`_spread` over transitions above the slice u, all equally likely."""
     belief[:] = 0.0
@@ -154,7 +154,7 @@ def _admit(active, masses, t, n_sources, table, u, belief):  # type: ignore[no-u
             belief[k] += p if table[a, k] >= u else 0.0
 
 
-@njit(cache=True)
+@inner
 def _keep(first, last, listed, values, n_known, extra, belief, active, masses):  # type: ignore[no-untyped-def]
     """Collect the states of one symbol that can be reached, and their masses.
 
@@ -192,7 +192,7 @@ def _keep(first, last, listed, values, n_known, extra, belief, active, masses): 
     return n_kept, total
 
 
-@njit(cache=True)
+@inner
 def _keep_allowed(  # type: ignore[no-untyped-def]
     word, full, limits, listed, values, emissions, extra, allowed, group, belief, active, masses
 ):  # fmt: skip
@@ -221,7 +221,7 @@ def _keep_allowed(  # type: ignore[no-untyped-def]
     return n_kept, total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def filter_states(  # type: ignore[no-untyped-def]
     symbols, slices, sliced, table, limits, listed, values, emissions, extra, full, groups,
     allowed, belief, active, masses, sizes,
@@ -291,7 +291,7 @@ def filter_states(  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_states(  # type: ignore[no-untyped-def]
     active, masses, sizes, slices, sliced, columns, sums, stream, states
 ):
@@ -331,7 +331,7 @@ def sample_states(  # type: ignore[no-untyped-def]
         states[t - 1] = active[t, chosen]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def resample_states(  # type: ignore[no-untyped-def]
     symbols, offsets, first_sequence, slices, sliced, rows, limits, listed, values, emissions,
     extra, groups, allowed, key, states,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_tree_slices(  # type: ignore[no-untyped-def]
     states, parents, conversation_offsets, first_conversation, rows, key, slices
 ):
@@ -49,7 +49,7 @@ def draw_tree_slices(  # type: ignore[no-untyped-def]
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def beam_trees(  # type: ignore[no-untyped-def]
     log_densities, parents, conversation_offsets, first_conversation, slices, with_slices, rows,
     groups, allowed, key, states,
@@ -107,7 +107,7 @@ def beam_trees(  # type: ignore[no-untyped-def]
             )
 
 
-@njit(cache=True)
+@inner
 def _reached(logs, row, u, with_slices, before):  # type: ignore[no-untyped-def]
     """Return a sum that underflowed, in logs; minus infinity where no state can be reached."""
     largest = -np.inf
@@ -119,7 +119,7 @@ def _reached(logs, row, u, with_slices, before):  # type: ignore[no-untyped-def]
     return before + largest
 
 
-@njit(cache=True)
+@inner
 def _draw(logs, row, u, with_slices, weights, threshold):  # type: ignore[no-untyped-def]
     """Return a state drawn from what the row admits. weights: scratch."""
     largest = -np.inf
@@ -135,7 +135,7 @@ def _draw(logs, row, u, with_slices, weights, threshold):  # type: ignore[no-unt
     return draw_state(weights, threshold)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_tree_transitions(states, parents, counts):  # type: ignore[no-untyped-def]
     """Add all transitions to ``counts`` (n_states + 1, n_states), int64, IN-OUT."""
     n_states = counts.shape[1]
@@ -144,7 +144,7 @@ def count_tree_transitions(states, parents, counts):  # type: ignore[no-untyped-
         counts[source, states[b]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def message_log_densities(tokens, message_offsets, log_words, power, logs):  # type: ignore[no-untyped-def]
     """Add up the log probabilities of each message's words in each state, times ``power``.
 
@@ -167,7 +167,7 @@ def message_log_densities(tokens, message_offsets, log_words, power, logs):  # t
             logs[b, k] *= power
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_posteriors(log_densities, parents, conversation_offsets, rows, posteriors):  # type: ignore[no-untyped-def]
     """Fill ``p(s_b = k | whole conversation)``, from the leaves up and from the roots down.
 

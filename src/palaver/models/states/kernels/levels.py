@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.forests import draw_by_logs
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.word_weights import log_gamma_draw
@@ -24,14 +24,14 @@ _LOWEST_LOG = -85.0  # of an emission relative to the largest of its word, in si
 LOWEST_EMISSION = math.exp(_LOWEST_LOG + 1e-3)  # any that is not above it may be far smaller
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_words(tokens, states, counts):  # type: ignore[no-untyped-def]
     """Add every token to ``counts`` (n_words, n_states), int32, IN-OUT."""
     for i in range(len(tokens)):
         counts[tokens[i], states[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_shapes(counts):  # type: ignore[no-untyped-def]
     """Return how often each positive count occurs in each column, as ragged rows.
 
@@ -76,7 +76,7 @@ def count_shapes(counts):  # type: ignore[no-untyped-def]
     return values, occurrences, offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_words(values, occurrences, eta, n_words):  # type: ignore[no-untyped-def]
     """Return the log probability of one state's words with their distribution integrated out.
 
@@ -92,13 +92,13 @@ def log_words(values, occurrences, eta, n_words):  # type: ignore[no-untyped-def
     return result + math.lgamma(n_words * eta) - math.lgamma(n_words * eta + total)
 
 
-@njit(cache=True)
+@inner
 def _base_draw(low, high, stream):  # type: ignore[no-untyped-def]
     """Draw a level from the base measure. stream: IN-OUT."""
     return low * math.exp(uniform(stream) * math.log(high / low))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def resample_levels(  # type: ignore[no-untyped-def]
     values, occurrences, offsets, n_words, low, high, key, etas
 ):
@@ -141,7 +141,7 @@ def resample_levels(  # type: ignore[no-untyped-def]
     _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas)
 
 
-@njit(cache=True)
+@inner
 def _others(etas, k, levels, members):  # type: ignore[no-untyped-def]
     """Collect the levels of all states but one (OUT) and their sizes (OUT); return their number."""
     n_levels = 0
@@ -159,7 +159,7 @@ def _others(etas, k, levels, members):  # type: ignore[no-untyped-def]
     return n_levels
 
 
-@njit(cache=True)
+@inner
 def _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas):  # type: ignore[no-untyped-def]
     """Move each level's value by Metropolis-Hastings steps of several sizes. etas: IN-OUT."""
     n_states = len(etas)
@@ -187,7 +187,7 @@ def _move_levels(values, occurrences, offsets, n_words, low, high, stream, etas)
                         etas[j] = new
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extend_levels(etas, n_new, low, high, key):  # type: ignore[no-untyped-def]
     """Return priors with those of further states, by the Dirichlet process given those before.
 
@@ -215,7 +215,7 @@ def extend_levels(etas, n_new, low, high, key):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_log_weights(key, first_word, counts, etas, weights):  # type: ignore[no-untyped-def]
     """Draw logs of Gamma(counts + eta) for a slice of the words.
 
@@ -249,7 +249,7 @@ def draw_log_weights(key, first_word, counts, etas, weights):  # type: ignore[no
     return maxima + np.log(sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale_weights(weights, log_sums, power, scales, emissions):  # type: ignore[no-untyped-def]
     """Turn logs of weights into emissions, relative to each word's likeliest state.
 
@@ -276,7 +276,7 @@ def scale_weights(weights, log_sums, power, scales, emissions):  # type: ignore[
             emissions[w, k] = math.exp(max(power * (weights[w, k] - largest), _LOWEST_LOG))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_new_words(etas, numbers, key, n_words, weights):  # type: ignore[no-untyped-def]
     """Draw the log word probabilities of new states from their prior.
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import inner, kernel
 
 
-@njit(cache=True)
+@inner
 def _rise(shape, n):  # type: ignore[no-untyped-def]
     """Return the log of the rising factorial of ``shape``, n factors."""
     return math.lgamma(shape + n) - math.lgamma(shape) if n > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transition_gains(counts, alpha, weights, gamma, discount):  # type: ignore[no-untyped-def]
     """Return by how much the log joint of transitions and weights changes with each merge.
 
@@ -72,7 +73,7 @@ def transition_gains(counts, alpha, weights, gamma, discount):  # type: ignore[n
     return gains
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def word_gains(counts, etas):  # type: ignore[no-untyped-def]
     """Return by how much the log joint of words changes with each merge.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.models.states.kernels.splits import (
     _fold,
@@ -23,7 +23,7 @@ from palaver.models.states.kernels.splits import (
 from palaver.models.states.kernels.types import _drop, _gather, _log_weight, _rise, log_gammas
 
 
-@njit(cache=True)
+@inner
 def _forms_gain(tallies, links, priors, members, offsets, a, b):  # type: ignore[no-untyped-def]
     """Return what a merge of classes a and b gains by the forms of their words.
 
@@ -50,7 +50,7 @@ def _forms_gain(tallies, links, priors, members, offsets, a, b):  # type: ignore
     return result
 
 
-@njit(cache=True)
+@inner
 def _by_class(order, classes, n_classes):  # type: ignore[no-untyped-def]
     """Return the words of each class, in the given order, and where each class begins."""
     offsets = np.zeros(n_classes + 1, np.int64)
@@ -65,7 +65,7 @@ def _by_class(order, classes, n_classes):  # type: ignore[no-untyped-def]
     return members, offsets
 
 
-@njit(cache=True)
+@inner
 def _shared(table, left, right, n, edge, alpha):  # type: ignore[no-untyped-def]
     """Return what two rows of transitions gain as one row, where both have transitions."""
     result = 0.0
@@ -76,7 +76,7 @@ def _shared(table, left, right, n, edge, alpha):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_gains(links, tallies, n_classes, priors):  # type: ignore[no-untyped-def]
     """Return by how much the log joint changes if two classes become one, for all pairs.
 
@@ -134,7 +134,7 @@ def merge_gains(links, tallies, n_classes, priors):  # type: ignore[no-untyped-d
     return gains
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_classes(links, tallies, n_classes, most, priors):  # type: ignore[no-untyped-def]
     """Merge pairs of classes, best first, until no merge raises the log joint.
 
@@ -185,7 +185,7 @@ def merge_classes(links, tallies, n_classes, most, priors):  # type: ignore[no-u
     return n_classes
 
 
-@njit(cache=True)
+@inner
 def _better(members, tallies, links, priors, table, a, b, n_classes, lb, la, before, after):  # type: ignore[no-untyped-def]
     """Move words between classes a and b where the log joint rises; return how many."""
     moves = 0
@@ -203,7 +203,7 @@ def _better(members, tallies, links, priors, table, a, b, n_classes, lb, la, bef
     return moves
 
 
-@njit(cache=True)
+@inner
 def _two_of(members, totals, stream):  # type: ignore[no-untyped-def]
     """Draw two different words, frequent ones more often. stream: IN-OUT."""
     shares = np.empty(len(members))
@@ -223,7 +223,7 @@ def _two_of(members, totals, stream):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_classes(  # type: ignore[no-untyped-def]
     order, links, tallies, n_classes, most, priors, n_tries, n_passes, slack, key
 ):
@@ -294,7 +294,7 @@ def split_classes(  # type: ignore[no-untyped-def]
     return n_classes
 
 
-@njit(cache=True)
+@inner
 def _log_counts(tallies, priors, table, n_classes, without):  # type: ignore[no-untyped-def]
     """Return the log joint of transitions, words and partition; class ``without`` is empty."""
     alpha, eta, edge = priors.transition, priors.word, len(tallies.sources) - 1
@@ -320,7 +320,7 @@ def _log_counts(tallies, priors, table, n_classes, without):  # type: ignore[no-
     return result
 
 
-@njit(cache=True)
+@inner
 def _log_forms(tallies, links, priors, word, k):  # type: ignore[no-untyped-def]
     """Return the log probability of the forms of a word that joins class k."""
     result = 0.0
@@ -333,7 +333,7 @@ def _log_forms(tallies, links, priors, word, k):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)
+@inner
 def _best_of_others(tallies, links, priors, table, word, k, n_classes, lb, la, before, after):  # type: ignore[no-untyped-def]
     """Return the likeliest class other than k for a word that is in none."""
     n_before, _, _ = _gather(
@@ -361,7 +361,7 @@ def _best_of_others(tallies, links, priors, table, word, k, n_classes, lb, la, b
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dissolve_classes(order, links, tallies, n_classes, priors):  # type: ignore[no-untyped-def]
     """Dissolve each class if its words are better off in the others.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.models.states.kernels.types import (
     _add,
@@ -25,7 +25,7 @@ from palaver.models.states.kernels.types import (
 )
 
 
-@njit(cache=True)
+@inner
 def _move(tallies, links, word, k, sign, lb, la, before, after):  # type: ignore[no-untyped-def]
     """Add a word that is in no class to class k, or remove it (sign -1). tallies: IN-OUT."""
     n_before, _, _ = _gather(
@@ -42,7 +42,7 @@ def _move(tallies, links, word, k, sign, lb, la, before, after):  # type: ignore
         la[after[i]] = 0
 
 
-@njit(cache=True)
+@inner
 def _log_odds(tallies, links, priors, table, word, a, b, n_classes, lb, la, before, after):  # type: ignore[no-untyped-def]
     """Return the log odds of class b against class a for a word that is in none."""
     n_before, _, _ = _gather(
@@ -69,7 +69,7 @@ def _log_odds(tallies, links, priors, table, word, a, b, n_classes, lb, la, befo
     return odds
 
 
-@njit(cache=True)
+@inner
 def _log_share(odds):  # type: ignore[no-untyped-def]
     """Return ``log(1 / (1 + exp(-odds)))``."""
     if odds > 0:
@@ -77,7 +77,7 @@ def _log_share(odds):  # type: ignore[no-untyped-def]
     return odds - math.log1p(math.exp(odds))
 
 
-@njit(cache=True)
+@inner
 def _allocate(  # type: ignore[no-untyped-def]
     members, targets, tallies, links, priors, power, table, a, b, n_classes, lb, la, before,
     after, stream,
@@ -118,7 +118,7 @@ def _allocate(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)
+@inner
 def _fold(tallies, a, b):  # type: ignore[no-untyped-def]
     """Move all words of class b to class a; b is left empty. tallies: IN-OUT."""
     transitions = tallies.transitions
@@ -136,7 +136,7 @@ def _fold(tallies, a, b):  # type: ignore[no-untyped-def]
             tallies.classes[w] = a
 
 
-@njit(cache=True)
+@inner
 def _log_shape(n_classes, sources, edge, priors, without):  # type: ignore[no-untyped-def]
     """Return the log joint of the sums of all rows and of the number of classes.
 
@@ -152,7 +152,7 @@ def _log_shape(n_classes, sources, edge, priors, without):  # type: ignore[no-un
     return result
 
 
-@njit(cache=True)
+@inner
 def _log_class(tallies, priors, a, b):  # type: ignore[no-untyped-def]
     """Return the log joint of words and forms of classes a and b as one class; a alone if b < 0."""
     size, tokens = tallies.words[a], tallies.tokens[a]
@@ -172,7 +172,7 @@ def _log_class(tallies, priors, a, b):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)
+@inner
 def _merge_gain(tallies, priors, table, a, b, n_classes):  # type: ignore[no-untyped-def]
     """Return by how much the log joint changes if classes a and b, both in use, become one."""
     alpha, edge = priors.transition, len(tallies.sources) - 1
@@ -197,7 +197,7 @@ def _merge_gain(tallies, priors, table, a, b, n_classes):  # type: ignore[no-unt
     return result - _log_class(tallies, priors, a, -1) - _log_class(tallies, priors, b, -1)
 
 
-@njit(cache=True)
+@inner
 def _members(classes, a, b, first, second, stream):  # type: ignore[no-untyped-def]
     """Return the words of two classes in a random order, after the two given ones."""
     n = 0
@@ -215,7 +215,7 @@ def _members(classes, a, b, first, second, stream):  # type: ignore[no-untyped-d
     return members
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_and_merge(pairs, links, tallies, n_classes, most, priors, power, key):  # type: ignore[no-untyped-def]
     """Propose to split or merge the classes of pairs of words, one pair after the other.
 

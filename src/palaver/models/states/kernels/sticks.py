@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.random import open_stream, uniform
 from palaver.kernels.word_weights import log_gamma_draw
 
@@ -21,7 +21,7 @@ from palaver.kernels.word_weights import log_gamma_draw
 _SMALLEST_SHAPE = 1e-290
 
 
-@njit(cache=True)
+@inner
 def _split(first, second, stream):  # type: ignore[no-untyped-def]
     """Return both parts of a Beta(first, second) draw, each to full precision. stream: IN-OUT."""
     left = log_gamma_draw(max(first, _SMALLEST_SHAPE), stream)
@@ -31,7 +31,7 @@ def _split(first, second, stream):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def break_stick(betas, rows, n_states, alpha, gamma, discount, key):  # type: ignore[no-untyped-def]
     """Represent one more state.
 
@@ -71,7 +71,7 @@ def break_stick(betas, rows, n_states, alpha, gamma, discount, key):  # type: ig
     rows[n_states, room] = draws[n_states + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def break_sticks(  # type: ignore[no-untyped-def]
     betas, rows, n_states, alpha, gamma, discount, key, smallest, at_least, reached
 ):
@@ -115,7 +115,7 @@ def break_sticks(  # type: ignore[no-untyped-def]
                 break
 
 
-@njit(cache=True)
+@inner
 def _reach(rows, n_states, first, smallest, reached):  # type: ignore[no-untyped-def]
     """Mark a state, and all states reachable from it, as reached (IN-OUT)."""
     waiting = [first]
@@ -128,7 +128,7 @@ def _reach(rows, n_states, first, smallest, reached):  # type: ignore[no-untyped
                 waiting.append(k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_tables(counts, weights, key):  # type: ignore[no-untyped-def]
     """Draw how many tables serve the customers of each dish in each restaurant.
 

@@ -15,8 +15,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.forests import draw_by_logs
 from palaver.kernels.random import open_stream, uniform
 
@@ -96,7 +96,7 @@ class TypePriors(NamedTuple):
     n_values: np.ndarray
 
 
-@njit(cache=True)
+@inner
 def log_gammas(alpha, links):  # type: ignore[no-untyped-def]
     """Return ``log Gamma(n + alpha)`` for the first n, to be looked up."""
     table = np.empty(min(_TABLE_SIZE, links.after_counts.sum() + 1))
@@ -105,7 +105,7 @@ def log_gammas(alpha, links):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True)
+@inner
 def _rise(table, start, n, alpha):  # type: ignore[no-untyped-def]
     """Return ``log Gamma(start + n + alpha) - log Gamma(start + alpha)``."""
     if start + n < len(table):
@@ -113,7 +113,7 @@ def _rise(table, start, n, alpha):  # type: ignore[no-untyped-def]
     return math.lgamma(start + n + alpha) - math.lgamma(start + alpha)
 
 
-@njit(cache=True)
+@inner
 def _gather(offsets, others, counts, word, classes, sums, found):  # type: ignore[no-untyped-def]
     """Add up the neighbours of a word by class.
 
@@ -150,7 +150,7 @@ def _gather(offsets, others, counts, word, classes, sums, found):  # type: ignor
     return n_found, total, with_itself
 
 
-@njit(cache=True)
+@inner
 def _add(tallies, links, word, k, sign, before, n_before, after, n_after, out, twice, lb, la):  # type: ignore[no-untyped-def]
     """Add a word to class k, or remove it (sign -1). tallies: IN-OUT."""
     for i in range(n_before):
@@ -166,7 +166,7 @@ def _add(tallies, links, word, k, sign, before, n_before, after, n_after, out, t
     tallies.classes[word] = k if sign > 0 else -1
 
 
-@njit(cache=True)
+@inner
 def _drop(tallies, k, n_classes, before, n_before, after, n_after, lb, la):  # type: ignore[no-untyped-def]
     """Give the number of an empty class to the last one. Everything but the numbers: IN-OUT."""
     last = n_classes - 1
@@ -189,7 +189,7 @@ def _drop(tallies, k, n_classes, before, n_before, after, n_after, lb, la):  # t
     tallies.forms[:, last] = 0
 
 
-@njit(cache=True)
+@inner
 def _rename(found, n_found, sums, old, new):  # type: ignore[no-untyped-def]
     """Move what was gathered for one class to another. found, sums: IN-OUT."""
     for i in range(n_found):
@@ -199,7 +199,7 @@ def _rename(found, n_found, sums, old, new):  # type: ignore[no-untyped-def]
             sums[old] = 0
 
 
-@njit(cache=True)
+@inner
 def _one_more(tallies, n_classes, alpha):  # type: ignore[no-untyped-def]
     """Return what a further class costs all rows: their Dirichlet priors have one entry more."""
     edge = len(tallies.sources) - 1
@@ -213,7 +213,7 @@ def _one_more(tallies, n_classes, alpha):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)
+@inner
 def _log_weight(  # type: ignore[no-untyped-def]
     tallies, links, priors, table, word, k, n_classes, before, n_before, after, n_after, out,
     twice, lb, la,
@@ -252,7 +252,7 @@ def _log_weight(  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def resample_types(order, first, links, tallies, n_classes, most, priors, power, key):  # type: ignore[no-untyped-def]
     """Draw the class of each word given those of all others, one after the other.
 
@@ -329,7 +329,7 @@ def resample_types(order, first, links, tallies, n_classes, most, priors, power,
     return len(order), n_classes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_types(links, tallies):  # type: ignore[no-untyped-def]
     """Fill the tallies (IN-OUT, zeros before) from the classes in them."""
     edge, n_words = len(tallies.sources) - 1, len(tallies.classes)

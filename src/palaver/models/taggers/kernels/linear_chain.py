@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.simd.tables import (
     GROUP,
@@ -66,7 +66,7 @@ def _fit_vectors(columns: Array, values: Array, *tables: Array) -> bool:
     return bool(floats and columns.dtype == np.int32 and tables[0].shape[1] >= NARROW)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _score(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
     """Do the work of :func:`score` for any numbers."""
     n_tags = weights.shape[1]
@@ -79,7 +79,7 @@ def _score(offsets, columns, values, weights, scores):  # type: ignore[no-untype
                 scores[k, t] += value * weights[column, t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
     """Do the work of :func:`add_gradient` for any numbers."""
     n_tags = residuals.shape[1]
@@ -90,7 +90,7 @@ def _add(offsets, columns, values, residuals, gradient):  # type: ignore[no-unty
                 gradient[column, t] += value * residuals[k, t]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _groups(n_tags):  # type: ignore[no-untyped-def]
     """Return the groups of vectors that cover the tags.
 
@@ -116,7 +116,7 @@ def _groups(n_tags):  # type: ignore[no-untyped-def]
     return groups[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _score_vectors(offsets, columns, values, weights, scores):  # type: ignore[no-untyped-def]
     """Do the work of :func:`score` with vector instructions."""
     size = weights.shape[1]
@@ -133,7 +133,7 @@ def _score_vectors(offsets, columns, values, weights, scores):  # type: ignore[n
                              scores, start)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_vectors(offsets, columns, values, residuals, gradient):  # type: ignore[no-untyped-def]
     """Do the work of :func:`add_gradient` with vector instructions."""
     size = gradient.shape[1]
@@ -150,7 +150,7 @@ def _add_vectors(offsets, columns, values, residuals, gradient):  # type: ignore
                               gradient, size)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _labels(tags, first, last):  # type: ignore[no-untyped-def]
     """Return how many messages from ``first`` to ``last - 1`` have a tag."""
     found = 0
@@ -159,7 +159,7 @@ def _labels(tags, first, last):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_known(scores, kinds, moves, tags, first, last, residuals, counts):  # type: ignore[no-untyped-def]
     """Subtract the known tags of a conversation and its moves; return their score."""
     n_tags = scores.shape[1]
@@ -174,7 +174,7 @@ def _count_known(scores, kinds, moves, tags, first, last, residuals, counts):  #
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _room(conversations, n_tags):  # type: ignore[no-untyped-def]
     """Return arrays that :func:`_pass` writes to."""
     n = longest_stretch(conversations)
@@ -182,7 +182,7 @@ def _room(conversations, n_tags):  # type: ignore[no-untyped-def]
     return np.empty((n, n_tags)), np.empty((n, n_tags)), np.empty(n), vectors
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _turned(powers):  # type: ignore[no-untyped-def]
     """Return the moves between tags with the tag before as the last axis."""
     n_kinds, n_tags = powers.shape[0], powers.shape[2]
@@ -194,7 +194,7 @@ def _turned(powers):  # type: ignore[no-untyped-def]
     return turned
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _pass(scores, kinds, powers, turned, tags, clamped, sign, first, last, room, residuals, counts):  # type: ignore[no-untyped-def]
     """Add posteriors and expected moves of a conversation, times ``sign``; return its log Z.
 
@@ -263,7 +263,7 @@ def _pass(scores, kinds, powers, turned, tags, clamped, sign, first, last, room,
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def residuals_of(scores, kinds, conversations, moves, tags, residuals, counts):  # type: ignore[no-untyped-def]
     """Set the gradients of minus (b) by scores and moves; return minus (b), summed.
 
@@ -304,7 +304,7 @@ def residuals_of(scores, kinds, conversations, moves, tags, residuals, counts): 
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def posteriors_of(scores, kinds, conversations, moves, posteriors):  # type: ignore[no-untyped-def]
     """Set the posterior probabilities of every message's tags; return log Z, summed.
 

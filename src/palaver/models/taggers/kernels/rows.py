@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from palaver.kernels.compiled import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_distinct(offsets, items, list_offsets, lists, n_columns, sizes):  # type: ignore[no-untyped-def]
     """Set how many different columns the lists of each row's items have.
 
@@ -33,7 +34,7 @@ def count_distinct(offsets, items, list_offsets, lists, n_columns, sizes):  # ty
         sizes[row] = size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_distinct(offsets, items, list_offsets, lists, n_columns, ends, columns):  # type: ignore[no-untyped-def]
     """Set these columns, in order.
 
@@ -58,7 +59,7 @@ def fill_distinct(offsets, items, list_offsets, lists, n_columns, ends, columns)
         _sort(columns, ends[row], end)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sort(values, first, last):  # type: ignore[no-untyped-def]
     """Sort ``values[first:last]`` IN, OUT (Shell's method; numpy's takes seconds to compile)."""
     gap = 1
@@ -74,7 +75,7 @@ def _sort(values, first, last):  # type: ignore[no-untyped-def]
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay(offsets, columns, values, rows, shift, ends, all_columns, all_values):  # type: ignore[no-untyped-def]
     """Write the rows of a table behind what each row of a wider table has so far.
 

@@ -13,15 +13,15 @@ sentence says, for example, whether the speaker changed.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 
 #: Room for rounding when histories are skipped, as a share of their values.
 _ROUNDING = 1e-9
 
 
-@njit(cache=True, inline="always")
+@inner(inline="always")
 def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
     """Return the history after a tag."""
     if n_histories == n_tags + 1:
@@ -29,7 +29,7 @@ def _next(history, tag, n_tags, n_histories):  # type: ignore[no-untyped-def]
     return (history % (n_tags + 1)) * (n_tags + 1) + tag
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _leads(moves, n_tags):  # type: ignore[no-untyped-def]
     """Return how much better and worse than usual each history can be for the next tag.
 
@@ -57,7 +57,7 @@ def _leads(moves, n_tags):  # type: ignore[no-untyped-def]
     return above, below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-untyped-def]
     """Set the tags that maximize (a) in every conversation (Viterbi).
 
@@ -120,7 +120,7 @@ def best_tags(scores, kinds, conversations, moves, tags):  # type: ignore[no-unt
             h = found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tag_posteriors(scores, kinds, conversations, moves, posteriors):  # type: ignore[no-untyped-def]
     """Set the posterior probabilities of every sentence's tag; return the log of (a), summed.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import n_lane_blocks
@@ -16,7 +16,7 @@ from palaver.models.documents.markov_m3.kernels.walk import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def viterbi(scores, log_start, log_transitions, path):  # type: ignore[no-untyped-def]
     """Set ``path`` to the states of the highest ``log_start + scores + log_transitions``.
 
@@ -47,7 +47,7 @@ def viterbi(scores, log_start, log_transitions, path):  # type: ignore[no-untype
         state = before[i, state]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_paths(  # type: ignore[no-untyped-def]
     offsets, words, counts, log_words, log_start, log_transitions, visits, lengths, probabilities,
     log_weights, paths,

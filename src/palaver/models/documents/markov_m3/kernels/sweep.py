@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import copy_to, largest_places, longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
@@ -20,7 +20,7 @@ KEEP, FRESH, BETTER = range(3)
 """How a pass begins a document: from what it has; from scratch; or both, keeping the better."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _break_symmetry(  # type: ignore[no-untyped-def]
     counts, n_words, likelihoods, n_topics, n_blocks, n_steps, ratios, shares, moved
 ):
@@ -44,7 +44,7 @@ def _break_symmetry(  # type: ignore[no-untyped-def]
             shares[k] /= total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_words(walk, log_words, words, visits, n_visits):  # type: ignore[no-untyped-def]
     """Set ``by_word`` and ``by_topic`` to a document's rows and the visited topics' columns."""
     n_words, stride = len(words), len(walk.mask)
@@ -58,7 +58,7 @@ def take_words(walk, log_words, words, visits, n_visits):  # type: ignore[no-unt
             walk.by_topic[k * width + w] = row[k]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take_transitions(walk, start, transitions, visits, n_visits):  # type: ignore[no-untyped-def]
     """Set ``start``, ``forth`` and ``back`` to the visited topics' part."""
     stride = len(walk.mask)
@@ -71,7 +71,7 @@ def _take_transitions(walk, start, transitions, visits, n_visits):  # type: igno
             walk.back[k * stride + j] = value
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _start_walk(walk, visits, shares, n_tokens, least_words):  # type: ignore[no-untyped-def]
     """Put the heaviest topics on the positions, in order of weight (OUT: visits).
 
@@ -95,7 +95,7 @@ def _start_walk(walk, visits, shares, n_tokens, least_words):  # type: ignore[no
     return n_used
 
 
-@njit(cache=True, nogil=True)
+@inner
 def add_statistics(  # type: ignore[no-untyped-def]
     walk, words, visits, n_visits, n_used, word_topics, starts, pairs, products
 ):
@@ -124,7 +124,7 @@ def add_statistics(  # type: ignore[no-untyped-def]
             target[visits[k]] += products[k] * walk.forth[j * stride + k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_documents(  # type: ignore[no-untyped-def]
     offsets, words, counts, log_words, weights_of_words, start, transitions, gamma, mode, n_steps,
     n_iterations, tolerance, least_words, visits, lengths, probabilities, log_weights,

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from palaver.kernels.compiled import inner
 from palaver.kernels.plain import copy_to
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
@@ -46,7 +46,7 @@ WORDS, WALK, ALLOCATION, STICKS, LOG_LEFT, N_STICKS = range(N_SUMS)
 TRIM_EVERY = 3
 
 
-@njit(cache=True, nogil=True)
+@inner
 def log_stick_weights(position_counts, n_used, gamma, log_weights):  # type: ignore[no-untyped-def]
     """Set ``E[ln nu]`` (12) of the positions in use.
 
@@ -72,7 +72,7 @@ def log_stick_weights(position_counts, n_used, gamma, log_weights):  # type: ign
         log_weights[n_used - 1] = before
 
 
-@njit(cache=True, nogil=True)
+@inner
 def stick_terms(position_counts, n_used, gamma):  # type: ignore[no-untyped-def]
     """Return the sticks' term of the bound, and what gamma is learned from.
 
@@ -139,7 +139,7 @@ class Walk(NamedTuple):
     before: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_walk(n_positions, n_visits, n_words):  # type: ignore[no-untyped-def]
     """Allocate space for walks of this many positions, topics and different words."""
     stride, width = LANES * n_lane_blocks(n_visits), LANES * n_lane_blocks(n_words)
@@ -157,7 +157,7 @@ def make_walk(n_positions, n_visits, n_words):  # type: ignore[no-untyped-def]
     return walk
 
 
-@njit(cache=True, nogil=True)
+@inner
 def allocate_words(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
     """Set ``allocations`` and ``position_counts`` of the positions in use (11).
 
@@ -198,7 +198,7 @@ def allocate_words(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped-
             row[w] *= sums[w]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def score_positions(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
     """Set ``scores`` (8); return ``sum_i q(z_i) . s_i`` for the probabilities as they are."""
     width, stride = LANES * n_lane_blocks(n_words), len(walk.mask)
@@ -214,7 +214,7 @@ def score_positions(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped
     return product
 
 
-@njit(cache=True, nogil=True)
+@inner
 def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
     """Set ``probabilities`` (9) from ``scores``; return the walk's log normalizer.
 
@@ -259,7 +259,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
     return log_normalizer
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
     """Close up the positions that have words enough, one at least; return their number."""
     stride = len(walk.mask)
@@ -277,7 +277,7 @@ def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-
     return kept
 
 
-@njit(cache=True, nogil=True)
+@inner
 def improve(  # type: ignore[no-untyped-def]
     walk, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, least_words, terms
 ):

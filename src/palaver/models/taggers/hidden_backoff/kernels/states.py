@@ -19,9 +19,9 @@ words come as one row per type of event (``emissions``); a sentence is a run of 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from palaver.kernels.chains import draw_state
+from palaver.kernels.compiled import inner, kernel
 from palaver.kernels.plain import longest_stretch
 from palaver.kernels.random import open_stream, uniform
 
@@ -29,7 +29,7 @@ from palaver.kernels.random import open_stream, uniform
 _SMALL = 1e-100
 
 
-@njit(cache=True)
+@inner
 def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # type: ignore[no-untyped-def]
     """Filter one sentence by (b); return its log-likelihood.
 
@@ -60,7 +60,7 @@ def _forward(types, first, last, emissions, start, moves, low, size, alpha):  # 
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expect_states(types, offsets, tags, emissions, units, start, moves, starts, steps):  # type: ignore[no-untyped-def]
     """Add up the expected starts and moves of all sentences, (d); return their log-likelihood.
 
@@ -112,7 +112,7 @@ def expect_states(types, offsets, tags, emissions, units, start, moves, starts, 
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_states(types, offsets, tags, emissions, units, start, moves, states):  # type: ignore[no-untyped-def]
     """Set the states that maximize (a) in every sentence (Viterbi); return the log-probability.
 
@@ -158,7 +158,7 @@ def align_states(types, offsets, tags, emissions, units, start, moves, states): 
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_states(  # type: ignore[no-untyped-def]
     types, offsets, tags, emissions, units, start, moves, conversations, first_conversation, key,
     states,
@@ -199,7 +199,7 @@ def sample_states(  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_sentences(types, offsets, emissions, units, start, moves, use_max, scores):  # type: ignore[no-untyped-def]
     """Set the log-probability of every sentence under every tag, (a) maximized or summed.
 
