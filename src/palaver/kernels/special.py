@@ -12,7 +12,7 @@ from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.vectors import digammas, exponentials
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy")
 def digamma(x):  # type: ignore[no-untyped-def]
     """Return the derivative of ``log(gamma(x))`` for ``x > 0``, to 1e-14 of its size.
 

@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from palaver.kernels.compiled import kernel
+from palaver.kernels.compiled import compact, kernel
 from palaver.kernels.simd.instructions import (
     DOUBLE,
     DOUBLES,
@@ -245,6 +245,7 @@ def outcome_order(n_outcomes, has_background):  # type: ignore[no-untyped-def]
     -------
     array of uint64, shape (8 * n_blocks + 2,)
     """
+    compact()
     n_blocks = n_lane_blocks(n_outcomes)
     background_slot = LANES * n_blocks
     order = np.full(LANES * n_blocks + 2, background_slot + 1, np.uint64)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from palaver.kernels.compiled import inner, kernel
+from palaver.kernels.compiled import compact, inner, kernel
 from palaver.kernels.plain import copy_to, largest_places, longest_stretch
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
@@ -47,6 +47,7 @@ def _break_symmetry(  # type: ignore[no-untyped-def]
 @inner
 def take_words(walk, log_words, words, visits, n_visits):  # type: ignore[no-untyped-def]
     """Set ``by_word`` and ``by_topic`` to a document's rows and the visited topics' columns."""
+    compact()
     n_words, stride = len(words), len(walk.mask)
     width = LANES * n_lane_blocks(n_words)
     walk.by_topic[: n_visits * width] = 0.0
@@ -61,6 +62,7 @@ def take_words(walk, log_words, words, visits, n_visits):  # type: ignore[no-unt
 @inner
 def _take_transitions(walk, start, transitions, visits, n_visits):  # type: ignore[no-untyped-def]
     """Set ``start``, ``forth`` and ``back`` to the visited topics' part."""
+    compact()
     stride = len(walk.mask)
     for j in range(n_visits):
         walk.start[j] = start[visits[j]]
@@ -80,6 +82,7 @@ def _start_walk(walk, visits, shares, n_tokens, least_words):  # type: ignore[no
     int
         Positions in use: topics with words enough, one at least.
     """
+    compact()
     n_visits, stride, n_positions = len(visits), len(walk.mask), len(walk.norms)
     largest_places(shares, n_visits, visits)
     n_used = 0
@@ -166,6 +169,7 @@ def sweep_documents(  # type: ignore[no-untyped-def]
     Documents without words are passed over. O(n_iterations n_positions (n_counts n_visits +
     n_documents n_visits**2)).
     """
+    compact()
     n_documents, n_visits = visits.shape
     n_topics, n_positions = len(start), log_weights.shape[1]
     longest = longest_stretch(offsets)

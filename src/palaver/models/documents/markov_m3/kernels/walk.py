@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from palaver.kernels.compiled import inner
+from palaver.kernels.compiled import compact, inner
 from palaver.kernels.plain import copy_to
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.lanes import aligned, n_lane_blocks
@@ -58,6 +58,7 @@ def log_stick_weights(position_counts, n_used, gamma, log_weights):  # type: ign
     gamma : float. IN
     log_weights : array of float64, shape (n_positions,). OUT
     """
+    compact()
     later = 0.0
     for i in range(n_used - 1, -1, -1):
         log_weights[i] = later
@@ -83,6 +84,7 @@ def stick_terms(position_counts, n_used, gamma):  # type: ignore[no-untyped-def]
     n_sticks : int
         How many that sum is over: the positions in use, without the very last.
     """
+    compact()
     n_sticks = min(n_used, len(position_counts) - 1)
     term = log_left = later = 0.0
     for i in range(n_used - 1, -1, -1):
@@ -142,6 +144,7 @@ class Walk(NamedTuple):
 @inner
 def make_walk(n_positions, n_visits, n_words):  # type: ignore[no-untyped-def]
     """Allocate space for walks of this many positions, topics and different words."""
+    compact()
     stride, width = LANES * n_lane_blocks(n_visits), LANES * n_lane_blocks(n_words)
     walk = Walk(
         aligned(stride), aligned(stride), aligned(stride * stride), aligned(stride * stride),
@@ -262,6 +265,7 @@ def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
 @inner
 def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
     """Close up the positions that have words enough, one at least; return their number."""
+    compact()
     stride = len(walk.mask)
     kept = np.int64(0)  # a literal would be compiled for itself
     for i in range(n_used):
@@ -303,6 +307,7 @@ def improve(  # type: ignore[no-untyped-def]
     bound : float
     n_used : int
     """
+    compact()
     n_tokens = 0.0
     for w in range(n_words):
         n_tokens += walk.counts[w]
