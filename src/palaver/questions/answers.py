@@ -19,6 +19,7 @@ from palaver.corpus.table import Corpus
 from palaver.encoding.tokens import coded
 from palaver.errors import ParameterError
 from palaver.questions.talk import Talk
+from palaver.questions.verbs import asking
 
 _HOUR, _DAY = 3600.0, 86_400.0
 NOBODY = -1
@@ -218,6 +219,29 @@ def starts(talk: Talk) -> NDArray[np.int64]:
     return np.flatnonzero((replied_to(talk.corpus, talk.is_bot) < 0) & ~talk.is_bot)
 
 
+def waiting(talk: Talk) -> NDArray[np.int64]:
+    """Return the rows of messages that open a conversation and wait for an answer.
+
+    Those are all that open one, if the file says who answers whom. Where replies were inferred,
+    many messages stand alone because nothing ties them to others: then only questions wait, if
+    any class is one.
+    """
+    rows = starts(talk)
+    if only_questions(talk):
+        rows = rows[talk.doing[rows][:, asking(talk)].max(axis=1) >= 0.5]
+    return rows
+
+
+def only_questions(talk: Talk) -> bool:
+    """Whether only questions count as waiting for an answer; see :func:`waiting`."""
+    return is_inferred(talk.corpus) and len(asking(talk)) > 0
+
+
+def is_inferred(corpus: Corpus) -> bool:
+    """Whether replies were inferred (:class:`palaver.ThreadRebuilder`), not recorded."""
+    return "reply_probability" in corpus.table.columns
+
+
 _WAITS = pl.Schema(
     {"group": pl.String(), "messages": pl.Int64(), "answered": pl.Float64(),
      "within_hour": pl.Float64(), "within_day": pl.Float64(), "median_seconds": pl.Float64()}
@@ -236,7 +260,7 @@ def waits(talk: Talk, by: str = "class", *, of: str | int | None = None) -> pl.D
         :meth:`Model.shares`.
     of : str or int, optional
         Only messages of this class. Without it, "class" takes all messages, the others those
-        that open a conversation.
+        that open a conversation (of inferred conversations, see :func:`waiting`).
 
     Returns
     -------
@@ -283,7 +307,8 @@ def unanswered(talk: Talk, of: str | int | None = None) -> pl.DataFrame:
     ----------
     talk : Talk
     of : str or int, optional
-        Messages of this class; by default those that open a conversation.
+        Messages of this class; by default those that open a conversation (of inferred
+        conversations, see :func:`waiting`).
 
     Returns
     -------
@@ -311,7 +336,7 @@ def _asked(talk: Talk, of: str | int | None, *, everything: bool) -> NDArray[np.
     """Return the rows of the messages that may wait for an answer."""
     if of is not None:
         return np.flatnonzero((talk.main == talk.find_class(of)) & ~talk.is_bot)
-    return np.flatnonzero(~talk.is_bot) if everything else starts(talk)
+    return np.flatnonzero(~talk.is_bot) if everything else waiting(talk)
 
 
 def _group(talk: Talk, by: str, rows: NDArray[np.int64], first: NDArray[np.int64]) -> pl.Series:

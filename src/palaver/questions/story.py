@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from palaver.corpus.describe import are_roles
 from palaver.models.summary import least_replies, messages_before, relative, replies_to
-from palaver.questions.answers import network, starts
+from palaver.questions.answers import is_inferred, network, only_questions, starts, waiting
 from palaver.questions.people import evenness
 from palaver.questions.talk import Talk
-from palaver.questions.verbs import verb_of
+from palaver.questions.verbs import statement_of, verb_of
 
 _MOST_SENTENCES = 3
 _BY_GUESS = ", going by inferred replies"
@@ -69,9 +69,11 @@ def answered(talk: Talk, of: str | int | None = None) -> list[str]:
     never = int((first < 0).sum())
     what = "conversation" if of is None else "message"
     noun = what if len(first) == 1 else f"{what}s"
+    if of is None and only_questions(talk):
+        noun += " that open with a question" if len(first) > 1 else " that opens with a question"
     if never or len(first) == 1:
         share = _percent(never / len(first))
-        known = "" if "reply_probability" not in talk.corpus.table.columns else _BY_GUESS
+        known = _BY_GUESS if is_inferred(talk.corpus) else ""
         said = [
             f"{never:,} of {len(first):,} {noun} ({share}) got no answer from anybody else{known}."
         ]
@@ -95,11 +97,11 @@ def _how_soon(wait: NDArray[np.float64], never: int, noun: str) -> list[str]:
 
 
 def _openings(talk: Talk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the first answer to what opens each conversation, and how long it took.
+    """Return the first answer to what opens each conversation and waits, and how long it took.
 
     A conversation that somebody opened more than once is answered if one of these is.
     """
-    rows, found = starts(talk), talk.answers
+    rows, found = waiting(talk), talk.answers
     own = pl.DataFrame(
         {"conversation": talk.conversations[rows], "first": found.first[rows],
          "wait": pl.Series(found.wait[rows]).fill_nan(None)}
@@ -156,19 +158,30 @@ def largest(
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:3] if sizes[k] > 0]
     if not order:
         return []
+    verbs = all(verb_of(talk, k) for k in order)
+    stated = [k for k in order if statement_of(talk, k)] if verbs else []
+    order = stated + [k for k in order if k not in stated]
     shares = [_percent(sizes[k]) for k in order]
     shares[0] += f" of the {units}"
     if talk.contains is not None:  # of several sentences, each does something
         shares[0] = f"in {shares[0]}"
-    verbs = [verb_of(talk, k) for k in order]
-    if all(verbs):
-        parts = [f"{verb} ({talk.letters[k]}, {share})"
-                 for verb, k, share in zip(verbs, order, shares, strict=True)]  # fmt: skip
-        return [f"Mostly, people {_listed(parts)}."]
+    if verbs:
+        return [_in_verbs(talk, order, shares, len(stated))]
     parts = [_named(talk, k, share) for k, share in zip(order, shares, strict=True)]
     plural = "is" if len(parts) == 1 else "are"
     kinds = noun if len(parts) == 1 else f"{noun}s"
     return [f"The most common {kinds} {plural} {_listed(parts)}."]
+
+
+def _in_verbs(talk: Talk, order: list[int], shares: list[str], n_stated: int) -> str:
+    """Say what people do; statements come first, in passing, unless there is nothing else."""
+    sized = [f"({talk.letters[k]}, {share})" for k, share in zip(order, shares, strict=True)]
+    doing = [f"{verb_of(talk, k)} {size}" for k, size in zip(order, sized, strict=True)]
+    if not 0 < n_stated < len(order):
+        return f"Mostly, people {_listed(doing)}."
+    passing = [f"{statement_of(talk, k)} {size}"
+               for k, size in zip(order[:n_stated], sized, strict=False)]  # fmt: skip
+    return f"Besides {_listed(passing)}, people mostly {_listed(doing[n_stated:])}."
 
 
 def follows(talk: Talk, steps: str = "replies") -> list[str]:
@@ -239,7 +252,8 @@ def five(
     """
     if noun != "act":
         return largest(talk, units, noun, learned=learned)
-    waits = len(starts(talk)) >= _FEW and not are_roles(talk.corpus)
+    waits = len(waiting(talk)) >= _FEW and not are_roles(talk.corpus)
+    waits &= only_questions(talk) or not is_inferred(talk.corpus)  # alone is not unanswered
     said = [
         *largest(talk, units, noun, learned=learned),
         *_opening(talk),

@@ -8,7 +8,7 @@ import palaver as pv
 from palaver.models.acts.names import inventory
 from palaver.questions.story import answered, evenly, five, helping, largest
 from palaver.questions.talk import Talk
-from palaver.questions.verbs import VERBS, verb_of
+from palaver.questions.verbs import ASKING, VERBS, statement_of, verb_of
 
 ASK, TELL, THANK = 0, 1, 2
 NAMES = {ASK: "open question", TELL: "statement", THANK: "thanks “thank you …”"}
@@ -45,8 +45,8 @@ def support(n_open=4, n_answered=12):
 def test_five_sentences_in_verbs():
     said = five(talk_of(support()), "messages", "replies")
     assert said[0] == (
-        "Mostly, people ask open questions (A, 40% of the messages), state something (B, 30%) and "
-        "thank (“thank you …”) (C, 30%)."
+        "Besides statements (B, 30% of the messages), people mostly ask open questions (A, 40%) "
+        "and thank (“thank you …”) (C, 30%)."
     )
     assert said[1] == (
         "Of the messages that open a conversation, 100% ask open questions (A), of the later "
@@ -66,8 +66,50 @@ def test_names_that_people_gave_are_not_turned_into_verbs():
     assert verb_of(talk, ASK) is None
 
 
+def test_a_class_that_goes_by_how_it_begins_is_said():
+    talk = talk_of(support(), {**NAMES, TELL: "“for example …”"})
+    assert verb_of(talk, TELL) == "say “for example …”"
+    assert largest(talk) == [
+        "Mostly, people ask open questions (A, 40% of the messages), say “for example …” (B, 30%) "
+        "and thank (“thank you …”) (C, 30%)."
+    ]
+
+
+def test_statements_are_what_people_do_where_there_is_nothing_else():
+    talk = talk_of(support(), dict.fromkeys(NAMES, "statement “i am …”"))
+    assert largest(talk)[0].startswith("Mostly, people state something (“i am …”) (A, 40%")
+    assert statement_of(talk, ASK) == "statements such as “i am …”"
+
+
+def inferred(rows, **given):
+    """Make a talk of rows whose replies were inferred."""
+    talk = talk_of(rows, **given)
+    table = talk.corpus.table.with_columns(reply_probability=pl.lit(0.5))
+    return Talk(pv.Corpus.from_polars(table), talk.shares, talk.known, talk.names, talk.proposed)
+
+
+def test_of_inferred_conversations_only_questions_wait_for_an_answer():
+    """Somebody who says "lol" in a channel is not waiting."""
+    alone = [(f"l{c}", f"w{c}", None, 1, TELL) for c in range(30)]
+    talk = inferred(support() + alone)
+    said = (
+        "4 of 16 conversations that open with a question (25%) got no answer from anybody else, "
+        "going by inferred replies."
+    )
+    assert answered(talk)[0] == said and said in five(talk, "messages", "replies")
+    assert talk.unanswered()["name"].to_list() == ["B open question"] * 4
+    assert talk_of(support() + alone).unanswered().height == 34
+
+
+def test_without_a_class_of_questions_inferred_conversations_are_not_said_to_lack_answers():
+    talk = inferred(support(), names={ASK: "greeting"}, proposed=frozenset({ASK}))
+    assert not any("got no answer" in sentence for sentence in five(talk, "messages", "replies"))
+    assert answered(talk)[0].startswith("4 of 16 conversations (25%)")
+
+
 def test_every_proposed_name_has_a_verb():
     assert set(VERBS) == set(inventory())
+    assert set(VERBS) >= ASKING
 
 
 def test_conversations_with_two_openings_count_once():
@@ -84,7 +126,7 @@ def test_a_message_does_what_one_of_its_sentences_does():
     long = Talk(talk.corpus, shares, talk.known, NAMES, frozenset(NAMES), contains=shares > 0)
     said = five(long, "messages", "replies")
     assert said[0].startswith(
-        "Mostly, people state something (A, in 67% of the messages), ask open"
+        "Besides statements (A, in 67% of the messages), people mostly ask open questions (C, 33%)"
     )
     assert "Of the messages that open a conversation, 100% ask open questions" in said[1]
     assert "of the later ones 0%" in said[1]
