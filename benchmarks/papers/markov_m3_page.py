@@ -65,10 +65,10 @@ _MEANING = [
     "and gives new documents the whole tree; with the topics that they would choose it predicts 4% "
     "worse on training words. On ap and kos its means and those of M3 are within each other's "
     "intervals with 20 and 50 topics. With 100 and 150, where it was run with one seed, it is "
-    "level with M3 on ap and 2% below on kos. So a tree, too, adds little to prediction. Trees as large "
-    "as its paper's, with 20 topics, 10 below each and 5 below each of these, were not fitted. The "
-    "other trees here are HDP, which has one level, and hierarchical LDA, in which a document "
-    "stays on one path.",
+    "level with M3 on ap and 2% below on kos. So a tree, too, adds little to prediction. Trees as "
+    "large as its paper's, with 20 topics, 10 below each and 5 below each of these, were not "
+    "fitted. The other trees here are HDP, which has one level, and hierarchical LDA, in which a "
+    "document stays on one path.",
     "",
     "What is not here: CTM, because tomotopy's sampler had not converged after the sweeps that we "
     "could afford, and a table of such figures says nothing about the model.",
