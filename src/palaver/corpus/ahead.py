@@ -1,10 +1,11 @@
-"""Work on one part of a file after another, in threads, a few parts ahead."""
+"""Work in threads: on one part of a file after another, a few ahead, or beside other work."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import polars as pl
@@ -30,3 +31,19 @@ def ahead(work: Callable[[Source], Result], sources: Iterable[Source]) -> Iterat
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Do work in a thread while the body of a ``with`` statement runs, unless polars has only one.
+
+    Yields
+    ------
+    callable
+        Returns the result, as soon as it is there.
+    """
+    if pl.thread_pool_size() == 1:
+        yield work
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(work).result

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from palaver import store
+from palaver.corpus.ahead import beside
 from palaver.corpus.table import Corpus, as_corpus
 from palaver.encoding import checks
 from palaver.encoding.act_view import add_marks, marked_types, without_rare_words
@@ -314,7 +315,9 @@ def encode(
     view = view if vocabulary is None else vocabulary.view
     if sentences and view == "acts":
         raise ParameterError("encode: view='acts' marks messages; it cannot go with sentences=True")
-    chunks, types = number_words(corpus, tokenizer)
+    with beside(lambda: _named(corpus)) as named:
+        chunks, types = number_words(corpus, tokenizer)
+        speakers, labels, fingerprint = named()
     if view == "acts":
         n_types, types = len(types), marked_types(types)
         chunks = [add_marks(chunk, n_types) for chunk in chunks]
@@ -338,11 +341,11 @@ def encode(
         offsets,
         corpus.parents,
         corpus.conversation_offsets,
-        coded(corpus.table["speaker"]),
-        _labels(corpus),
+        speakers,
+        labels,
         vocabulary,
         n_words - int((tokens >= 0).sum()),
-        corpus.fingerprint,
+        fingerprint,
         numbers_of(corpus),
         other_parents_of(corpus),
         before,
@@ -388,13 +391,15 @@ def _renumber(
     while chunks:
         numbers, n_words = chunks.pop(0)
         kept = known[numbers]
+        n_kept = np.concatenate(([0], np.cumsum(kept)))
         here = slice(*np.searchsorted(limits, (seen, seen + len(kept)), side="right"))
-        before[here] = filled + np.cumsum(kept)[limits[here] - seen - 1]
+        before[here] = filled + n_kept[limits[here] - seen]
         seen += len(kept)
         chosen = numbers_of[numbers[kept]]
         tokens[filled : filled + len(chosen)] = chosen
         filled += len(chosen)
-        lengths.append(np.bincount(_messages(n_words)[kept], minlength=len(n_words)))
+        ends = np.cumsum(n_words)
+        lengths.append(n_kept[ends] - n_kept[ends - n_words])
     first = np.diff(before, prepend=-1) > 0  # they ascend
     return tokens, np.cumsum(np.concatenate(lengths), dtype=np.int64), before[first]
 
@@ -417,6 +422,11 @@ def _sentence_limits(corpus: Corpus, chunks: list[Chunk]) -> NDArray[np.int64]:
     order = np.argsort(places, kind="stable")
     found = np.concatenate((whole[alone], lengths[kept]))[order]
     return np.concatenate(([0], np.cumsum(found))).astype(np.int64)
+
+
+def _named(corpus: Corpus) -> tuple[Coded, dict[str, Coded], str]:
+    """Return speakers, labels and the fingerprint of a corpus, which take no words."""
+    return coded(corpus.table["speaker"]), _labels(corpus), corpus.fingerprint
 
 
 def coded(column: pl.Series) -> Coded:

@@ -334,12 +334,14 @@ def test_a_key_that_appears_late_is_kept(tmp_path, monkeypatch):
     assert values(pv.read(tmp_path / "x.jsonl").table, "mood") == [None] * 50 + ["sad"]
 
 
-def test_any_number_of_threads_reads_the_same(tmp_path, monkeypatch):
+@pytest.mark.parametrize("first", [30, 1_000])
+def test_any_number_of_threads_reads_the_same(tmp_path, monkeypatch, first):
     lines = [json.dumps({"text": f"Hello {i}", "n": i}) for i in range(60)]
     lines[20], lines[40] = "no JSON", '{"text": "late", "mood": ["sad"], "n": 1.5}'
     path = tmp_path / "x.jsonl"
     path.write_text("\n".join([*lines, '{"text": "cut']))
     monkeypatch.setattr(jsonl, "_BLOCK", 100)
+    monkeypatch.setattr(jsonl, "_FIRST", first)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr("polars.thread_pool_size", lambda n=n_threads: n)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import MOST_COLUMNS
 from palaver.corpus.readers.source import decode
@@ -24,7 +26,7 @@ _WIDE, _WIDEST = 2**63, 2**127  # limits of polars' integers, in lists and in co
 
 def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
     """Replace escaped surrogates that lack their other half by U+FFFD."""
-    if b"\\ud" not in block and b"\\uD" not in block:
+    if not _may_have_surrogates(block):
         return block
     if not _LONE_SURROGATE.search(block):
         return block
@@ -39,6 +41,13 @@ def mend_surrogates(block: bytes, first_line: int, notes: Notes) -> bytes:
     block = _ESCAPE.sub(mend, block)
     notes.add("control_characters", [f"line {n}" for n in _line_numbers(block, found, first_line)])
     return block
+
+
+def _may_have_surrogates(block: bytes) -> bool:
+    r"""Whether ``\ud`` or ``\uD`` occurs; faster than two searches where escapes are frequent."""
+    data = np.frombuffer(block, np.uint8)
+    escapes = (data[:-2] == ord("\\")) & (data[1:-1] == ord("u"))
+    return bool((escapes & ((data[2:] | 32) == ord("d"))).any())  # 32 makes a letter small
 
 
 def _line_numbers(block: bytes, positions: Iterable[int], first_line: int) -> list[int]:

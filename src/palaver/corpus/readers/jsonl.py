@@ -28,6 +28,7 @@ Schema = dict[str, pl.DataType]
 _Read = tuple[int, pl.DataFrame | None, Notes]
 
 _BLOCK = 4 << 20  # bytes of lines that a thread reads at a time
+_FIRST = 1 << 19  # of the first lines, which are read alone
 
 _LONGEST_START = 256
 _MOST_KEYS = 63
@@ -81,11 +82,19 @@ def _tables(source: Source) -> Iterator[_Read]:
 
 
 def _numbered(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks with the number of their first line."""
+    """Yield blocks with the number of their first line; the first one is short."""
     line = 1
-    for block in blocks:
+    for block in _divided(iter(blocks)):
         yield line, block
         line += block.count(b"\n")
+
+
+def _divided(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks, the first one in two parts: all others wait until its types are known."""
+    for block in islice(blocks, 1):
+        cut = block.find(b"\n", _FIRST) + 1
+        yield from filter(None, (block[:cut], block[cut:]))
+    yield from blocks
 
 
 def _read_block(
@@ -100,16 +109,14 @@ def _read_block(
     is_cut = not block.endswith(b"\n")
     block = mend_surrogates(block, first_line, notes)
     numbers: Sequence[int] = range(first_line, first_line + block.count(b"\n") + is_cut)
-    table = None
-    if not _has_many_keys(block):  # polars would make a column, or a field, of each, for all lines
-        table = _compiled(block, schema)
+    table = _compiled(block, schema)
     if table is not None and table.height < len(numbers):  # polars skipped blank lines
         lines = block.split(b"\n")
         numbers = [n for n, line in enumerate(lines, first_line) if line.strip()]
     if table is None or table.height != len(numbers):
         numbers, block, n_keys = mend_lines(block, first_line, is_cut, notes)
         check_columns(n_keys, f"line {first_line:,} and after")
-        table = _compiled(block, None, trusted=True)
+        table = _inferred(block)
         if table is None or table.height != len(numbers):
             return None
     return table.with_columns(pl.Series(PLACE, numbers, dtype=pl.Int64))
@@ -119,21 +126,32 @@ def _has_many_keys(block: bytes) -> bool:
     return bool(has_more_keys(np.frombuffer(block, np.uint8), MOST_COLUMNS))
 
 
-def _compiled(block: bytes, schema: Schema | None, trusted: bool = False) -> pl.DataFrame | None:
+def _compiled(block: bytes, schema: Schema | None) -> pl.DataFrame | None:
     """Read lines with polars; None if it rejects them or would confuse different values."""
-    if not block:
-        return empty_table().clear()
-    if not block[:_LONGEST_START].lstrip().startswith(b"{"):
-        return None  # polars would unpack what looks compressed, without any limit
-    if schema and _has_no_other_keys(block, schema):
+    if schema and _is_object(block) and _has_no_other_keys(block, schema):
         table = _parse(block, schema)
         if table is not None:
             return table
-    table = _parse(block)
-    if table is None or (not trusted and any(_is_ambiguous(column) for column in table)):
+    if _has_many_keys(block):
+        return None  # polars would make a column, or a field, of each, for all lines
+    table = _inferred(block)
+    return None if table is None or any(map(_is_ambiguous, table)) else table
+
+
+def _inferred(block: bytes) -> pl.DataFrame | None:
+    """Read lines with polars, which infers their types; None if it rejects them."""
+    if not block:
+        return empty_table().clear()
+    table = _parse(block) if _is_object(block) else None
+    if table is None:
         return None
     wide = [n for n, dtype in table.schema.items() if dtype == pl.Int128]
     return table.with_columns(pl.col(wide).cast(pl.String))
+
+
+def _is_object(block: bytes) -> bool:
+    """Whether it begins with one; polars unpacks what looks compressed, without any limit."""
+    return block[:_LONGEST_START].lstrip().startswith(b"{")
 
 
 def _parse(block: bytes, schema: Schema | None = None) -> pl.DataFrame | None:
