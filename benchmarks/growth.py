@@ -48,11 +48,12 @@ class Sizes:
 #: First value of each size where it grows, and the corpus in which it does, if not that of
 #: :class:`Sizes`: large enough for time to be more than noise.
 FIRST = Sizes(
-    messages=256_000, words=240, thread=8_000, replies=8_000, people=8_000, types=16_000,
-    columns=32, classes=40, topics=40,
+    messages=256_000, words=240, thread=64_000, replies=64_000, people=32_000, types=16_000,
+    columns=200, classes=40, topics=40,
 )  # fmt: skip
-BEGIN = {"people": Sizes(messages=128_000), "types": Sizes(messages=16_000, words=40),
-         "classes": Sizes(messages=16_000), "topics": Sizes(messages=16_000)}  # fmt: skip
+BEGIN = {"people": Sizes(messages=256_000), "types": Sizes(messages=64_000, words=40),
+         "classes": Sizes(messages=64_000), "topics": Sizes(messages=64_000),
+         "words": Sizes(messages=8_000), "columns": Sizes(messages=8_000)}  # fmt: skip
 #: Sizes that grow the corpus itself: messages grow with a thread and with replies.
 LONGER = ("thread", "replies")
 MODELS = ("acts", "m4", "block-hmm", "lda", "infinite-hmm", "gaussian-mixture", "markov-m3",

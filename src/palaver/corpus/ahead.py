@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TypeVar
 
 import polars as pl
@@ -40,10 +41,10 @@ def beside(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
     Yields
     ------
     callable
-        Returns the result, as soon as it is there.
+        Returns the result, as soon as it is there. Listeners of the caller hear of progress.
     """
     if pl.thread_pool_size() == 1:
         yield work
         return
     with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(work).result
+        yield pool.submit(copy_context().run, work).result

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from palaver.corpus.ahead import beside
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.encoding.act_view import is_mark
@@ -150,6 +151,7 @@ def gather(
 ) -> Findings:
     """Let a model read a corpus once, and predict words of it, or of ``test`` if that is given.
 
+    Prediction, and the first time its compilation, runs beside the search for what is shown.
     The model reads the texts as they are, even where they are shown anonymized. If it has read
     them before, pass its ``reading``; if the corpus was anonymized before, pass that, too
     (``displayed``).
@@ -164,29 +166,36 @@ def gather(
     same = learned_from(reading.encoded)
     units = "messages" if model.origin.one_class_per_message else summary.units
     lengths = _lengths(reading, units)
-    prediction = None
-    with part_of_work(work.prediction):
-        if predict_heldout:
-            prediction = predict_words(model.origin, reading.encoded, test, learned=same)
-    with part_of_work(work.showing):
-        examples = _examples(model, corpus, reading)
-        shown = choose(corpus, _conversations(corpus, examples), max_messages, max_characters)
-        if displayed is None:
-            displayed = corpus.anonymized() if anonymize else corpus
-        words = split_words(displayed.table["text"]) if anonymize else reading.words
-        rows = rows_of(corpus, shown)
-        texts = corpus.table["text"].gather(rows)
-        marks = mark(
-            texts,
-            reading.words.gather(rows),
-            *token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
-            known=None if model.keeps_unknown else reading.encoded.vocabulary.index,
-            limit=MAX_TEXT,
-            n_classes=len(order),
-            shown=(displayed.table["text"].gather(rows), words.gather(rows)),
-        )
-        quoted = sorted({row for own in examples for row in own})
-        walks = find_walks(model.origin, corpus, reading.encoded, order, quoted, _numbers(model))
+
+    def predict() -> Prediction | None:
+        with part_of_work(work.prediction):
+            if not predict_heldout:
+                return None
+            return predict_words(model.origin, reading.encoded, test, learned=same)
+
+    with beside(predict) as predicted:
+        with part_of_work(work.showing):
+            examples = _examples(model, corpus, reading)
+            shown = choose(corpus, _conversations(corpus, examples), max_messages, max_characters)
+            if displayed is None:
+                displayed = corpus.anonymized() if anonymize else corpus
+            words = split_words(displayed.table["text"]) if anonymize else reading.words
+            rows = rows_of(corpus, shown)
+            texts = corpus.table["text"].gather(rows)
+            marks = mark(
+                texts,
+                reading.words.gather(rows),
+                *token_ranks(reading, order, shares, summary.tables.get("topics"), rows),
+                known=None if model.keeps_unknown else reading.encoded.vocabulary.index,
+                limit=MAX_TEXT,
+                n_classes=len(order),
+                shown=(displayed.table["text"].gather(rows), words.gather(rows)),
+            )
+            quoted = sorted({row for own in examples for row in own})
+            walks = find_walks(
+                model.origin, corpus, reading.encoded, order, quoted, _numbers(model)
+            )
+        prediction = predicted()
     hidden: frozenset[str] = frozenset()
     if anonymize:
         known = reading.encoded.vocabulary.words
