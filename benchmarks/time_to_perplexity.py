@@ -37,7 +37,7 @@ Curve = list[tuple[float, float]]
 
 @dataclass
 class Learner:
-    """What learns: how to go on for some sweeps, and its topics (K, W)."""
+    """What learns: how to continue for some sweeps, and its topics (K, W)."""
 
     go_on: Callable[[int], Any]
     topics: Callable[[], Topics]

@@ -188,7 +188,7 @@ class Case:
 
 
 def resumed(place: Path, verb: list[str]) -> list[str]:
-    """Return how a fit goes on: resumed if it has begun, or else the same command."""
+    """Return how a fit continues: resumed if it has begun, or else the same command."""
     begun = (place / "run" / "settings" / "manifest.json").exists()
     return ["fit", "--resume", "@/run", "--jobs", "1"] if begun else verb
 

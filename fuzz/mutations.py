@@ -2,8 +2,8 @@
 
 Every case changes one array of a stored folder, or one field of a record made by hand, and then
 uses it: opens, fits, folds in, resumes. Cases run in a child process, so that a crash of a
-compiled loop is counted and the others go on. A case may end in a ``PalaverError`` ("refused") or
-in sound results ("sound"). Anything else is lost: a signal, another exception, numbers that are
+compiled loop is counted and the others continue. A case may end in a ``PalaverError`` ("refused")
+or in sound results ("sound"). Anything else is lost: a signal, another exception, numbers that are
 not finite, shares that do not sum to one, or a damaged file that nobody noticed.
 """
 

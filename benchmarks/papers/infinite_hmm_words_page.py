@@ -68,7 +68,7 @@ def _missing(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
     names = [name for name in seconds if name not in results]
     if not names:
         return ""
-    lines = ["\nNot computed yet (the command goes on with these cells):\n"]
+    lines = ["\nNot computed yet (the command continues with these cells):\n"]
     return "\n".join([*lines, *(f"- {name}" for name in names)])
 
 

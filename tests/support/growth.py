@@ -15,7 +15,7 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
     """Fail if work takes more than seven times as long on four times the input.
 
     Linear work takes four times as long at most, and less where it has fixed costs; quadratic
-    work sixteen times. Processor time is taken, the best of several runs, and anew if that fails:
+    work sixteen times. Processor time is taken, the best of several runs, and again if that fails:
     other programs on the machine do not count.
 
     Parameters

@@ -159,7 +159,7 @@ def test_answers_are_kept_by_question_and_model(tmp_path):
     assert KEY not in written
     assert all(part in written for part in ("tiny", "hello", "http://localhost/v1"))
     (tmp_path / "answers.json").write_text('{"version": 1, "entries": [{}]}')
-    with pytest.warns(PalaverWarning, match="begun anew"):
+    with pytest.warns(PalaverWarning, match="started over"):
         assert answers.get(own, ASKED) is None
 
 

@@ -359,7 +359,7 @@ def _resumed(
 
     if fit_stream.plan_of(folder) is not None:
         if set(asked) - {"passes"} or classes or topics or set(changes) - {"n_jobs", "max_seconds"}:
-            raise typer.BadParameter("a stream goes on as it began; --resume takes --passes, "
+            raise typer.BadParameter("a stream continues as it began; --resume takes --passes, "
                                      "--jobs and --max-seconds")  # fmt: skip
         model = fit_stream.reopened(folder).set_params(**{"max_seconds": None, **changes})
         fit_stream.keep_plan(folder, **asked)

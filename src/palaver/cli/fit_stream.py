@@ -89,7 +89,7 @@ def _source(folder: Path, model: Model) -> DocumentSource:
 
 
 def learn(folder: Path, model: Any, checkpoint_seconds: float, executor: Executor | None) -> None:
-    """Learn from the stream of a run, or go on with it."""
+    """Learn from the stream of a run, or continue it."""
     from palaver import store
     from palaver.models.documents.stream_run import StreamPlan, learn_stream
 

@@ -50,7 +50,7 @@ def run(
     What differs is printed: what moved, how shares changed, how far both agree. Nothing of RUN
     changes until --take, which keeps the old fit in RUN/versions.
 
-    Ctrl-C stops after the current sweep; the same command goes on.
+    Ctrl-C stops after the current sweep; the same command continues.
 
     Example: `palaver refit run/`
 
@@ -113,7 +113,7 @@ def refit(
     *,
     show_progress: Show = "auto",
 ) -> dict[str, Any]:
-    """Fit a run again, or go on with it; return how the new fit differs from the old one.
+    """Fit a run again, or continue; return how the new fit differs from the old one.
 
     What happens is written to ``refit/progress.json``; a file ``refit/stop`` ends it after a sweep.
     """

@@ -77,7 +77,7 @@ def run(
     It checks FILE, leaves out bots, infers who answers whom if FILE does not say so and several
     people talk at once, splits a busy channel into its conversations, fits the model of acts
     (documents, in which nobody answers anybody, get topics instead), and writes a run folder with a
-    page. `palaver FILE` does the same. If it is stopped, or killed, the same command goes on.
+    page. `palaver FILE` does the same. If it is stopped, or killed, the same command continues.
 
     Example: `palaver run export.zip`
 

@@ -73,7 +73,7 @@ class Answers:
             if content["version"] != VERSION or not all(isinstance(text, str) for text in texts):
                 raise ValueError
         except (ValueError, LookupError, TypeError, RecursionError, OSError):
-            warnings.warn(f"{self._path}: cannot be understood and is begun anew", PalaverWarning,
+            warnings.warn(f"{self._path}: cannot be understood and is started over", PalaverWarning,
                           stacklevel=4)  # fmt: skip
             return []
         return list(entries)

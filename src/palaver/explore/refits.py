@@ -65,7 +65,7 @@ class Refits:
         return found
 
     def start(self, n_classes: int | None = None) -> None:
-        """Begin a new fit, or go on with one that was stopped."""
+        """Begin a new fit, or continue one that was stopped."""
         if self._work is None:
             raise InputError("`palaver refit` fits this run again")
         if self.is_running:

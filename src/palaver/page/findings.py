@@ -151,7 +151,7 @@ def gather(
 ) -> Findings:
     """Let a model read a corpus once, and predict words of it, or of ``test`` if that is given.
 
-    Prediction, and the first time its compilation, runs beside the search for what is shown.
+    Prediction, and the first time its compilation, runs alongside the search for what is shown.
     The model reads the texts as they are, even where they are shown anonymized. If it has read
     them before, pass its ``reading``; if the corpus was anonymized before, pass that, too
     (``displayed``).

@@ -1,7 +1,7 @@
 """Whether what a checkpoint holds is what an engine would have made.
 
 Kernels do not check what they index with, so a state that was altered could be read out of bounds,
-or sampled forever. Engines name what they expect, and the loop asks them before it goes on.
+or sampled forever. Engines name what they expect, and the loop asks them before it continues.
 """
 
 from __future__ import annotations

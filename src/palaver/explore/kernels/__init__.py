@@ -1,1 +1,1 @@
-"""Compiled loops of the workbench: a pass over all messages that lets other threads go on."""
+"""Compiled loops of the workbench: a pass over all messages that lets other threads run."""

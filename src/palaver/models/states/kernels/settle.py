@@ -139,7 +139,7 @@ def merge_classes(links, tallies, n_classes, most, priors):  # type: ignore[no-u
     """Merge pairs of classes, best first, until no merge raises the log joint.
 
     As long as there are more classes than allowed, those pairs are merged, too, whose merge
-    lowers it least; half of the excess at a time, before gains are computed anew.
+    lowers it least; half of the excess at a time, before gains are computed again.
 
     Parameters
     ----------

@@ -276,7 +276,7 @@ def resample_types(order, first, links, tallies, n_classes, most, priors, power,
     Returns
     -------
     done : int
-        Where in ``order`` to go on: its length, or earlier if the tallies have no room for a new
+        Where in ``order`` to continue: its length, or earlier if the tallies have no room for a new
         class.
     n_classes : int
     """
