@@ -58,48 +58,59 @@ def random_walk(n_positions, n_states, seed):
     scores = -generator.gamma(1.0, 8.0, (n_positions, n_states))
     log_start = log_expectation(generator.gamma(0.3, 1.0, n_states) + 0.02)
     log_transitions = log_expectation(generator.gamma(0.3, 1.0, (n_states, n_states)) + 0.02)
-    walk = called(kernels.make_walk)(n_positions, n_states, 1)
-    stride = len(walk.mask)
-    walk.start[:n_states] = np.exp(log_start)
-    for j, k in itertools.product(range(n_states), repeat=2):
-        walk.forth[j * stride + k] = walk.back[k * stride + j] = np.exp(log_transitions[j, k])
-    rows = walk.scores.reshape(n_positions, stride)
+    room = kernels.make_room(n_positions, n_states, 1)
+    rows_of(room, kernels.START, 1)[0, :n_states] = np.exp(log_start)
+    set_steps(room, log_transitions)
+    rows = rows_of(room, kernels.SCORES, n_positions)
     rows[:, :n_states] = scores
     rows[:, n_states:] = scores[:, :1]
-    return walk, scores, log_start, log_transitions
+    return room, scores, log_start, log_transitions
+
+
+def rows_of(room, place, n_rows):
+    """A matrix in a room; its rows are as long as topics padded to whole blocks."""
+    stride = room.at[kernels.STRIDE]
+    first = room.at[place]
+    return room.space[first : first + n_rows * stride].reshape(n_rows, stride)
+
+
+def set_steps(room, log_transitions):
+    """Set the steps of a walk."""
+    n_states = len(log_transitions)
+    rows_of(room, kernels.FORTH, n_states)[:, :n_states] = np.exp(log_transitions)
+    rows_of(room, kernels.BACK, n_states)[:, :n_states] = np.exp(log_transitions.T)
 
 
 @pytest.mark.parametrize(("n_positions", "n_states"), SIZES)
 def test_forward_backward_against_all_walks(n_positions, n_states):
-    walk, *arguments = random_walk(n_positions, n_states, n_positions * 10 + n_states)
+    room, *arguments = random_walk(n_positions, n_states, n_positions * 10 + n_states)
     expected, single, pairs, _, _ = marginals(*arguments)
-    assert called(kernels.forward_backward)(walk, n_states, n_positions) == pytest.approx(
+    assert called(kernels.forward_backward)(*room, n_states, n_positions) == pytest.approx(
         expected, rel=1e-12
     )
-    stride = len(walk.mask)
-    found = walk.probabilities.reshape(n_positions, stride)
+    found = rows_of(room, kernels.PROBABILITIES, n_positions)
     np.testing.assert_allclose(found[:, :n_states], single, atol=1e-12)
     assert not found[:, n_states:].any()
-    counts, starts = np.zeros((n_states, n_states)), np.zeros(n_states)
+    counts = np.zeros((n_states + 1, n_states))
     called(sweeps.add_statistics)(
-        walk, np.zeros(0, np.int32), np.arange(n_states, dtype=np.int32), n_states, n_positions,
-        np.zeros((1, n_states)), starts, counts, np.zeros(stride),
+        *room, 0, 0, np.zeros(0, np.int32), np.arange(n_states, dtype=np.int32), n_states,
+        n_positions, np.zeros((1, n_states)), counts,
     )  # fmt: skip
-    np.testing.assert_allclose(counts, pairs, atol=1e-12)
-    np.testing.assert_allclose(starts, single[0], atol=1e-12)
+    np.testing.assert_allclose(counts[:-1], pairs, atol=1e-12)
+    np.testing.assert_allclose(counts[-1], single[0], atol=1e-12)
 
 
 def test_forward_backward_where_numbers_get_extreme():
-    walk, scores, log_start, log_transitions = random_walk(4, 3, 5)
+    room, scores, log_start, log_transitions = random_walk(4, 3, 5)
     scores[:] = [[-900, -1, -2000], [-3000, -5000, 0], [-1, -700, -9000], [0, -1e6, -1]]
-    walk.scores.reshape(4, -1)[:, :3] = scores
-    walk.scores.reshape(4, -1)[:, 3:] = scores[:, :1]
+    rows_of(room, kernels.SCORES, 4)[:, :3] = scores
+    rows_of(room, kernels.SCORES, 4)[:, 3:] = scores[:, :1]
     log_transitions[:] = np.where(np.eye(3) > 0, -0.01, -260.0)
-    walk.forth.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions)
-    walk.back.reshape(len(walk.mask), -1)[:3, :3] = np.exp(log_transitions.T)
+    set_steps(room, log_transitions)
     expected, single, *_ = marginals(scores, log_start, log_transitions)
-    assert called(kernels.forward_backward)(walk, 3, 4) == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(walk.probabilities.reshape(4, -1)[:, :3], single, atol=1e-9)
+    assert called(kernels.forward_backward)(*room, 3, 4) == pytest.approx(expected, rel=1e-12)
+    found = rows_of(room, kernels.PROBABILITIES, 4)[:, :3]
+    np.testing.assert_allclose(found, single, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n_positions", "n_states"), SIZES)
@@ -134,23 +145,30 @@ class Case:
         self.lengths = generator.integers(1, n_positions + 1, n_documents).astype(np.int32)
         self.lengths[0] = n_positions
 
-    def sweep(self, mode=sweeps.KEEP, n_iterations=1):
+    def sweep(self, mode="keep", n_iterations=1):
         n_words, n_topics = self.topics.shape
         self.position_counts = np.zeros_like(self.log_weights)
         self.bounds = np.zeros(len(self.offsets) - 1)
         self.word_topics = np.zeros((n_words, n_topics))
-        self.starts, self.pairs = np.zeros(n_topics), np.zeros((n_topics, n_topics))
+        pairs = np.zeros((n_topics + 1, n_topics))
+        self.starts, self.pairs = pairs[-1], pairs[:-1]
         self.terms = np.zeros(kernels.N_SUMS)
         logs = np.zeros((n_words, 8))
         logs[:, :n_topics] = log_expectation(self.topics.T).T
         weights = np.exp(logs) * (np.arange(8) < n_topics)
-        sweeps.sweep_documents(
-            self.offsets, self.words, self.counts, logs, weights,
-            np.exp(log_expectation(self.start)), np.exp(log_expectation(self.transitions)),
-            self.gamma, mode, 5, n_iterations, -1.0, 0.5, self.visits, self.lengths,
+        steps = np.vstack((log_expectation(self.transitions), log_expectation(self.start)))
+        given = (self.offsets, self.words, self.counts, logs, weights, np.exp(steps), self.gamma, 5,
+                 n_iterations, -1.0, 0.5)  # fmt: skip
+        n_positions, n_visits = self.probabilities.shape[1:]
+        found = (
+            *kernels.make_room(n_positions, n_visits, n_words, n_topics), self.visits, self.lengths,
             self.probabilities, self.log_weights, self.position_counts, self.bounds,
-            self.word_topics, self.starts, self.pairs, self.terms,
+            self.word_topics, pairs, self.terms,
         )  # fmt: skip
+        if mode == "fresh":
+            sweeps.sweep_fresh(*given, *found)
+        else:
+            sweeps.sweep_again(*given, mode == "better", *found)
 
     def twin(self, d):
         """The document in plain Python, on the topics that it visits."""
@@ -203,23 +221,23 @@ def test_bound_rises_in_every_iteration_and_the_better_start_is_kept(seed):
     case = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
     case.visits = np.sort(case.visits)
     before = np.full(3, -np.inf)
-    for mode in [sweeps.KEEP] * 5 + [sweeps.BETTER, sweeps.KEEP, sweeps.BETTER]:
+    for mode in ["keep"] * 5 + ["better", "keep", "better"]:
         case.sweep(mode)
         assert (case.bounds >= before - 1e-10 * np.abs(case.bounds)).all()
         before = case.bounds
     fresh = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    fresh.sweep(sweeps.FRESH, 3)
+    fresh.sweep("fresh", 3)
     both = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    both.sweep(sweeps.BETTER, 3)
+    both.sweep("better", 3)
     kept = Case(seed, n_topics=6, n_positions=5, n_visits=3 + seed % 4, n_words=12)
-    kept.sweep(sweeps.KEEP, 3)
+    kept.sweep("keep", 3)
     better = np.maximum(fresh.bounds, kept.bounds)
     assert (both.bounds >= better - 1e-10 * np.abs(better)).all()
 
 
 def test_a_fresh_start_leaves_positions_that_no_words_want_to_the_prior():
     case = Case(1, n_topics=6, n_positions=5, n_visits=6, n_words=12, n_documents=20)
-    case.sweep(sweeps.FRESH, 30)
+    case.sweep("fresh", 30)
     assert set(case.lengths.tolist()) > {1, 2}  # documents differ
     used = np.arange(5) < case.lengths[:, None]
     more_than_one = used & (case.lengths[:, None] > 1)
@@ -256,13 +274,13 @@ def test_expected_shares_follow_the_walk_to_its_end():
 
 def test_documents_do_not_depend_on_each_other():
     case, alone = Case(3, n_documents=4), Case(3, n_documents=4)
-    case.sweep(sweeps.FRESH, 6)
+    case.sweep("fresh", 6)
     last = slice(alone.offsets[3], alone.offsets[4])
     alone.words, alone.counts = alone.words[last], alone.counts[last]
     alone.offsets = alone.offsets[3:] - alone.offsets[3]
     for name in ("visits", "lengths", "probabilities", "log_weights"):
         setattr(alone, name, getattr(alone, name)[3:].copy())
-    alone.sweep(sweeps.FRESH, 6)
+    alone.sweep("fresh", 6)
     np.testing.assert_array_equal(alone.probabilities[0], case.probabilities[3])
     assert alone.bounds[0] == case.bounds[3]
 

@@ -10,7 +10,7 @@ from palaver.kernels.plain import copy_to, largest_places
 def test_largest_places_are_those_of_a_stable_sort(n_places):
     values = np.array([0.2, 0.7, 0.2, 0.0, 0.9, 0.7, 0.2, 0.0, 0.1])
     places = np.empty(n_places, np.int32)
-    largest_places(values, n_places, places)
+    largest_places(np.concatenate(([5.0], values, [5.0])), 1, len(values), n_places, places)
     assert places.tolist() == np.argsort(values, kind="stable")[::-1][:n_places].tolist()
 
 

@@ -38,16 +38,17 @@ def copy_to(source, n_values, target, first):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def largest_places(values, n_places, places):  # type: ignore[no-untyped-def]
-    """Set ``places`` (n_places,) OUT to the places of the largest ``values`` IN, largest first.
+def largest_places(values, first, n_values, n_places, places):  # type: ignore[no-untyped-def]
+    """Set ``places`` (n_places,) OUT to the places of the largest of some values, largest first.
 
-    Of equal values the last comes first. O(len(values) n_places).
+    The values are ``values[first:first + n_values]`` IN, and places are counted from the first. Of
+    equal values the last comes first. O(n_values n_places).
     """
-    last, at = np.inf, np.int64(len(values))
+    last, at = np.inf, np.int64(n_values)
     for k in range(n_places):
         best, found = -np.inf, np.int64(0)
-        for i in range(len(values)):
-            value = values[i]
+        for i in range(n_values):
+            value = values[first + i]
             if value >= best and (value < last or (value == last and i < at)):
                 best, found = value, np.int64(i)
         places[k] = found

@@ -242,10 +242,9 @@ class MarkovM3(DocumentModel):
         def visit(engine: MarkovM3Engine, frozen: Globals, shard: DocumentShard, state: Arrays,
                   ) -> None:  # fmt: skip
             rows = slice(shard.first_document, shard.first_document + shard.n_documents)
-            log_start, log_transitions = log_steps(frozen.arrays)
             best_paths(
                 shard.offsets, shard.words, shard.counts, engine.log_words(frozen, shard),
-                log_start, log_transitions, state["visits"], state["lengths"],
+                log_steps(frozen.arrays), *engine.room(shard), state["visits"], state["lengths"],
                 state["probabilities"], state["log_weights"], topics[rows],
             )  # fmt: skip
             weights[rows] = position_weights(state["position_counts"], self.position_concentration_)

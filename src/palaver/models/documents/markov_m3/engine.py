@@ -20,7 +20,7 @@ from palaver.models.documents.engine import (
     prior_term,
 )
 from palaver.models.documents.markov_m3.kernels import walk as kernels
-from palaver.models.documents.markov_m3.kernels.sweep import BETTER, FRESH, KEEP, sweep_documents
+from palaver.models.documents.markov_m3.kernels.sweep import sweep_again, sweep_fresh
 from palaver.parallel.executor import Arrays, Globals
 from palaver.parallel.restored import POSITIVE, Expected, check_arrays
 
@@ -34,7 +34,6 @@ _GAMMAS = (0.05, 100.0)
 START_STEPS = 10
 #: Iterations of a document in a sweep that continues from what it has.
 KEEP_ITERATIONS = 5
-_MODES = {"keep": KEEP, "fresh": FRESH, "better": BETTER}
 _TERMS = ("words", "walk", "allocation", "sticks")
 
 
@@ -130,11 +129,12 @@ class MarkovM3Engine(DocumentEngine):
         if shared.phase == "tokens":
             return self.sweep_tokens(shared, shard, state, key)
         state.pop("classes", None)
+        pairs = np.zeros((self.n_topics + 1, self.n_topics))
         statistics: Arrays = {
             "word_ids": shard.word_ids,
             "word_topics": np.zeros((len(shard.word_ids), self.n_topics)),
-            "starts": np.zeros(self.n_topics),
-            "pairs": np.zeros((self.n_topics, self.n_topics)),
+            "starts": pairs[-1],
+            "pairs": pairs[:-1],
             "terms": np.zeros(kernels.N_SUMS),
             "n_documents": np.array(np.count_nonzero(np.diff(shard.offsets))),
         }
@@ -142,29 +142,42 @@ class MarkovM3Engine(DocumentEngine):
             found = self.sweep_lda(shared, shard, statistics["word_topics"])
             statistics["terms"][[kernels.WORDS, kernels.ALLOCATION]] = found
         else:
-            self._sweep_walks(shared, shard, state, statistics)
+            self._sweep_walks(shared, shard, state, statistics, pairs)
         return statistics
 
     def _sweep_walks(
-        self, shared: Globals, shard: DocumentShard, state: Arrays, statistics: Arrays
+        self,
+        shared: Globals,
+        shard: DocumentShard,
+        state: Arrays,
+        statistics: Arrays,
+        pairs: NDArray[np.float64],
     ) -> None:
         """Infer the walks of a shard's documents."""
-        log_start, log_transitions = log_steps(shared.arrays)
-        keeps = shared.phase == "keep"
+        keeps, is_fresh = shared.phase == "keep", shared.phase == "fresh"
         logs = self.log_words(shared, shard)
         weights = np.empty_like(logs if not keeps else logs[:0])
         if not keeps:
             self.weigh_words(logs, weights)
-        sweep_documents(
+        given = (
             shard.offsets, shard.words, shard.counts, logs, weights,
-            np.exp(log_start), np.exp(log_transitions), float(shared.arrays["gamma"]),
-            _MODES[shared.phase], START_STEPS, KEEP_ITERATIONS if keeps else self.n_iterations,
-            self.tolerance, self.least_words, state["visits"], state["lengths"],
-            state["probabilities"], state["log_weights"], state["position_counts"],
-            state["bounds"],
-            statistics["word_topics"], statistics["starts"], statistics["pairs"],
+            np.exp(log_steps(shared.arrays)), float(shared.arrays["gamma"]), START_STEPS,
+            KEEP_ITERATIONS if keeps else self.n_iterations, self.tolerance, self.least_words,
+        )  # fmt: skip
+        found = (
+            *self.room(shard), state["visits"], state["lengths"], state["probabilities"], state["log_weights"],
+            state["position_counts"], state["bounds"], statistics["word_topics"], pairs,
             statistics["terms"],
         )  # fmt: skip
+        if is_fresh:
+            sweep_fresh(*given, *found)
+        else:
+            sweep_again(*given, not keeps, *found)
+
+    def room(self, shard: DocumentShard) -> kernels.Room:
+        """Return room for the documents of a shard, one at a time."""
+        longest = int(np.diff(shard.offsets).max(initial=0))
+        return kernels.make_room(self.n_positions, self.n_visits, longest, self.n_topics)
 
     def bound_structure(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
         """Return the documents' terms and those of the transitions."""
@@ -229,13 +242,12 @@ def _step_columns(arrays: Arrays) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.column_stack((arrays["transitions"].T, arrays["start"])))
 
 
-def log_steps(arrays: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return E[ln pi] and E[ln theta]."""
+def log_steps(arrays: Arrays) -> NDArray[np.float64]:
+    """Return E[ln theta], and E[ln pi] in the last row, (n_topics + 1, n_topics)."""
     columns = _step_columns(arrays)
     logs = np.empty((len(columns), LANES * n_lane_blocks(columns.shape[1])))
     log_expectations(columns, columns.sum(axis=0), logs)
-    n = len(columns)
-    return np.ascontiguousarray(logs[:, n]), np.ascontiguousarray(logs[:, :n].T)
+    return np.ascontiguousarray(logs[:, : columns.shape[1]].T)
 
 
 def _step_sums(arrays: Arrays) -> NDArray[np.float64]:

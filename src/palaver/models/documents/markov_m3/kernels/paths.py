@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from palaver.kernels.compiled import kernel
-from palaver.kernels.plain import longest_stretch
-from palaver.kernels.simd.instructions import LANES
-from palaver.kernels.simd.lanes import n_lane_blocks
-from palaver.models.documents.markov_m3.kernels.sweep import take_words
+from palaver.kernels.compiled import compact, kernel
+from palaver.models.documents.markov_m3.kernels.sweep import take_counts, take_document, take_walk
 from palaver.models.documents.markov_m3.kernels.walk import (
+    SCORES,
+    STRIDE,
     allocate_words,
-    make_walk,
     score_positions,
 )
 
@@ -49,43 +47,40 @@ def viterbi(scores, log_start, log_transitions, path):  # type: ignore[no-untype
 
 @kernel
 def best_paths(  # type: ignore[no-untyped-def]
-    offsets, words, counts, log_words, log_start, log_transitions, visits, lengths, probabilities,
+    offsets, words, counts, log_words, log_steps, space, at, visits, lengths, probabilities,
     log_weights, paths,
 ):  # fmt: skip
     """Set the topics of the most probable walk over the positions in use of each document.
 
     Parameters
     ----------
-    offsets, words, counts, log_words, visits, lengths, probabilities, log_weights
-        As in :func:`palaver.models.documents.markov_m3.kernels.sweep.sweep_documents`. IN
-    log_start, log_transitions : array of float64, shape (n_topics,), (n_topics, n_topics). IN
-        E[ln pi], E[ln theta].
+    offsets, words, counts, log_words, space, at, visits, lengths, probabilities, log_weights
+        As in :func:`palaver.models.documents.markov_m3.kernels.sweep.sweep_fresh`. IN
+    log_steps : array of float64, shape (n_topics + 1, n_topics). IN
+        E[ln theta], then E[ln pi].
     paths : array of int32, shape (n_documents, n_positions). OUT
     """
+    compact()
     n_documents, n_positions, n_visits = probabilities.shape
-    longest = longest_stretch(offsets)
-    walk = make_walk(n_positions, n_visits, longest)
-    stride = LANES * n_lane_blocks(n_visits)
+    n_topics = log_steps.shape[1]
     own_start, own_transitions = np.empty(n_visits), np.empty((n_visits, n_visits))
     scores, path = np.empty((n_positions, n_visits)), np.empty(n_positions, np.int32)
     for d in range(n_documents):
-        n_words, n_used = offsets[d + 1] - offsets[d], lengths[d]
-        if n_words == 0:
+        first, last, n_used = offsets[d], offsets[d + 1], lengths[d]
+        if first == last:
             continue
-        walk.counts[:n_words] = counts[offsets[d] : offsets[d + 1]]
-        walk.counts[n_words:] = 0.0
-        walk.log_weights[:] = log_weights[d]
-        for i in range(n_used):
-            walk.probabilities[i * stride : i * stride + n_visits] = probabilities[d, i]
-        take_words(walk, log_words, words[offsets[d] : offsets[d + 1]], visits[d], n_visits)
-        allocate_words(walk, n_visits, n_words, n_used)
-        score_positions(walk, n_visits, n_words, n_used)
+        own = visits[d]
+        take_counts(space, at, first, last, counts)
+        take_walk(space, at, probabilities[d], log_weights[d])
+        take_document(space, at, first, last, words, log_words, log_steps, own, n_visits)
+        allocate_words(space, at, n_visits, last - first, n_used)
+        score_positions(space, at, n_visits, last - first, n_used)
         for j in range(n_visits):
-            own_start[j] = log_start[visits[d, j]]
+            own_start[j] = log_steps[n_topics, own[j]]
             for k in range(n_visits):
-                own_transitions[j, k] = log_transitions[visits[d, j], visits[d, k]]
+                own_transitions[j, k] = log_steps[own[j], own[k]]
             for i in range(n_used):
-                scores[i, j] = walk.scores[i * stride + j]
+                scores[i, j] = space[at[SCORES] + i * at[STRIDE] + j]
         viterbi(scores[:n_used], own_start, own_transitions, path)
         for i in range(n_used):
-            paths[d, i] = visits[d, path[i]]
+            paths[d, i] = own[path[i]]

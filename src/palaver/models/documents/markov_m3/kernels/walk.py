@@ -15,8 +15,9 @@ the family smaller; everything here, the evidence bound too, is exact for it:
 - Positions after the document's last are left to the prior, ``q(z_i | z_{i-1}, theta) = theta`` and
   ``q(u_i) = p(u_i)``: no words choose them, and they cost nothing and count for nothing.
 
-All inner products run eight lanes at a time (:mod:`palaver.kernels.simd.vectors`); a document's
-numbers depend on nothing but the document.
+Everything about one document is in one workspace (:class:`Room`). All inner products run eight lanes
+at a time (:mod:`palaver.kernels.simd.spaces`); a document's numbers depend on nothing but the
+document.
 """
 
 from __future__ import annotations
@@ -28,10 +29,20 @@ import numpy as np
 import numpy.typing as npt
 
 from palaver.kernels.compiled import compact, inner
-from palaver.kernels.plain import copy_to
-from palaver.kernels.simd.instructions import LANES
-from palaver.kernels.simd.lanes import aligned, n_lane_blocks
-from palaver.kernels.simd.vectors import dot, exponentials, largest, weighted_rows
+from palaver.kernels.simd.spaces import (
+    add_powers,
+    aligned_space,
+    fill,
+    highest,
+    inner_product,
+    padded,
+    powers,
+    product,
+    quotient,
+    raise_peaks,
+    scaled,
+    sum_rows,
+)
 from palaver.kernels.special import digamma
 
 FloatArray = npt.NDArray[np.float64]
@@ -46,257 +57,231 @@ WORDS, WALK, ALLOCATION, STICKS, LOG_LEFT, N_STICKS = range(N_SUMS)
 TRIM_EVERY = 3
 
 
-@inner
-def log_stick_weights(position_counts, n_used, gamma, log_weights):  # type: ignore[no-untyped-def]
+class Room(NamedTuple):
+    """Space for the walk of one document at a time, and where what is in it.
+
+    Rows of matrices follow each other and are padded to whole blocks of eight: those of visited
+    topics to ``stride``, those of a document's words to as many blocks as it has words.
+
+    Attributes
+    ----------
+    space : array of float64, 1-d
+    at : array of int64, shape (N_PLACES,)
+        At ``at[N_POSITIONS]`` and ``at[STRIDE]`` are numbers, at all others the places of
+
+        - START, MASK (stride,): exp(E[ln pi]); 1 for topics, 0 for padding.
+        - FORTH, BACK (stride, stride): exp(E[ln theta]) of the visited topics, rows are the source;
+          its transpose.
+        - BY_WORD (n_words, stride), BY_TOPIC (n_visits, words): E[ln beta] of the words.
+        - PROBABILITIES, SCORES, EMISSIONS, FORWARD, BACKWARD (n_positions, stride): q(z_i = k),
+          s_i(k), and what forward-backward needs; NORMS (n_positions,).
+        - ALLOCATIONS (n_positions, words): c_w phi_w(i).
+        - COUNTS, PEAKS, SUMS (words,).
+        - POSITION_COUNTS, LOG_WEIGHTS, BEFORE (n_positions,): n_i, E[ln nu_i], n_i before.
+        - PRODUCTS (stride,): of which sums are made.
+        - LIKELIHOODS (n_words, topics), SHARES, MOVED (topics,): what breaks the symmetry.
+        - KEPT_PROBABILITIES, KEPT_LOG_WEIGHTS: of the fresh start while another is tried.
+    """
+
+    space: FloatArray
+    at: npt.NDArray[np.int64]
+
+
+N_PLACES = 28
+(N_POSITIONS, STRIDE, START, MASK, FORTH, BACK, BY_WORD, BY_TOPIC, PROBABILITIES, SCORES, EMISSIONS,
+ FORWARD, BACKWARD, NORMS, ALLOCATIONS, COUNTS, PEAKS, SUMS, POSITION_COUNTS, LOG_WEIGHTS, BEFORE,
+ PRODUCTS, LIKELIHOODS, SHARES, MOVED, KEPT_PROBABILITIES, KEPT_LOG_WEIGHTS,
+ END) = range(N_PLACES)  # fmt: skip
+
+
+def make_room(n_positions: int, n_visits: int, n_words: int, n_topics: int = 0) -> Room:
+    """Return room for walks of so many positions, visited topics and different words.
+
+    ``n_topics`` are all topics, among which a fresh start chooses; 0 if there is none.
+    """
+    stride, width, positions = padded(n_visits), padded(n_words), padded(n_positions)
+    topics = padded(n_topics)
+    sizes = {
+        START: stride, MASK: stride, FORTH: stride**2, BACK: stride**2,
+        BY_WORD: width * stride, BY_TOPIC: n_visits * width,
+        **dict.fromkeys((PROBABILITIES, SCORES, EMISSIONS, FORWARD, BACKWARD, KEPT_PROBABILITIES),
+                        n_positions * stride),
+        NORMS: positions, ALLOCATIONS: n_positions * width,
+        **dict.fromkeys((COUNTS, PEAKS, SUMS), width),
+        **dict.fromkeys((POSITION_COUNTS, LOG_WEIGHTS, BEFORE, KEPT_LOG_WEIGHTS), positions),
+        PRODUCTS: stride, LIKELIHOODS: n_words * topics, SHARES: topics, MOVED: topics,
+    }  # fmt: skip
+    at, end = np.zeros(N_PLACES, np.int64), 0
+    for place, size in sizes.items():
+        at[place], end = end, end + padded(size)
+    at[N_POSITIONS], at[STRIDE], at[END] = n_positions, stride, end
+    space = aligned_space(end)
+    space[at[MASK] : at[MASK] + n_visits] = 1.0
+    return Room(space, at)
+
+
+@inner(error_model="numpy")
+def log_stick_weights(space, at, n_used, gamma):  # type: ignore[no-untyped-def]
     """Set ``E[ln nu]`` (12) of the positions in use.
 
-    Parameters
-    ----------
-    position_counts : array of float64, shape (n_positions,). IN
-    n_used : int. IN
-        If these are all positions, the last stick takes all that is left.
-    gamma : float. IN
-    log_weights : array of float64, shape (n_positions,). OUT
+    If these are all positions, the last stick takes all that is left. IN: POSITION_COUNTS; OUT:
+    LOG_WEIGHTS.
     """
     compact()
+    counts, logs, n_sticks = at[POSITION_COUNTS], at[LOG_WEIGHTS], at[N_POSITIONS] - 1
     later = 0.0
     for i in range(n_used - 1, -1, -1):
-        log_weights[i] = later
-        later += position_counts[i]
+        space[logs + i] = later
+        later += space[counts + i]
     before = 0.0
-    for i in range(min(n_used, len(log_weights) - 1)):
-        a, b = 1.0 + position_counts[i], gamma + log_weights[i]
+    for i in range(min(n_used, n_sticks)):
+        a, b = 1.0 + space[counts + i], gamma + space[logs + i]
         of_sum = digamma(a + b)
-        log_weights[i] = before + digamma(a) - of_sum
+        space[logs + i] = before + digamma(a) - of_sum
         before += digamma(b) - of_sum
-    if n_used == len(log_weights):
-        log_weights[n_used - 1] = before
+    if n_used > n_sticks:
+        space[logs + n_sticks] = before
 
 
-@inner
-def stick_terms(position_counts, n_used, gamma):  # type: ignore[no-untyped-def]
-    """Return the sticks' term of the bound, and what gamma is learned from.
+@inner(error_model="numpy")
+def stick_terms(space, at, n_used, gamma, terms):  # type: ignore[no-untyped-def]
+    """Set what the sticks add to the bound, and what gamma is learned from.
 
-    Returns
-    -------
-    term, log_left : float
-        ``E[ln p(u)] - E[ln q(u)]``, and the sum of ``E[ln (1 - u_i)]``.
-    n_sticks : int
-        How many that sum is over: the positions in use, without the very last.
+    Sets ``terms[STICKS]`` to ``E[ln p(u)] - E[ln q(u)]``, ``terms[LOG_LEFT]`` to the sum of
+    ``E[ln (1 - u_i)]``, ``terms[N_STICKS]`` to how many that sum is over: the positions in use,
+    without the very last.
     """
     compact()
-    n_sticks = min(n_used, len(position_counts) - 1)
+    counts, n_sticks = at[POSITION_COUNTS], min(n_used, at[N_POSITIONS] - 1)
     term = log_left = later = 0.0
     for i in range(n_used - 1, -1, -1):
         if i < n_sticks:
-            a, b = 1.0 + position_counts[i], gamma + later
+            a, b = 1.0 + space[counts + i], gamma + later
             of_sum = digamma(a + b)
             left = digamma(b) - of_sum
             term += math.log(gamma) + (gamma - b) * left - (a - 1.0) * (digamma(a) - of_sum)
             term += math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
             log_left += left
-        later += position_counts[i]
-    return term, log_left, n_sticks
+        later += space[counts + i]
+    terms[STICKS], terms[LOG_LEFT], terms[N_STICKS] = term, log_left, n_sticks
 
 
-class Walk(NamedTuple):
-    """Space for the walk of one document; rows of matrices are padded to whole blocks.
+@inner(error_model="numpy")
+def allocate_words(space, at, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
+    """Set ALLOCATIONS and POSITION_COUNTS of the positions in use (11).
 
-    ``stride`` is the padded number of visited topics, ``width`` of the longest document's words.
-
-    Attributes
-    ----------
-    start, mask : array of float64, shape (stride,)
-        exp(E[ln pi]); 1 for topics, 0 for padding.
-    forth, back : array of float64, shape (stride * stride,)
-        exp(E[ln theta]) of the visited topics, rows are the source; its transpose.
-    by_word, by_topic : array of float64, shape (width * stride,)
-        E[ln beta] of the document's words: rows are words; rows are topics.
-    probabilities, scores, emissions, forward, backward : array, shape (n_positions * stride,)
-        q(z_i = k), s_i(k), and what forward-backward needs.
-    norms : array of float64, shape (n_positions,)
-    allocations : array of float64, shape (n_positions * width,)
-        c_w phi_w(i).
-    """
-
-    start: FloatArray
-    mask: FloatArray
-    forth: FloatArray
-    back: FloatArray
-    by_word: FloatArray
-    by_topic: FloatArray
-    probabilities: FloatArray
-    scores: FloatArray
-    emissions: FloatArray
-    forward: FloatArray
-    backward: FloatArray
-    norms: FloatArray
-    allocations: FloatArray
-    counts: FloatArray
-    ones: FloatArray
-    peaks: FloatArray
-    sums: FloatArray
-    position_counts: FloatArray
-    log_weights: FloatArray
-    before: FloatArray
-
-
-@inner
-def make_walk(n_positions, n_visits, n_words):  # type: ignore[no-untyped-def]
-    """Allocate space for walks of this many positions, topics and different words."""
-    compact()
-    stride, width = LANES * n_lane_blocks(n_visits), LANES * n_lane_blocks(n_words)
-    walk = Walk(
-        aligned(stride), aligned(stride), aligned(stride * stride), aligned(stride * stride),
-        aligned(width * stride), aligned(width * stride),
-        aligned(n_positions * stride), aligned(n_positions * stride),
-        aligned(n_positions * stride), aligned(n_positions * stride),
-        aligned(n_positions * stride), aligned(n_positions), aligned(n_positions * width),
-        aligned(width), aligned(width), aligned(width), aligned(width),
-        aligned(n_positions), aligned(n_positions), aligned(n_positions),
-    )  # fmt: skip
-    walk.mask[:n_visits] = 1.0
-    walk.ones[:] = 1.0
-    return walk
-
-
-@inner
-def allocate_words(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
-    """Set ``allocations`` and ``position_counts`` of the positions in use (11).
-
-    IN: probabilities, log_weights, by_topic, counts. OUT also: peaks and sums, with which
+    IN: PROBABILITIES, LOG_WEIGHTS, BY_TOPIC, COUNTS. OUT also: PEAKS and SUMS, with which
     ``sum_i exp(...) = exp(peaks) counts / sums``. O(n_words n_used n_visits).
     """
-    blocks, stride = n_lane_blocks(n_words), len(walk.mask)
-    width = LANES * blocks
-    peaks, sums = walk.peaks, walk.sums
+    compact()
+    blocks, stride = (n_words + 7) >> 3, at[STRIDE]
+    width, peaks, sums = blocks << 3, at[PEAKS], at[SUMS]
+    fill(space, -math.inf, blocks, peaks)
+    fill(space, 0.0, blocks, sums)
+    row = at[ALLOCATIONS]
     for i in range(n_used):
-        row = walk.allocations[i * width : (i + 1) * width]
-        probabilities = walk.probabilities[i * stride : (i + 1) * stride]
-        weighted_rows(probabilities, walk.by_topic, n_visits, blocks, row)
-        log_weight = walk.log_weights[i]
-        if i == 0:
-            for w in range(width):
-                row[w] += log_weight
-                peaks[w] = row[w]
-        else:
-            for w in range(width):
-                row[w] += log_weight
-                peaks[w] = row[w] if row[w] > peaks[w] else peaks[w]
-    for w in range(width):
-        sums[w] = 0.0
+        probabilities = at[PROBABILITIES] + i * stride
+        sum_rows(space, probabilities, 1, at[BY_TOPIC], n_visits, blocks, row)
+        raise_peaks(space, row, space[at[LOG_WEIGHTS] + i], blocks, peaks)
+        row += width
+    row = at[ALLOCATIONS]
+    for _ in range(n_used):
+        add_powers(space, row, peaks, blocks, sums)
+        row += width
+    quotient(space, at[COUNTS], sums, blocks, sums)
+    row = at[ALLOCATIONS]
     for i in range(n_used):
-        row = walk.allocations[i * width : (i + 1) * width]
-        for w in range(width):
-            row[w] -= peaks[w]
-        exponentials(row, 0.0, 1.0, walk.ones, blocks, row)
-        for w in range(width):
-            sums[w] += row[w]
-    for w in range(width):
-        sums[w] = walk.counts[w] / sums[w]
-    for i in range(n_used):
-        row = walk.allocations[i * width : (i + 1) * width]
-        walk.position_counts[i] = dot(row, sums, blocks)
-        for w in range(width):
-            row[w] *= sums[w]
+        space[at[POSITION_COUNTS] + i] = inner_product(space, row, sums, blocks)
+        product(space, row, sums, 1.0, blocks, row)
+        row += width
 
 
-@inner
-def score_positions(walk, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
-    """Set ``scores`` (8); return ``sum_i q(z_i) . s_i`` for the probabilities as they are."""
-    width, stride = LANES * n_lane_blocks(n_words), len(walk.mask)
-    blocks = n_lane_blocks(n_visits)
-    product = 0.0
+@inner(error_model="numpy")
+def score_positions(space, at, n_visits, n_words, n_used):  # type: ignore[no-untyped-def]
+    """Set SCORES (8); return ``sum_i q(z_i) . s_i`` for the probabilities as they are."""
+    compact()
+    width, stride = ((n_words + 7) >> 3) << 3, at[STRIDE]
+    blocks, total = stride >> 3, 0.0
     for i in range(n_used):
-        row = walk.scores[i * stride : (i + 1) * stride]
-        allocations = walk.allocations[i * width : (i + 1) * width]
-        weighted_rows(allocations, walk.by_word, n_words, blocks, row)
-        product += dot(row, walk.probabilities[i * stride : (i + 1) * stride], blocks)
+        row = at[SCORES] + i * stride
+        sum_rows(space, at[ALLOCATIONS] + i * width, 1, at[BY_WORD], n_words, blocks, row)
+        total += inner_product(space, row, at[PROBABILITIES] + i * stride, blocks)
         for k in range(n_visits, stride):  # padding is no topic, and must not be the largest
-            row[k] = row[0]
-    return product
+            space[row + k] = space[row]
+    return total
 
 
-@inner
-def forward_backward(walk, n_visits, n_used):  # type: ignore[no-untyped-def]
-    """Set ``probabilities`` (9) from ``scores``; return the walk's log normalizer.
+@inner(error_model="numpy")
+def forward_backward(space, at, n_visits, n_used):  # type: ignore[no-untyped-def]
+    """Set PROBABILITIES (9) from SCORES; return the walk's log normalizer.
 
     Rows of both passes are scaled for themselves: with E[ln theta] above -300 nothing underflows.
     O(n_used n_visits**2).
     """
-    blocks, stride = n_lane_blocks(n_visits), len(walk.mask)
+    compact()
+    stride, blocks = at[STRIDE], at[STRIDE] >> 3
     log_normalizer = 0.0
     for i in range(n_used):
-        scores = walk.scores[i * stride : (i + 1) * stride]
-        emissions = walk.emissions[i * stride : (i + 1) * stride]
-        forward = walk.forward[i * stride : (i + 1) * stride]
-        peak = largest(scores, 1.0, blocks)
-        exponentials(scores, peak, 1.0, walk.mask, blocks, emissions)
+        scores, emissions = at[SCORES] + i * stride, at[EMISSIONS] + i * stride
+        forward = at[FORWARD] + i * stride
+        peak = highest(space, scores, blocks)
+        powers(space, scores, peak, at[MASK], blocks, emissions)
         if i == 0:
-            copy_to(walk.start, stride, forward, 0)
+            scaled(space, at[START], 1.0, blocks, forward)
         else:
-            weighted_rows(
-                walk.forward[(i - 1) * stride : i * stride], walk.forth, n_visits, blocks, forward
-            )
-        total = dot(forward, emissions, blocks)
-        for k in range(stride):
-            forward[k] *= emissions[k] / total
+            sum_rows(space, forward - stride, 1, at[FORTH], n_visits, blocks, forward)
+        total = inner_product(space, forward, emissions, blocks)
+        product(space, forward, emissions, 1.0 / total, blocks, forward)
         log_normalizer += peak + math.log(total)
-    copy_to(walk.mask, stride, walk.backward, (n_used - 1) * stride)
+    scaled(space, at[MASK], 1.0, blocks, at[BACKWARD] + (n_used - 1) * stride)
     for i in range(n_used - 1, -1, -1):
-        forward = walk.forward[i * stride : (i + 1) * stride]
-        backward = walk.backward[i * stride : (i + 1) * stride]
-        probabilities = walk.probabilities[i * stride : (i + 1) * stride]
+        forward, backward = at[FORWARD] + i * stride, at[BACKWARD] + i * stride
+        emissions = at[EMISSIONS] + i * stride
         if i < n_used - 1:
-            emissions = walk.emissions[(i + 1) * stride : (i + 2) * stride]
-            weighted_rows(emissions, walk.back, n_visits, blocks, backward)
-            walk.norms[i] = dot(forward, backward, blocks)
-            inverse = 1.0 / largest(backward, 1.0, blocks)
-            for k in range(stride):
-                backward[k] *= inverse
-        scale = 1.0 / dot(forward, backward, blocks)
-        emissions = walk.emissions[i * stride : (i + 1) * stride]
-        for k in range(stride):
-            probabilities[k] = forward[k] * backward[k] * scale
-            emissions[k] *= backward[k]  # what the row before, and the pairs (10), need
+            sum_rows(space, emissions + stride, 1, at[BACK], n_visits, blocks, backward)
+            space[at[NORMS] + i] = inner_product(space, forward, backward, blocks)
+            scaled(space, backward, 1.0 / highest(space, backward, blocks), blocks, backward)
+        scale = 1.0 / inner_product(space, forward, backward, blocks)
+        product(space, forward, backward, scale, blocks, at[PROBABILITIES] + i * stride)
+        # what the row before, and the pairs (10), need
+        product(space, emissions, backward, 1.0, blocks, emissions)
     return log_normalizer
 
 
-@inner
-def _drop_short_positions(walk, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
+@inner(error_model="numpy")
+def _drop_short_positions(space, at, n_used, gamma, least_words):  # type: ignore[no-untyped-def]
     """Close up the positions that have words enough, one at least; return their number."""
     compact()
-    stride = len(walk.mask)
+    stride, counts = at[STRIDE], at[POSITION_COUNTS]
     kept = np.int64(0)  # a literal would be compiled for itself
     for i in range(n_used):
         last_chance = kept == 0 and i == n_used - 1
-        if walk.position_counts[i] >= least_words or last_chance:
-            if kept < i:
-                source = walk.probabilities[i * stride : (i + 1) * stride]
-                copy_to(source, stride, walk.probabilities, kept * stride)
-                walk.position_counts[kept] = walk.position_counts[i]
+        if space[counts + i] >= least_words or last_chance:
+            scaled(space, at[PROBABILITIES] + i * stride, 1.0, stride >> 3,
+                   at[PROBABILITIES] + kept * stride)  # fmt: skip
+            space[counts + kept] = space[counts + i]
             kept += 1
     if kept < n_used:
-        log_stick_weights(walk.position_counts, kept, gamma, walk.log_weights)
+        log_stick_weights(space, at, kept, gamma)
     return kept
 
 
-@inner
+@inner(error_model="numpy")
 def improve(  # type: ignore[no-untyped-def]
-    walk, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, least_words, terms
+    space, at, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, least_words, terms
 ):
     """Iterate (11), (13), (8) until few words of a document change their position.
 
     Parameters
     ----------
-    walk : Walk. IN-OUT
-        Starts from its ``probabilities`` and ``log_weights``.
+    space, at : Room. IN-OUT
+        Starts from its PROBABILITIES and LOG_WEIGHTS.
     n_used : int. IN
         Positions in use.
     trims : bool. IN
         Every few iterations drop positions that have hardly any words; the bound may fall then.
     tolerance : float. IN
-        On the changes of ``position_counts``, as a share of the words.
+        On the changes of POSITION_COUNTS, as a share of the words.
     least_words : float. IN
         Words without which a position is dropped.
     terms : array of float64, shape (6,). OUT
@@ -304,43 +289,46 @@ def improve(  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    bound : float
-    n_used : int
+    int
+        Positions in use. The bound is the sum of the first N_TERMS terms.
     """
     compact()
+    stride, n_positions = at[STRIDE], at[N_POSITIONS]
+    counts, logs, before = at[POSITION_COUNTS], at[LOG_WEIGHTS], at[BEFORE]
     n_tokens = 0.0
     for w in range(n_words):
-        n_tokens += walk.counts[w]
-    product = weighed = log_normalizer = 0.0
-    before = walk.before
-    before[:] = 0.0
+        n_tokens += space[at[COUNTS] + w]
+    scored = weighed = log_normalizer = 0.0
+    for i in range(n_positions):
+        space[before + i] = 0.0
     for iteration in range(n_iterations):
         if trims and iteration % TRIM_EVERY == 0 and iteration > 0:
-            n_used = _drop_short_positions(walk, n_used, gamma, least_words)
-        allocate_words(walk, n_visits, n_words, n_used)
-        product = score_positions(walk, n_visits, n_words, n_used)
+            n_used = _drop_short_positions(space, at, n_used, gamma, least_words)
+        allocate_words(space, at, n_visits, n_words, n_used)
+        scored = score_positions(space, at, n_visits, n_words, n_used)
         change = weighed = 0.0
         for i in range(n_used):
-            weighed += walk.position_counts[i] * walk.log_weights[i]
-            change += abs(walk.position_counts[i] - before[i])
-            before[i] = walk.position_counts[i]
-        log_stick_weights(walk.position_counts, n_used, gamma, walk.log_weights)
-        log_normalizer = forward_backward(walk, n_visits, n_used)
+            own = space[counts + i]
+            weighed += own * space[logs + i]
+            change += abs(own - space[before + i])
+            space[before + i] = own
+        log_stick_weights(space, at, n_used, gamma)
+        log_normalizer = forward_backward(space, at, n_visits, n_used)
         if change <= tolerance * n_tokens and not (trims and iteration < TRIM_EVERY):
             break
-    walk.position_counts[n_used:] = 0.0
+    for i in range(n_used, n_positions):
+        space[counts + i] = 0.0
     words = 0.0
-    for j in range(n_used * len(walk.mask)):
-        words += walk.probabilities[j] * walk.scores[j]
+    for j in range(n_used * stride):
+        words += space[at[PROBABILITIES] + j] * space[at[SCORES] + j]
     # sum_w c_w H(phi_w) = sum_w c_w ln sum_i exp(...) - n . E[ln nu] - sum_i q(z_i) . s_i, where
     # E[ln nu] and q(z) are those from before the last iteration
-    allocation = -product - weighed
+    allocation = -scored - weighed
     for w in range(n_words):
-        allocation += walk.counts[w] * (walk.peaks[w] + math.log(walk.counts[w] / walk.sums[w]))
+        own = space[at[COUNTS] + w]
+        allocation += own * (space[at[PEAKS] + w] + math.log(own / space[at[SUMS] + w]))
     for i in range(n_used):
-        allocation += walk.position_counts[i] * walk.log_weights[i]
-    sticks, log_left, n_sticks = stick_terms(walk.position_counts, n_used, gamma)
-    terms[WORDS], terms[WALK] = words, log_normalizer - words
-    terms[ALLOCATION], terms[STICKS] = allocation, sticks
-    terms[LOG_LEFT], terms[N_STICKS] = log_left, n_sticks
-    return log_normalizer + allocation + sticks, n_used
+        allocation += space[counts + i] * space[logs + i]
+    terms[WORDS], terms[WALK], terms[ALLOCATION] = words, log_normalizer - words, allocation
+    stick_terms(space, at, n_used, gamma, terms)
+    return n_used
