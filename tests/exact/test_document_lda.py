@@ -8,7 +8,7 @@ from support.markov_m3_reference import dirichlet_bound, log_expectation
 
 import palaver as pv
 from palaver.encoding.documents import documents_of
-from palaver.models.documents.kernels.shares import sweep_shares
+from palaver.models.documents.kernels.shares import log_prior_of, share_space, sweep_shares
 
 
 def case(seed, n_topics=5, n_words=9, n_documents=6):
@@ -28,8 +28,10 @@ def run(topics, documents, alpha, fresh, n_iterations, gammas):
     peaks = logs[:, :n_topics].max(axis=1)
     weights = np.exp(logs - peaks[:, None]) * (np.arange(logs.shape[1]) < n_topics)
     sweep_shares(
-        documents.offsets, documents.words, documents.counts, weights, peaks, alpha, fresh,
-        n_iterations, 0.0, gammas, bounds, word_topics, log_shares, terms,
+        documents.offsets, documents.words, documents.counts, weights, peaks,
+        log_prior_of(alpha), fresh, n_iterations, 0.0,
+        *share_space(alpha, int(np.diff(documents.offsets).max())), gammas, bounds, word_topics,
+        log_shares, terms,
     )  # fmt: skip
     return bounds, word_topics, log_shares, terms
 

@@ -314,6 +314,11 @@ class DocumentShard:
         return len(self.offsets) - 1
 
     @property
+    def longest(self) -> int:
+        """The most different words in a document."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @property
     def n_tokens(self) -> int:
         """Number of counts, a measure of the work."""
         return len(self.words)

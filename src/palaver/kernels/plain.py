@@ -37,7 +37,7 @@ def copy_to(source, n_values, target, first):  # type: ignore[no-untyped-def]
         target[first + i] = source[i]
 
 
-@kernel
+@inner
 def largest_places(values, first, n_values, n_places, places):  # type: ignore[no-untyped-def]
     """Set ``places`` (n_places,) OUT to the places of the largest of some values, largest first.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, psi
 
-from palaver.kernels.compiled import kernel
-from palaver.kernels.plain import copy_to, highest_of
+from palaver.kernels.compiled import compact, kernel
 from palaver.kernels.simd.instructions import LANES
 from palaver.kernels.simd.vectors import digammas, exponentials
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @kernel(error_model="numpy")
@@ -32,83 +35,79 @@ def digamma(x):  # type: ignore[no-untyped-def]
     return math.log(x) - 0.5 / x - series - below
 
 
-@kernel
-def log_expectations(concentrations, totals, out):  # type: ignore[no-untyped-def]
+def log_expectations(concentrations: FloatArray, totals: FloatArray, out: FloatArray) -> None:
     """Set ``out = E[ln p]`` of Dirichlet distributions in columns.
 
     Parameters
     ----------
-    concentrations : array of float64, shape (n_values, n_distributions). IN
-    totals : array of float64, shape (n_distributions,). IN
+    concentrations : array of float64, shape (n_values, n_distributions)
+    totals : array of float64, shape (n_distributions,)
         Sums of the columns, over all rows.
-    out : array of float64, shape (n_values, 8 * n_blocks). OUT
+    out : array of float64, shape (n_values, 8 * n_blocks)
         Rows are padded to whole blocks with zeros.
 
     O(n_values n_distributions).
     """
-    n_columns = len(totals)
-    width = out.shape[1]
-    of_totals = np.ones(width)
-    copy_to(totals, n_columns, of_totals, 0)
-    digammas(of_totals, 0.0, width // LANES, of_totals)
-    for row in range(len(concentrations)):
-        target = out[row]
-        copy_to(concentrations[row], n_columns, target, 0)
-        target[n_columns:] = 1.0
-        digammas(target, 0.0, width // LANES, target)
-        for k in range(width):
-            target[k] -= of_totals[k]
-        target[n_columns:] = 0.0
+    of_totals = np.zeros(out.shape[1])
+    of_totals[: len(totals)] = psi(totals)
+    _expect_logs(concentrations, of_totals, out)
 
 
 @kernel
-def scaled_exponentials(logs, n_columns, out, peaks):  # type: ignore[no-untyped-def]
+def _expect_logs(concentrations, of_totals, out):  # type: ignore[no-untyped-def]
+    """Set ``out``, given the digammas of the totals, padded to whole blocks."""
+    compact()
+    n_columns, width = concentrations.shape[1], out.shape[1]
+    for row in range(concentrations.shape[0]):
+        target = out[row]
+        for k in range(width):
+            target[k] = concentrations[row, k] if k < n_columns else 1.0
+        digammas(target, 0.0, width // LANES, target)
+        for k in range(width):
+            target[k] = target[k] - of_totals[k] if k < n_columns else 0.0
+
+
+def scaled_exponentials(
+    logs: FloatArray, n_columns: int, out: FloatArray, peaks: FloatArray
+) -> None:
     """Set ``out = exp(logs - peak)`` for each row, where ``peak`` is its largest value.
 
     Parameters
     ----------
-    logs : array of float64, shape (n_rows, 8 * n_blocks). IN
-    n_columns : int. IN
+    logs : array of float64, shape (n_rows, 8 * n_blocks)
+    n_columns : int
         All further columns are padding and become 0.
-    out : array of float64, shape (n_rows, 8 * n_blocks). OUT
+    out : array of float64, shape (n_rows, 8 * n_blocks)
         May be ``logs``.
     peaks : array of float64, shape (n_rows,). OUT
 
     O(n_rows n_blocks).
     """
-    width = logs.shape[1]
-    mask = np.zeros(width)
-    mask[:n_columns] = 1.0
-    for row in range(len(logs)):
-        peaks[row] = highest_of(logs[row, :n_columns])
-        exponentials(logs[row], peaks[row], 1.0, mask, width // LANES, out[row])
+    logs[:, :n_columns].max(axis=1, out=peaks)
+    _scale_exponentials(logs, peaks, (np.arange(logs.shape[1]) < n_columns).astype(float), out)
 
 
 @kernel
-def dirichlet_sums(concentrations, totals, first, last):  # type: ignore[no-untyped-def]
+def _scale_exponentials(logs, peaks, mask, out):  # type: ignore[no-untyped-def]
+    """Set ``out = mask * exp(logs - peaks)``, row by row."""
+    compact()
+    for row in range(logs.shape[0]):
+        exponentials(logs[row], peaks[row], 1.0, mask, len(mask) // LANES, out[row])
+
+
+def dirichlet_sums(concentrations: FloatArray, totals: FloatArray) -> FloatArray:
     """Return what the variational bound needs for Dirichlet distributions in columns.
 
     Parameters
     ----------
     concentrations, totals
-        As in :func:`log_expectations`.
-    first, last : int. IN
-        The rows to sum over: ``first`` to ``last - 1``.
+        As in :func:`log_expectations`, but the rows may be a part of all.
 
     Returns
     -------
     array of float64, shape (2, n_distributions)
         Sums over the rows of ``E[ln p]``, and of ``ln gamma(c) - (c - 1) E[ln p]``.
     """
-    n_columns = len(totals)
-    sums = np.zeros((2, n_columns))
-    of_totals = np.empty(n_columns)
-    for k in range(n_columns):
-        of_totals[k] = digamma(totals[k])
-    for row in range(first, last):
-        for k in range(n_columns):
-            value = concentrations[row, k]
-            expected = digamma(value) - of_totals[k]
-            sums[0, k] += expected
-            sums[1, k] += math.lgamma(value) - (value - 1.0) * expected
-    return sums
+    expected = psi(concentrations) - psi(totals)
+    own = gammaln(concentrations) - (concentrations - 1.0) * expected
+    return np.stack((expected.sum(axis=0), own.sum(axis=0)))

@@ -25,6 +25,7 @@ from palaver.kernels.simd.instructions import (
     cgutils,
     constants,
     data,
+    digamma,
     exponential,
     lanes_sum,
     load,
@@ -207,6 +208,23 @@ def powers(context, space, row, peak, mask, n_blocks, out):  # type: ignore[no-u
             first = builder.mul(loop.index, whole(LANES))
             power = exponential(builder, builder.fsub(load(builder, row, first), peaks))
             store(builder, builder.fmul(power, load(builder, mask, first)), out, first)
+        return target.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def digammas_of(context, space, row, shift, n_blocks, out):  # type: ignore[no-untyped-def]
+    """Set ``out = digamma(row) - shift``; the row is positive and below 1e30. O(n_blocks)."""
+    signature = types.void(space, _PLACE, types.float64, types.int64, _PLACE)
+
+    def codegen(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        row, out = _places(target, builder, signature, arguments, 1, 4)
+        shifts = repeated(builder, arguments[2])
+        with blocks(builder, arguments[3]) as loop:
+            first = builder.mul(loop.index, whole(LANES))
+            found = digamma(builder, load(builder, row, first))
+            store(builder, builder.fsub(found, shifts), out, first)
         return target.get_dummy_value()
 
     return signature, codegen

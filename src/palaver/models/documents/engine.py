@@ -24,14 +24,12 @@ from scipy.special import gammaln, polygamma, psi
 
 from palaver.encoding.documents import DocumentShard
 from palaver.kernels.dirichlet import log_dirichlet_multinomial
-from palaver.kernels.lda import sweep_parallel
 from palaver.kernels.simd.instructions import LANES
-from palaver.kernels.simd.lanes import n_lane_blocks
+from palaver.kernels.simd.spaces import aligned_space, padded
 from palaver.kernels.special import dirichlet_sums, log_expectations, scaled_exponentials
-from palaver.kernels.states import count_classes, start_classes
-from palaver.kernels.switch import SWITCH_OFF
 from palaver.kernels.word_weights import draw_word_weights, word_key
-from palaver.models.documents.kernels.shares import sweep_shares
+from palaver.models.documents.kernels.shares import log_prior_of, share_space, sweep_shares
+from palaver.models.documents.kernels.tokens import draw_topics, slots_of_ranks
 from palaver.parallel.executor import Arrays, Globals
 from palaver.parallel.restored import POSITIVE, Expected, check_arrays, indices
 
@@ -154,16 +152,14 @@ class DocumentEngine(ABC):
         """Return the totals of the topics and what the bound needs of them, (2, n_topics)."""
         totals = topics.sum(axis=0)
         starts = range(0, self.n_words, _ROWS)
-        parts = self.run(
-            lambda first: dirichlet_sums(topics, totals, first, min(first + _ROWS, self.n_words)),
-            starts,
-        )
+        rows = (topics[first : first + _ROWS] for first in starts)
+        parts = self.run(lambda part: dirichlet_sums(part, totals), rows)
         return {"topic_totals": totals, "topic_sums": sum(parts, np.zeros((2, self.n_topics)))}
 
     def log_words(self, shared: Globals, shard: DocumentShard) -> NDArray[np.float64]:
         """Return ``E[ln beta]`` of a shard's words, (n_own_words, n_topics padded to blocks)."""
         own = shared.arrays["topics"][shard.word_ids]
-        logs = np.empty((len(own), LANES * n_lane_blocks(self.n_topics)))
+        logs = np.empty((len(own), padded(self.n_topics)))
         log_expectations(own, shared.arrays["topic_totals"], logs)
         return logs
 
@@ -171,13 +167,36 @@ class DocumentEngine(ABC):
 
     def open_tokens(self, shard: DocumentShard, key: NDArray[np.uint64]) -> Arrays:
         """Draw the topic of every token uniformly."""
-        tokens, offsets = _tokens_of(shard)
-        classes = np.empty(len(tokens), np.int16)
-        each = np.arange(len(offsets))
-        start_classes(
-            offsets, each, shard.first_document, self.n_topics, SWITCH_OFF, np.ones(2), key, classes
-        )
+        classes = np.empty(len(_tokens_of(shard)[0]), np.int16)
+        self._draw(shard, classes, np.zeros((0, self.n_topics + 1)), key)
         return {"classes": classes}
+
+    def _draw(
+        self,
+        shard: DocumentShard,
+        classes: NDArray[np.int16],
+        weights: NDArray[np.float64],
+        key: NDArray[np.uint64],
+    ) -> NDArray[np.float64]:
+        """Draw the topic of every token (IN-OUT); return their counts, (n_own_words, n_topics).
+
+        ``weights`` (n_words, n_topics + 1) of the model's words; without rows, topics are drawn
+        uniformly, and not counted.
+        """
+        tokens, offsets = _tokens_of(shard)
+        counts = np.zeros((len(shard.word_ids), self.n_topics))
+        own = np.zeros((0, weights.shape[1]))
+        if len(weights):
+            own = np.empty((len(shard.word_ids) + LANES, weights.shape[1]))
+            np.take(weights, shard.word_ids, axis=0, out=own[:-LANES], mode="clip")
+            own[-LANES:] = 0.0
+        width = padded(self.n_topics)
+        draw_topics(
+            tokens, offsets, shard.first_document, classes, own.reshape(-1), own.shape[1],
+            TOKEN_ALPHA / self.n_topics, slots_of_ranks(self.n_topics), key, np.empty(4, np.uint64),
+            aligned_space(width), aligned_space(width), counts,
+        )  # fmt: skip
+        return counts
 
     def check(self, shared: Globals, shard: DocumentShard, state: Arrays) -> None:
         """Raise ValueError unless globals and a state are what this engine makes."""
@@ -202,18 +221,12 @@ class DocumentEngine(ABC):
         self, shared: Globals, shard: DocumentShard, state: Arrays, key: NDArray[np.uint64]
     ) -> Arrays:
         """Draw the topic of every token of a shard; the first sweep counts what was opened."""
-        tokens, offsets = _tokens_of(shard)
-        counts = np.zeros((len(shard.word_ids), self.n_topics + 1), np.int32)
         if "word_weights" in shared.arrays:
-            sweep_parallel(
-                tokens, offsets, np.arange(len(offsets)), shard.first_document, state["classes"],
-                shared.arrays["word_weights"][shard.word_ids],
-                np.full(self.n_topics, TOKEN_ALPHA / self.n_topics), SWITCH_OFF, np.ones(2), 1.0,
-                key, counts, np.zeros((0, 1)),
-            )  # fmt: skip
+            counts = self._draw(shard, state["classes"], shared.arrays["word_weights"], key)
         else:
-            count_classes(tokens, state["classes"], counts)
-        return {"word_ids": shard.word_ids, "word_topics": counts[:, :-1].astype(np.float64)}
+            counts = np.zeros((len(shard.word_ids), self.n_topics))
+            np.add.at(counts, (_tokens_of(shard)[0], state["classes"]), 1.0)
+        return {"word_ids": shard.word_ids, "word_topics": counts}
 
     def expect_words(self, shared: Globals, statistics: Arrays) -> Globals:
         """Return what the next sweep over tokens needs: expected word distributions, not drawn.
@@ -376,9 +389,10 @@ class DocumentEngine(ABC):
         terms = np.zeros(2)
         weights = self.log_words(shared, shard)
         peaks = self.weigh_words(weights, weights)
+        alpha = np.full(self.n_topics, _LDA_PRIOR)
         sweep_shares(
-            shard.offsets, shard.words, shard.counts, weights, peaks,
-            np.full(self.n_topics, _LDA_PRIOR), True, _LDA_ITERATIONS, _LDA_TOLERANCE,
+            shard.offsets, shard.words, shard.counts, weights, peaks, log_prior_of(alpha), True,
+            _LDA_ITERATIONS, _LDA_TOLERANCE, *share_space(alpha, shard.longest),
             np.empty((shard.n_documents, self.n_topics)), np.empty(shard.n_documents),
             word_topics, np.zeros(self.n_topics), terms,
         )  # fmt: skip

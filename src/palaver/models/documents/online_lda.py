@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palaver.encoding.documents import DocumentShard
 from palaver.models.documents.engine import DocumentEngine, learn_prior
-from palaver.models.documents.kernels.shares import sweep_shares
+from palaver.models.documents.kernels.shares import log_prior_of, share_space, sweep_shares
 from palaver.models.documents.model import DOCUMENT_LIMITS, DocumentModel
 from palaver.parallel import Arrays, Globals
 from palaver.parallel.restored import POSITIVE, Expected, check_arrays
@@ -42,7 +42,7 @@ class OnlineLDA(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        at most 50 of them over its first documents. "auto" is 100, or two per topic if that is
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if that is
         more; 0 begins with random topics.
     n_sweeps : int
         Maximum number of passes over the documents after these.
@@ -169,10 +169,11 @@ class OnlineLDAEngine(DocumentEngine):
         log_shares, terms = np.zeros(self.n_topics), np.zeros(2)
         weights = self.log_words(shared, shard)
         peaks = self.weigh_words(weights, weights)
+        alpha = np.full(self.n_topics, float(shared.arrays["alpha"]))
         sweep_shares(
-            shard.offsets, shard.words, shard.counts, weights, peaks,
-            np.full(self.n_topics, float(shared.arrays["alpha"])), True, self.n_iterations,
-            ITERATION_TOLERANCE, state["gammas"], state["bounds"], word_topics, log_shares, terms,
+            shard.offsets, shard.words, shard.counts, weights, peaks, log_prior_of(alpha), True,
+            self.n_iterations, ITERATION_TOLERANCE, *share_space(alpha, shard.longest),
+            state["gammas"], state["bounds"], word_topics, log_shares, terms,
         )  # fmt: skip
         return {
             "word_ids": shard.word_ids,

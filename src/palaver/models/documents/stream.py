@@ -31,9 +31,12 @@ STREAM_SHARD = 16_000
 #: First documents of a stream, from which a Gibbs sampler finds the topics to begin with: at most
 #: so many, and no more once they have so many tokens, because it looks at every token.
 START_DOCUMENTS, START_TOKENS = 4000, 1_000_000
-#: The most sweeps that it makes, and what every word of a topic gets in addition, so that topics
-#: can still take up words that these documents lack (benchmarks/markov_m3_streams.py).
-START_SWEEPS, START_SMOOTHING = 50, 0.1
+#: It makes as many sweeps as `fit` would, but draws no more topics than these, which takes a second
+#: or two: a million words get 30 sweeps (benchmarks/markov_m3_streams.py).
+START_DRAWS = 30_000_000
+#: What every word of a topic gets in addition, so that topics can still take up words that these
+#: documents lack.
+START_SMOOTHING = 0.1
 #: Parts of these documents, for threads: small ones cost more in merging than they gain.
 START_SHARDS = 4
 _LIMITS = {
@@ -85,13 +88,13 @@ def start_stream(
 
     ``total`` is how many documents there are, if the stream does not say. Returns all batches.
     """
-    begin_stream(model, stream.vocabulary, topics)
+    model.seed_ = rng.resolve_seed(model.get_params()["random_state"])
     if topics is not None:
+        begin_stream(model, stream.vocabulary, topics)
         return batches()
     found, again = first_topics(model, batches(), executor, total or stream.n_documents)
-    if found is not None:
-        begin_stream(model, stream.vocabulary, found)
-        model.is_informed_ = True
+    begin_stream(model, stream.vocabulary, found)
+    model.is_informed_ = found is not None
     return again
 
 
@@ -129,8 +132,7 @@ def first_topics(
     Mini-batches stay near the topics that they begin with, so random ones cost a stream more than
     everything else. None if the model asks for no start or there is too little to learn from.
     """
-    n_sweeps = min(model._n_start_sweeps, START_SWEEPS)
-    if not n_sweeps:
+    if not model._n_start_sweeps:
         return None, batches
     most = min(START_DOCUMENTS, total or START_DOCUMENTS)  # a second pass would repeat them
     kept = list(_first_batches(batches, most))
@@ -139,11 +141,12 @@ def first_topics(
         return None, again
     documents = joined(kept)
     documents = documents.part(0, min(n_start_documents(documents), most))
+    n_sweeps = min(model._n_start_sweeps, max(1, int(START_DRAWS / documents.n_tokens)))
     shards = cut_documents(documents, max(STREAM_SHARD, len(documents.words) // START_SHARDS))
     engine = model._make_engine(len(documents.vocabulary))
     engine.start_sweeps = n_sweeps
     seed = rng.resolve_seed(model.get_params()["random_state"])
-    shared = engine.start(rng.generator(seed, "start", 0))
+    shared = engine.start_from(np.ones((engine.n_words, engine.n_topics)))
     where = executor or LocalExecutor(model.get_params()["n_jobs"])
     where.begin(engine, shards)
     ahead = Thread(target=_compile_sweep, args=(engine, shared, documents.part(0, 1)), daemon=True)

@@ -12,79 +12,109 @@ from __future__ import annotations
 
 import math
 
-from palaver.kernels.compiled import inner, kernel
-from palaver.kernels.plain import longest_stretch
-from palaver.kernels.simd.instructions import LANES
-from palaver.kernels.simd.lanes import aligned
-from palaver.kernels.simd.vectors import digammas, dot, exponentials, weighted_rows
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from palaver.kernels.compiled import compact, inner, kernel
+from palaver.kernels.simd.spaces import (
+    aligned_space,
+    digammas_of,
+    inner_product,
+    padded,
+    powers,
+    sum_rows,
+    take_row,
+)
 from palaver.kernels.special import digamma
 
+FloatArray = npt.NDArray[np.float64]
 
-@inner
-def log_shares_of(gamma, n_topics, mask, logs, weights):  # type: ignore[no-untyped-def]
-    """Set ``E[ln theta]`` of a Dirichlet distribution, and its exponential.
+# places in the space of a document: vectors over topics, ratios of words, likelihoods
+_N_VECTORS = 6
+_GAMMA, _MASK, _LOGS, _WEIGHTS, _MOVED, _ALPHA = range(_N_VECTORS)
 
-    gamma: (width,) IN, padded with anything positive; mask: 1 for topics, 0 for padding, IN; logs,
-    weights: (width,) OUT, weights padded with zeros.
+
+def share_space(alpha: FloatArray, n_words: int) -> tuple[int, FloatArray]:
+    """Return the space for documents of at most so many different words, with this prior.
+
+    Also, first, where the likelihoods of the words are in it.
     """
-    blocks = len(mask) // LANES
-    total = 0.0
+    width = padded(len(alpha))
+    rows = _N_VECTORS * width + padded(n_words)
+    space = aligned_space(rows + n_words * width)
+    vectors = space[: _N_VECTORS * width].reshape(_N_VECTORS, width)
+    vectors[_GAMMA] = 1.0  # its padding stays so
+    vectors[_MASK, : len(alpha)] = 1.0
+    vectors[_ALPHA, : len(alpha)] = alpha
+    return rows, space
+
+
+def log_prior_of(alpha: FloatArray) -> float:
+    """Return ``ln gamma(sum alpha_k) - sum_k ln gamma(alpha_k)``."""
+    return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+
+
+@inner(error_model="numpy")
+def _weigh_topics(space, n_topics, blocks):  # type: ignore[no-untyped-def]
+    """Set LOGS to ``E[ln theta]`` of the concentrations GAMMA, and WEIGHTS to its exponential."""
+    compact()
+    width, total = blocks << 3, 0.0
     for k in range(n_topics):
-        total += gamma[k]
-    digammas(gamma, digamma(total), blocks, logs)
-    exponentials(logs, 0.0, 1.0, mask, blocks, weights)
+        total += space[_GAMMA * width + k]
+    digammas_of(space, _GAMMA * width, digamma(total), blocks, _LOGS * width)
+    powers(space, _LOGS * width, 0.0, _MASK * width, blocks, _WEIGHTS * width)
 
 
-@inner
-def infer_shares(  # type: ignore[no-untyped-def]
-    counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, mask, logs, weights,
-    ratios, moved,
-):  # fmt: skip
-    """Iterate a document's ``gamma`` (IN-OUT) until it changes by less than ``tolerance``.
+@inner(error_model="numpy")
+def _infer_shares(  # type: ignore[no-untyped-def]
+    space, counts, first, n_words, n_topics, blocks, ratios, rows, n_iterations, tolerance
+):
+    """Iterate a document's concentrations until they change by less than ``tolerance``.
 
     Parameters
     ----------
-    counts : array of float64, shape (>= n_words,). IN
-    likelihoods : array of float64, shape (n_words * width,). IN
-        exp(E[ln beta]), each row up to a factor, padded to whole blocks.
-    alpha : array of float64, shape (n_topics,). IN
+    space : array of float64, from :func:`share_space`. IN-OUT
+        GAMMA, ALPHA, MASK and the likelihoods, exp(E[ln beta]) of each word up to a factor, are IN.
+        LOGS and WEIGHTS are those of GAMMA in the end.
+    counts, first, n_words : IN
+        The document's are ``counts[first : first + n_words]``.
+    n_topics, blocks : int. IN
+    ratios, rows : int. IN
+        Places of ``c_w / sum_k weights_k likelihoods_wk`` (OUT) and of the likelihoods.
     n_iterations : int. IN
     tolerance : float. IN
         On the mean change of a concentration.
-    gamma : array of float64, shape (width,). IN-OUT
-        Padded with ones.
-    mask : array of float64, shape (width,). IN
-        1 for topics, 0 for padding.
-    logs, weights : array of float64, shape (width,). OUT
-        E[ln theta] of the gamma that is returned, and its exponential.
-    ratios, moved : array of float64, shape (>= n_words,), (width,). OUT
-        ``c_w / sum_k weights_k likelihoods_wk`` for these weights; workspace.
 
     O(n_iterations n_words n_topics).
     """
-    n_topics, width = len(alpha), len(mask)
-    blocks = width // LANES
+    compact()
+    width = blocks << 3
+    gamma, weights, moved = _GAMMA * width, _WEIGHTS * width, _MOVED * width
     for iteration in range(n_iterations + 1):
-        log_shares_of(gamma, n_topics, mask, logs, weights)
+        _weigh_topics(space, n_topics, blocks)
+        row = rows
         for w in range(n_words):
-            row = likelihoods[w * width : (w + 1) * width]
-            ratios[w] = counts[w] / max(dot(weights, row, blocks), 1e-300)
+            likelihood = inner_product(space, weights, row, blocks)
+            likelihood = likelihood if likelihood > 1e-300 else 1e-300
+            space[ratios + w] = counts[first + w] / likelihood
+            row += width
         if iteration == n_iterations:
             break
-        weighted_rows(ratios, likelihoods, n_words, blocks, moved)
+        sum_rows(space, ratios, 1, rows, n_words, blocks, moved)
         change = 0.0
         for k in range(n_topics):
-            value = alpha[k] + weights[k] * moved[k]
-            change += abs(value - gamma[k])
-            gamma[k] = value
+            value = space[_ALPHA * width + k] + space[weights + k] * space[moved + k]
+            change += abs(value - space[gamma + k])
+            space[gamma + k] = value
         if change < tolerance * n_topics:
             n_iterations = iteration + 1  # one more round, for the weights only
 
 
-@kernel
+@kernel(error_model="numpy")
 def sweep_shares(  # type: ignore[no-untyped-def]
-    offsets, words, counts, weights_of_words, peaks, alpha, fresh, n_iterations, tolerance, gammas,
-    bounds, word_topics, log_shares, terms,
+    offsets, words, counts, weights_of_words, peaks, prior, fresh, n_iterations, tolerance, rows,
+    space, gammas, bounds, word_topics, log_shares, terms,
 ):  # fmt: skip
     """Infer all documents of a shard and add up their expected counts.
 
@@ -94,11 +124,16 @@ def sweep_shares(  # type: ignore[no-untyped-def]
     weights_of_words : array of float64, shape (n_words, width). IN
         exp(E[ln beta] - peak), padded to whole blocks with zeros.
     peaks : array of float64, shape (n_words,). IN
-    alpha : array of float64, shape (n_topics,). IN
+    prior : float. IN
+        ``ln gamma(sum alpha_k) - sum_k ln gamma(alpha_k)`` (:func:`log_prior_of`).
     fresh : bool. IN
         Start from even shares instead of ``gammas``.
     n_iterations, tolerance
-        As in :func:`infer_shares`.
+        As in :func:`_infer_shares`.
+    rows : int. IN
+        Where the likelihoods are in the space.
+    space : array of float64, from :func:`share_space`. IN-OUT
+        With the prior alpha, for the longest document.
     gammas : array of float64, shape (n_documents, n_topics). IN-OUT
     bounds : array of float64, shape (n_documents,). OUT
     word_topics : array of float64, shape (n_words, n_topics). IN-OUT
@@ -110,41 +145,36 @@ def sweep_shares(  # type: ignore[no-untyped-def]
 
     Documents without words are passed over.
     """
-    n_documents, n_topics = gammas.shape
-    longest = longest_stretch(offsets)
-    width = weights_of_words.shape[1]
-    likelihoods, ratios = aligned(longest * width), aligned(longest)
-    mask, logs, weights, moved = aligned(width), aligned(width), aligned(width), aligned(width)
-    gamma = aligned(width)
-    gamma[:] = 1.0
-    mask[:n_topics] = 1.0
-    prior = math.lgamma(alpha.sum())
-    for k in range(n_topics):
-        prior -= math.lgamma(alpha[k])
-    for d in range(n_documents):
-        own_words, n_words = words[offsets[d] : offsets[d + 1]], offsets[d + 1] - offsets[d]
+    compact()
+    n_topics, blocks = gammas.shape[1], weights_of_words.shape[1] >> 3
+    width, ratios = blocks << 3, (_N_VECTORS * blocks) << 3
+    for d in range(len(bounds)):
+        first, n_words = offsets[d], offsets[d + 1] - offsets[d]
         if n_words == 0:
             continue
-        own_counts = counts[offsets[d] : offsets[d + 1]]
+        n_tokens = 0.0
         for w in range(n_words):
-            likelihoods[w * width : (w + 1) * width] = weights_of_words[own_words[w]]
-        if fresh:
-            gamma[:n_topics] = alpha + own_counts.sum() / n_topics
-        else:
-            gamma[:n_topics] = gammas[d]
-        infer_shares(own_counts, n_words, likelihoods, alpha, n_iterations, tolerance, gamma, mask,
-                     logs, weights, ratios, moved)  # fmt: skip
-        gammas[d] = gamma[:n_topics]
-        of_words, of_shares = 0.0, prior - math.lgamma(gammas[d].sum())
-        for w in range(n_words):
-            of_words += own_counts[w] * (peaks[own_words[w]] + math.log(own_counts[w] / ratios[w]))
-            target = word_topics[own_words[w]]
-            row = likelihoods[w * width : (w + 1) * width]
-            for k in range(n_topics):
-                target[k] += ratios[w] * weights[k] * row[k]
+            n_tokens += counts[first + w]
+            take_row(weights_of_words, words[first + w], blocks, space, rows + w * width)
         for k in range(n_topics):
-            log_shares[k] += logs[k]
-            of_shares += (alpha[k] - gamma[k]) * logs[k] + math.lgamma(gamma[k])
+            even = space[_ALPHA * width + k] + n_tokens / n_topics
+            space[_GAMMA * width + k] = even if fresh else gammas[d, k]
+        _infer_shares(space, counts, first, n_words, n_topics, blocks, ratios, rows, n_iterations,
+                      tolerance)  # fmt: skip
+        total, of_words, of_shares = 0.0, 0.0, prior
+        for k in range(n_topics):
+            gamma, log_share = space[_GAMMA * width + k], space[_LOGS * width + k]
+            gammas[d, k] = gamma
+            total += gamma
+            log_shares[k] += log_share
+            alpha = space[_ALPHA * width + k]
+            of_shares += (alpha - gamma) * log_share + math.lgamma(gamma)
+        of_shares -= math.lgamma(total)
+        for w in range(n_words):
+            ratio, word, row = space[ratios + w], words[first + w], rows + w * width
+            of_words += counts[first + w] * (peaks[word] + math.log(counts[first + w] / ratio))
+            for k in range(n_topics):
+                word_topics[word, k] += ratio * space[_WEIGHTS * width + k] * space[row + k]
         bounds[d] = of_words + of_shares
         terms[0] += of_words
         terms[1] += of_shares

@@ -76,7 +76,7 @@ class MarkovM3(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        at most 50 of them over its first documents. "auto" is 100, or two per topic if that is
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if that is
         more. From topics that mean nothing yet
         (``partial_fit``), the first steps are those of plain LDA.
     n_sweeps : int

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from palaver.encoding.documents import DocumentShard
-from palaver.kernels.simd.instructions import LANES
-from palaver.kernels.simd.lanes import n_lane_blocks
+from palaver.kernels.simd.spaces import padded
 from palaver.kernels.special import dirichlet_sums, log_expectations
 from palaver.models.documents.engine import (
     STREAM_START,
@@ -165,9 +164,9 @@ class MarkovM3Engine(DocumentEngine):
             KEEP_ITERATIONS if keeps else self.n_iterations, self.tolerance, self.least_words,
         )  # fmt: skip
         found = (
-            *self.room(shard), state["visits"], state["lengths"], state["probabilities"], state["log_weights"],
-            state["position_counts"], state["bounds"], statistics["word_topics"], pairs,
-            statistics["terms"],
+            *self.room(shard), state["visits"], state["lengths"], state["probabilities"],
+            state["log_weights"], state["position_counts"], state["bounds"],
+            statistics["word_topics"], pairs, statistics["terms"],
         )  # fmt: skip
         if is_fresh:
             sweep_fresh(*given, *found)
@@ -176,8 +175,7 @@ class MarkovM3Engine(DocumentEngine):
 
     def room(self, shard: DocumentShard) -> kernels.Room:
         """Return room for the documents of a shard, one at a time."""
-        longest = int(np.diff(shard.offsets).max(initial=0))
-        return kernels.make_room(self.n_positions, self.n_visits, longest, self.n_topics)
+        return kernels.make_room(self.n_positions, self.n_visits, shard.longest, self.n_topics)
 
     def bound_structure(self, shared: Globals, statistics: Arrays) -> dict[str, float]:
         """Return the documents' terms and those of the transitions."""
@@ -245,7 +243,7 @@ def _step_columns(arrays: Arrays) -> NDArray[np.float64]:
 def log_steps(arrays: Arrays) -> NDArray[np.float64]:
     """Return E[ln theta], and E[ln pi] in the last row, (n_topics + 1, n_topics)."""
     columns = _step_columns(arrays)
-    logs = np.empty((len(columns), LANES * n_lane_blocks(columns.shape[1])))
+    logs = np.empty((len(columns), padded(columns.shape[1])))
     log_expectations(columns, columns.sum(axis=0), logs)
     return np.ascontiguousarray(logs[:, : columns.shape[1]].T)
 
@@ -253,4 +251,4 @@ def log_steps(arrays: Arrays) -> NDArray[np.float64]:
 def _step_sums(arrays: Arrays) -> NDArray[np.float64]:
     """Return what the bound needs of the rows of theta, then of pi, (2, n_topics + 1)."""
     columns = _step_columns(arrays)
-    return np.asarray(dirichlet_sums(columns, columns.sum(axis=0), 0, len(columns)))
+    return np.asarray(dirichlet_sums(columns, columns.sum(axis=0)))

@@ -63,7 +63,7 @@ class NestedHDP(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        at most 50 of them over its first documents. "auto" is 100, or two per topic if that is
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if that is
         more.
     n_sweeps : int
         Maximum number of passes over the documents after these.

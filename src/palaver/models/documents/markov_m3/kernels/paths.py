@@ -47,14 +47,14 @@ def viterbi(scores, log_start, log_transitions, path):  # type: ignore[no-untype
 
 @kernel
 def best_paths(  # type: ignore[no-untyped-def]
-    offsets, words, counts, log_words, log_steps, space, at, visits, lengths, probabilities,
+    offsets, words, counts, log_words, log_steps, space, at, terms, visits, lengths, probabilities,
     log_weights, paths,
 ):  # fmt: skip
     """Set the topics of the most probable walk over the positions in use of each document.
 
     Parameters
     ----------
-    offsets, words, counts, log_words, space, at, visits, lengths, probabilities, log_weights
+    offsets, words, counts, log_words, space, at, terms, visits, lengths, probabilities, log_weights
         As in :func:`palaver.models.documents.markov_m3.kernels.sweep.sweep_fresh`. IN
     log_steps : array of float64, shape (n_topics + 1, n_topics). IN
         E[ln theta], then E[ln pi].

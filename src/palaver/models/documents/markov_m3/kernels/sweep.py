@@ -108,14 +108,14 @@ def _start_walk(space, at, visits, n_topics, n_tokens, least_words):  # type: ig
     n_visits, stride = len(visits), at[STRIDE]
     largest_places(space, at[SHARES], n_topics, n_visits, visits)
     n_used = 0
-    for i in range(min(at[N_POSITIONS], n_visits)):
+    for i in range(at[N_POSITIONS] if at[N_POSITIONS] < n_visits else n_visits):
         weight = space[at[SHARES] + visits[i]]
         if i > 0 and weight * n_tokens < least_words:
             break
         row = at[PROBABILITIES] + i * stride
         for k in range(stride):
             space[row + k] = 1.0 if k == i else 0.0
-        space[at[LOG_WEIGHTS] + i] = math.log(max(weight, _SMALLEST_WEIGHT))
+        space[at[LOG_WEIGHTS] + i] = math.log(weight + _SMALLEST_WEIGHT)
         n_used += 1
     return n_used
 
@@ -215,7 +215,7 @@ def _finish(  # type: ignore[no-untyped-def]
 @kernel(error_model="numpy")
 def sweep_fresh(  # type: ignore[no-untyped-def]
     offsets, words, counts, log_words, weights_of_words, steps, gamma, n_steps, n_iterations,
-    tolerance, least_words, space, at, visits, lengths, probabilities, log_weights,
+    tolerance, least_words, space, at, own_terms, visits, lengths, probabilities, log_weights,
     position_counts, bounds, word_topics, pairs, terms,
 ):  # fmt: skip
     """Infer all documents of a shard from scratch and add up their expected counts.
@@ -237,7 +237,7 @@ def sweep_fresh(  # type: ignore[no-untyped-def]
         Stop when fewer words, as a share, change their position.
     least_words : float. IN
         Positions with fewer words are dropped.
-    space, at : Room. OUT
+    space, at, own_terms : Room. OUT
         For the longest document.
     visits : array of int32, shape (n_documents, n_visits). OUT
     lengths : array of int32, shape (n_documents,). OUT
@@ -254,7 +254,6 @@ def sweep_fresh(  # type: ignore[no-untyped-def]
     n_documents n_visits**2)).
     """
     compact()
-    own_terms = np.empty(N_SUMS)
     trims = len(lengths) > 0  # as a variable: numba compiles `improve` again for each literal
     for d in range(len(lengths)):
         first, last = offsets[d], offsets[d + 1]
@@ -274,8 +273,8 @@ def sweep_fresh(  # type: ignore[no-untyped-def]
 @kernel(error_model="numpy")
 def sweep_again(  # type: ignore[no-untyped-def]
     offsets, words, counts, log_words, weights_of_words, steps, gamma, n_steps, n_iterations,
-    tolerance, least_words, tries_fresh, space, at, visits, lengths, probabilities, log_weights,
-    position_counts, bounds, word_topics, pairs, terms,
+    tolerance, least_words, tries_fresh, space, at, own_terms, visits, lengths, probabilities,
+    log_weights, position_counts, bounds, word_topics, pairs, terms,
 ):  # fmt: skip
     """Infer all documents of a shard from what they have: what is OUT above is IN-OUT.
 
@@ -289,7 +288,7 @@ def sweep_again(  # type: ignore[no-untyped-def]
     """
     compact()
     stride, n_positions, n_visits = at[STRIDE], at[N_POSITIONS], visits.shape[1]
-    fresh_visits, own_terms = np.empty(n_visits, np.int32), np.empty(N_SUMS)
+    fresh_visits = np.empty(n_visits, np.int32)
     # as variables: numba compiles `improve` again for each literal that it is called with
     trims, once = len(lengths) > 0, np.int64(1)
     for d in range(len(lengths)):

@@ -15,8 +15,8 @@ the family smaller; everything here, the evidence bound too, is exact for it:
 - Positions after the document's last are left to the prior, ``q(z_i | z_{i-1}, theta) = theta`` and
   ``q(u_i) = p(u_i)``: no words choose them, and they cost nothing and count for nothing.
 
-Everything about one document is in one workspace (:class:`Room`). All inner products run eight lanes
-at a time (:mod:`palaver.kernels.simd.spaces`); a document's numbers depend on nothing but the
+Everything about one document is in one workspace (:class:`Room`). All inner products run eight
+lanes at a time (:mod:`palaver.kernels.simd.spaces`); a document's numbers depend on nothing but the
 document.
 """
 
@@ -81,10 +81,13 @@ class Room(NamedTuple):
         - PRODUCTS (stride,): of which sums are made.
         - LIKELIHOODS (n_words, topics), SHARES, MOVED (topics,): what breaks the symmetry.
         - KEPT_PROBABILITIES, KEPT_LOG_WEIGHTS: of the fresh start while another is tried.
+    terms : array of float64, shape (N_SUMS,)
+        Those of the document.
     """
 
     space: FloatArray
     at: npt.NDArray[np.int64]
+    terms: FloatArray
 
 
 N_PLACES = 28
@@ -117,7 +120,7 @@ def make_room(n_positions: int, n_visits: int, n_words: int, n_topics: int = 0) 
     at[N_POSITIONS], at[STRIDE], at[END] = n_positions, stride, end
     space = aligned_space(end)
     space[at[MASK] : at[MASK] + n_visits] = 1.0
-    return Room(space, at)
+    return Room(space, at, np.zeros(N_SUMS))
 
 
 @inner(error_model="numpy")
@@ -134,7 +137,7 @@ def log_stick_weights(space, at, n_used, gamma):  # type: ignore[no-untyped-def]
         space[logs + i] = later
         later += space[counts + i]
     before = 0.0
-    for i in range(min(n_used, n_sticks)):
+    for i in range(n_used if n_used < n_sticks else n_sticks):
         a, b = 1.0 + space[counts + i], gamma + space[logs + i]
         of_sum = digamma(a + b)
         space[logs + i] = before + digamma(a) - of_sum
@@ -152,7 +155,8 @@ def stick_terms(space, at, n_used, gamma, terms):  # type: ignore[no-untyped-def
     without the very last.
     """
     compact()
-    counts, n_sticks = at[POSITION_COUNTS], min(n_used, at[N_POSITIONS] - 1)
+    counts, n_sticks = at[POSITION_COUNTS], at[N_POSITIONS] - 1
+    n_sticks = n_used if n_used < n_sticks else n_sticks
     term = log_left = later = 0.0
     for i in range(n_used - 1, -1, -1):
         if i < n_sticks:
