@@ -170,7 +170,7 @@ def take_walk(space, at, probabilities, log_weights):  # type: ignore[no-untyped
             space[at[PROBABILITIES] + i * stride + k] = own
 
 
-@inner(error_model="numpy")
+@inner(error_model="numpy", inline="always")
 def _infer_fresh(  # type: ignore[no-untyped-def]
     space, at, first, last, words, counts, log_words, weights_of_words, steps, gamma, trims,
     n_steps, n_iterations, tolerance, least_words, visits, terms,
@@ -190,7 +190,7 @@ def _infer_fresh(  # type: ignore[no-untyped-def]
                    least_words, terms)  # fmt: skip
 
 
-@inner(error_model="numpy")
+@inner(error_model="numpy", inline="always")
 def _finish(  # type: ignore[no-untyped-def]
     space, at, first, last, words, n_used, own_terms, visits, probabilities, log_weights,
     position_counts, word_topics, pairs, terms,

@@ -270,7 +270,7 @@ def _drop_short_positions(space, at, n_used, gamma, least_words):  # type: ignor
     return kept
 
 
-@inner(error_model="numpy")
+@inner(error_model="numpy", inline="always")
 def improve(  # type: ignore[no-untyped-def]
     space, at, n_visits, n_words, n_used, trims, gamma, n_iterations, tolerance, least_words, terms
 ):
