@@ -89,7 +89,7 @@ def test_more_passes_can_be_added(bag, run, tmp_path):
     call("fit", "--resume", out, "--passes", 2)
     assert pv.load(out).n_seen_ == pv.load(run).n_seen_
     assert pl.read_csv(out / "curve.csv")["documents"].is_sorted()
-    assert "goes on as it began" in fails("fit", "--resume", out, "--batch-size", 5)
+    assert "continues as it began" in fails("fit", "--resume", out, "--batch-size", 5)
 
 
 def test_ctrl_c_saves_the_stream(bag, run, tmp_path):

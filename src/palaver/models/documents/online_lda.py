@@ -42,8 +42,8 @@ class OnlineLDA(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if
-        that is more; 0 begins with random topics.
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per
+        topic if that is more; 0 begins with random topics.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float

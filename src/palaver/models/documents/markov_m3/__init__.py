@@ -76,9 +76,9 @@ class MarkovM3(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if
-        that is more. From topics that mean nothing yet (``partial_fit``), the first steps are
-        those of plain LDA.
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per
+        topic if that is more. From topics that mean nothing yet (``partial_fit``), the first steps
+        are those of plain LDA.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float

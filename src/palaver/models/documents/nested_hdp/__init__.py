@@ -63,8 +63,8 @@ class NestedHDP(DocumentModel):
         What a document of a corpus is.
     start_sweeps : int or "auto"
         Sweeps of a Gibbs sampler before the first pass, for topics to begin with; a stream makes
-        them over its first documents, 30 or more of a million words. "auto" is 100, or two per topic if
-        that is more.
+        them over its first documents, 30 or more of a million words. "auto" is 100, or two per
+        topic if that is more.
     n_sweeps : int
         Maximum number of passes over the documents after these.
     tolerance : float
