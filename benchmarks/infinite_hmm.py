@@ -93,15 +93,19 @@ def rate_rows(
 
 
 def thread_row(data: Encoded, tags: list[str]) -> dict[str, float]:
-    """Return the wall-clock times of one and two threads, taken in turns."""
-    pair = [chain_of(data, first_states(tags), n_jobs=n_jobs) for n_jobs in (1, 2)]
-    times: list[list[float]] = [[], []]
-    for _ in range(5 * ROUNDS):
-        for which, chain in enumerate(pair):
-            times[which].append(seconds(chain.sweep, time.perf_counter))
-    one, two = (statistics.median(values) for values in times)
-    ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
-    return {"one thread, s": one, "two threads, s": two, "times as fast": ratio}
+    """Return the wall-clock times of one and two threads, taken in turns, for both filters."""
+    found = {}
+    for name, dense in (("beam", False), ("dense", True)):
+        pair = [chain_of(data, first_states(tags), dense, n_jobs) for n_jobs in (1, 2)]
+        times: list[list[float]] = [[], []]
+        for _ in range(10 * ROUNDS):
+            for which, chain in enumerate(pair):
+                times[which].append(seconds(chain.sweep, time.perf_counter))
+        one, two = (statistics.median(values) for values in times)
+        ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
+        found |= {f"{name}, one thread, s": one, f"{name}, two threads, s": two,
+                  f"{name}, times as fast": ratio}  # fmt: skip
+    return found
 
 
 def memory_row(data: Encoded, tags: list[str]) -> dict[str, float]:

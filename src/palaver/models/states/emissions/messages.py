@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palaver.encoding.shards import Shard
+from palaver.models.states.emissions import Run
 from palaver.models.states.emissions.words import WordEmissions
 from palaver.models.states.kernels import levels
 from palaver.models.states.kernels.beam_trees import message_log_densities
@@ -35,6 +36,7 @@ class MessageEmissions(WordEmissions):
         weights: NDArray[np.float64],
         scales: NDArray[np.float64],
         emissions: NDArray[np.float32],
+        run: Run,
     ) -> Arrays:
         return {"log_words": weights, "scales": scales}
 

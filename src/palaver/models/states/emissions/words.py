@@ -19,12 +19,45 @@ from palaver.parallel import Arrays
 from palaver.parallel.restored import POSITIVE, Expected
 
 _FIRST_PRIOR = 0.1
+_STATES_A_SLICE = 12  # whose counts of counts a thread finds at a time
 
 
 def _keys(arrays: Arrays) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the keys of new states' priors and of their words."""
     words = arrays["stick_key"] ^ np.uint64(0x5851F42D4C957F2D)
     return words[::-1].copy(), words
+
+
+def _shapes(
+    counts: NDArray[np.int32], run: Run
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Count the counts of each state, :func:`levels.count_shapes`, some states at a time."""
+    firsts = range(0, counts.shape[1], _STATES_A_SLICE)
+    values, occurrences, offsets = zip(
+        *run(lambda first: levels.count_shapes(counts, first, first + _STATES_A_SLICE), firsts),
+        strict=True,
+    )
+    sizes = np.concatenate([np.diff(part) for part in offsets])
+    return np.concatenate(values), np.concatenate(occurrences), _ends(sizes)
+
+
+def _listed(
+    emissions: NDArray[np.float32], run: Run
+) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float32]]:
+    """List the states that each word is likely in, :func:`list_states`, some words at a time."""
+    limits, listed, values = zip(
+        *run(
+            lambda part: list_states(emissions[part], levels.LOWEST_EMISSION),
+            word_slices(len(emissions)),
+        ),
+        strict=True,
+    )
+    sizes = np.concatenate([np.diff(part) for part in limits])
+    return _ends(sizes), np.concatenate(listed), np.concatenate(values)
+
+
+def _ends(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.append(0, np.cumsum(sizes))
 
 
 @dataclass
@@ -85,7 +118,7 @@ class WordEmissions:
         """Resample the priors with words integrated out, then draw the words."""
         counts, priors = statistics["word_counts"], arrays["word_priors"].copy()
         keys = generator.integers(2**64, size=(2, 2), dtype=np.uint64)
-        values, occurrences, offsets = levels.count_shapes(counts)
+        values, occurrences, offsets = _shapes(counts, run)
         if self.low < self.high:
             levels.resample_levels(
                 values, occurrences, offsets, self.n_words, self.low, self.high, keys[0], priors
@@ -144,16 +177,17 @@ class WordEmissions:
 
         for _ in run(scale, slices):
             pass
-        return self._kept(weights, scales, emissions)
+        return self._kept(weights, scales, emissions, run)
 
     def _kept(
         self,
         weights: NDArray[np.float64],
         scales: NDArray[np.float64],
         emissions: NDArray[np.float32],
+        run: Run,
     ) -> Arrays:
         """Return the parts of the draw that sweeps need."""
-        limits, listed, values = list_states(emissions, levels.LOWEST_EMISSION)
+        limits, listed, values = _listed(emissions, run)
         return {
             "emissions": emissions, "scales": scales, "limits": limits, "listed": listed,
             "values": values,

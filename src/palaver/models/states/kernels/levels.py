@@ -32,25 +32,27 @@ def count_words(tokens, states, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def count_shapes(counts):  # type: ignore[no-untyped-def]
-    """Return how often each positive count occurs in each column, as ragged rows.
+def count_shapes(counts, first, last):  # type: ignore[no-untyped-def]
+    """Return how often each positive count occurs in each of some columns, as ragged rows.
 
     Parameters
     ----------
     counts : array of int32, shape (n_words, n_states). IN
+    first, last : int. IN
+        Columns from ``first`` to ``last - 1``, as far as there are some.
 
     Returns
     -------
     values, occurrences : arrays of int64
-    offsets : array of int64, shape (n_states + 1,)
-        Column k has ``values[offsets[k]:offsets[k + 1]]``; a large value may repeat.
+    offsets : array of int64, shape (n_columns + 1,)
+        Column ``first + k`` has ``values[offsets[k]:offsets[k + 1]]``; a large value may repeat.
     """
-    n_words, n_states = counts.shape
+    n_words, n_states = len(counts), min(last, counts.shape[1]) - first
     small = np.zeros((n_states, _TABLE_SIZE), np.int64)
     n_large = np.zeros(n_states, np.int64)
     for w in range(n_words):
         for k in range(n_states):
-            n = counts[w, k]
+            n = counts[w, first + k]
             if n >= _TABLE_SIZE:
                 n_large[k] += 1
             elif n > 0:
@@ -70,8 +72,8 @@ def count_shapes(counts):  # type: ignore[no-untyped-def]
     if n_large.sum() > 0:
         for w in range(n_words):
             for k in range(n_states):
-                if counts[w, k] >= _TABLE_SIZE:
-                    values[filled[k]] = counts[w, k]
+                if counts[w, first + k] >= _TABLE_SIZE:
+                    values[filled[k]] = counts[w, first + k]
                     filled[k] += 1
     return values, occurrences, offsets
 
