@@ -116,3 +116,22 @@ def test_numbers_that_no_model_learns_are_refused(kind, tmp_path):
     store.save(tmp_path, "model", found.content, arrays)
     with pytest.raises(DamagedStoreError, match="has values from"):
         pv.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["lda", "acts", "hidden-backoff"])
+def test_arrays_of_another_kind_are_refused(kind, tmp_path):
+    corpus = pv.sample(6)
+    if kind == "hidden-backoff":
+        model = pv.HiddenBackoffTagger().fit(corpus)
+        name, wrong = "chain.0.words0-0_0_pairs", np.int64(3)
+    elif kind == "acts":
+        model = pv.Acts(3, n_sweeps=4, n_chains=2).fit(corpus, show_progress=False)
+        name, wrong = "extra.agreement", model.agreement_.T
+    else:
+        model = pv.LDA(2, n_sweeps=4).fit(corpus, show_progress=False)
+        name, wrong = "chain.0.class_words", model.chains_[0]["class_words"].astype(np.int64)
+    model.save(tmp_path)
+    found = store.load(tmp_path, "model")
+    store.save(tmp_path, "model", found.content, {**found.arrays, name: np.array(wrong)})
+    with pytest.raises(DamagedStoreError, match=rf"{name.rpartition('.')[2]} has"):
+        pv.load(tmp_path)

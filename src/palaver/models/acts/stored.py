@@ -86,6 +86,14 @@ def _load_seeds(arrays: Mapping[str, NDArray[Any]], n_features: int, n_states: i
     return Seeds(found["seed_features"], found["seed_units"])
 
 
+def _check_acts(arrays: Mapping[str, NDArray[Any]], n_acts: int) -> None:
+    """Raise ValueError unless there are shares, and an agreement with each search, of all acts."""
+    n_searches = max(arrays["agreement"].size // max(n_acts, 1), 1)
+    wanted = {"agreement": Expected((n_acts, n_searches), least=0, most=1),
+              "shares": Expected((n_acts,), least=0, most=1)}  # fmt: skip
+    check_arrays(arrays, wanted)
+
+
 def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Take back what :func:`extras` gave."""
     guided.set_extras(model, content)
@@ -102,6 +110,7 @@ def set_extras(model: Acts, content: Mapping[str, Any], arrays: Mapping[str, NDA
     }
     counts = Expected((model._views.n_features, len(arrays["states"])), least=0)
     check_arrays(model._answer, {"feature_counts": counts})
+    _check_acts(arrays, len(model.act_names_))
     model._shares, model.agreement_ = arrays["shares"], arrays["agreement"]
     model.class_words_ = arrays["class_words"]
     model._seeds = _load_seeds(arrays, model._views.n_features, len(arrays["states"]))

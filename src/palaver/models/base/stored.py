@@ -55,7 +55,7 @@ def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     """Load a model that :func:`save_model` wrote."""
     content, arrays = stored.content, stored.arrays
     for name, array in arrays.items():
-        _check_size(name, array)
+        _check_numbers(name, array)
     model = kind(**_params_of(kind, content["params"]))
     model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
     for name in _PLAIN:
@@ -68,8 +68,13 @@ def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     return model
 
 
-def _check_size(name: str, array: NDArray[Any]) -> None:
-    """Raise ValueError for numbers so large that sums or squares of them are none."""
+def _check_numbers(name: str, array: NDArray[Any]) -> None:
+    """Raise ValueError for numbers so large that sums or squares of them are none, or too short.
+
+    Kernels take real numbers of one length only.
+    """
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        raise ValueError(f"{name} holds {array.dtype}")
     if array.dtype.kind == "f" and array.size:
         usual = np.isfinite(array)
         low, high = (float(f(array, where=usual, initial=0.0)) for f in (np.min, np.max))

@@ -22,6 +22,7 @@ from palaver.models.views.reading import TokenReading
 from palaver.models.words.engine import ThreadEngine, ThreadSettings
 from palaver.models.words.tallies import ShareTally, TokenTally
 from palaver.parallel import Arrays, Globals
+from palaver.parallel.restored import Expected, check_arrays
 from palaver.params import Limit, either, flag, one_of, real, unless_learned, whole
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ COLLAPSED_TOKENS = 1_000_000
 #: one at 100.
 BACKGROUND_WORDS = 50
 FOLD_BURN_IN = 20
+_ONE = 1 + 1e-6  # a sum of probabilities may be, by rounding
 #: Sweeps of the reading of a large corpus, and how many tokens make it one. What a page says of it
 #: is about so many messages that less exact shares of each do not show.
 READ_SWEEPS, MANY_TOKENS = 20, 500_000
@@ -185,7 +187,12 @@ class ThreadModel(Model):
     def _set_estimates(self) -> None:
         """Set the estimates of the best chain as attributes."""
         best = self.chains_[self.best_chain_]
-        n_classes = best["class_shares"].shape[0]
+        n_classes, shape = best["class_shares"].size, best["class_words"].shape
+        wanted = {
+            "class_shares": Expected((n_classes,), least=0, most=_ONE),
+            "class_words": Expected((len(self.vocabulary_), *shape[1:2]), least=0, most=_ONE),
+        }
+        check_arrays(best, wanted)
         self.class_words_ = np.ascontiguousarray(best["class_words"][:, :n_classes].T)
         self.background_words_ = best["class_words"][:, n_classes].copy()
         self.class_shares_ = best["class_shares"]

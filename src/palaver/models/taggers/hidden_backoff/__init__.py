@@ -56,10 +56,11 @@ from palaver.models.taggers.hidden_backoff.words import (
     Alignment,
     WordModel,
     check_backoff,
+    expected_tables,
     word_tables,
 )
 from palaver.models.taggers.tag_moves import learn_tag_moves
-from palaver.parallel.restored import POSITIVE, Expected, check_arrays
+from palaver.parallel.restored import Expected, check_arrays
 from palaver.params import Limit
 
 
@@ -312,9 +313,7 @@ class HiddenBackoffTagger(Tagger):
         n_words = len(self.vocabulary_)
         shapes = {"start": (layout.n_units,), "moves": (layout.n_units, layout.most)}
         wanted = {n: Expected(shape, least=0) for n, shape in shapes.items()}
-        wanted |= {n: Expected(array.shape, least=POSITIVE, most=1 + 1e-9)
-                   for n, array in learned.items() if n.endswith("_probability")}  # fmt: skip
-        check_arrays(learned, wanted)
+        check_arrays(learned, wanted | expected_tables(learned))
         self._words = make_word_model(self, layout, n_words, self.factor_values_)
         self._tables = word_tables(self._words, learned)
         self.n_states_ = layout.named(self.tags_)

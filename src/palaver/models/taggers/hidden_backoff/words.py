@@ -26,6 +26,7 @@ from palaver.language.words import word_parents
 from palaver.models.taggers.hidden_backoff.emitted import EmittedFactor
 from palaver.models.taggers.hidden_backoff.layout import StateLayout
 from palaver.models.taggers.sentences import Sentences
+from palaver.parallel.restored import POSITIVE, Expected
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -292,6 +293,24 @@ def word_tables(words: WordModel, arrays: Mapping[str, NDArray[Any]]) -> list[Al
         [table.with_arrays(own[f"words{number}-{place}"]) for place, table in enumerate(empty)]
         for number in range(len(own) // len(empty))
     ]
+
+
+def expected_tables(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Expected]:
+    """Return what the arrays of :func:`alignment_arrays` must be: loops follow them."""
+    wanted: dict[str, Expected] = {}
+    for name, array in arrays.items():
+        node, _, part = name.rpartition("_")
+        if name.startswith("words") and part == "probability":
+            of_pairs, of_contexts = (array.size,), (arrays[f"{node}_alpha"].size,)
+            wanted |= {
+                name: Expected(of_pairs, least=POSITIVE, most=1 + 1e-9),
+                f"{node}_pairs": Expected(of_pairs, np.int64, least=0),
+                f"{node}_alpha": Expected(of_contexts, least=0),
+                f"{node}_totals": Expected(of_contexts, np.int64, least=0),
+            }
+        elif name.startswith("words") and part.startswith("level"):
+            wanted[name] = Expected((array.size,), np.int64, least=0)
+    return wanted
 
 
 def check_backoff(text: Any) -> None:
