@@ -20,10 +20,12 @@ from pathlib import Path
 CORPORA = {"4forums": "4forums/4forums.jsonl.gz", "swda": "swda/swda-full.jsonl.gz"}
 
 _CHILD = """
-import json, resource, sys, time
+import json, resource, sys, tempfile, time
 import palaver as pv
 from palaver.encoding import encode
-encode(pv.sample(20))                                  # imports and compilation are not measured
+with tempfile.TemporaryDirectory() as place:           # imports and compilation are not measured
+    pv.sample(20).write(f"{place}/few.jsonl.gz")
+    encode(pv.read(f"{place}/few.jsonl.gz"))
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 clock = time.process_time if sys.argv[2] == "1" else time.perf_counter
 before, start = peak(), clock()

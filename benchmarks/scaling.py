@@ -128,7 +128,9 @@ def compare(folder: Path, n_classes: int) -> list[dict[str, Any]]:
     return rows
 
 
-def same_bytes(folder: Path, sweeps: int, n_classes: int) -> list[dict[str, Any]]:
+def same_bytes(
+    folder: Path, sweeps: int, n_classes: int, actors: list[int]
+) -> list[dict[str, Any]]:
     """Fit LDA on threads and on actors; return time, memory and a fingerprint of the results."""
     return [
         json.loads(
@@ -138,8 +140,8 @@ def same_bytes(folder: Path, sweeps: int, n_classes: int) -> list[dict[str, Any]
                 check=True, stdout=subprocess.PIPE, text=True,
             ).stdout.splitlines()[-1]
         )
-        for kind in ("threads", "actors")
-        for n in (1, 2)
+        for kind, numbers in (("threads", (1, 2)), ("actors", actors))
+        for n in numbers
     ]  # fmt: skip
 
 
@@ -304,6 +306,7 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=N_CLASSES)
     parser.add_argument("--copies", type=int, help="fit so many copies on threads and actors")
     parser.add_argument("--sweeps", type=int, default=4, help="of these fits")
+    parser.add_argument("--actors", default="1,2,8", help="numbers of actors of these fits")
     parser.add_argument("--fit", choices=["threads", "actors"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, help=argparse.SUPPRESS)
@@ -318,7 +321,8 @@ def main() -> None:
     if arguments.copies:
         with tempfile.TemporaryDirectory() as place:
             repeated(plain, arguments.copies * plain.n_tokens).write(Path(place) / "corpus")
-            show_same(same_bytes(Path(place) / "corpus", sweeps, n_classes), sweeps)
+            actors = [int(n) for n in arguments.actors.split(",")]
+            show_same(same_bytes(Path(place) / "corpus", sweeps, n_classes, actors), sweeps)
         return
     given = "LDA,M4,InfiniteHMM" if arguments.memory is None else arguments.memory
     names = given.split(",") if given else []

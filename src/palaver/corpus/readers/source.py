@@ -282,7 +282,7 @@ class Source:
             while data := stream.read(size):
                 cut = data.rfind(b"\n") + 1
                 if cut:
-                    yield b"".join([*rest, data[:cut]])
+                    yield b"".join([*rest, memoryview(data)[:cut]])
                     rest, waiting = [], 0
                 if data[cut:]:
                     rest.append(data[cut:])
