@@ -135,7 +135,7 @@ def _compiled(block: bytes, schema: Schema | None) -> pl.DataFrame | None:
     if _has_many_keys(block):
         return None  # polars would make a column, or a field, of each, for all lines
     table = _inferred(block)
-    return None if table is None or any(map(_is_ambiguous, table)) else table
+    return None if table is None or _is_ambiguous(table) else table
 
 
 def _inferred(block: bytes) -> pl.DataFrame | None:
@@ -176,18 +176,30 @@ def _has_no_other_keys(block: bytes, schema: Schema) -> bool:
     return bool(only_these_keys(array, np.frombuffer(b"".join(names), np.uint8), offsets, is_text))
 
 
-def _is_ambiguous(column: pl.Series) -> bool:
+def _is_ambiguous(table: pl.DataFrame) -> bool:
     """Whether a column is nested, or may have been before polars turned it into text."""
-    dtype = column.dtype
-    if isinstance(dtype, pl.List):
-        if dtype.inner == pl.String:
-            words = column.explode()
-            return bool(words.str.contains(_LIST_TEXT).any()) or _is_ambiguous(words)
-        return dtype.inner not in (pl.Int64, pl.Float64, pl.Boolean, pl.Null)
-    if dtype != pl.String:
-        return isinstance(dtype, pl.Struct)
-    ends = column.str.ends_with("]") | column.str.ends_with("}")
-    return bool(column.filter(ends).str.contains(_JSON_TEXT).any())
+    for column in table.iter_columns():
+        dtype = column.dtype
+        if isinstance(dtype, pl.Struct):
+            return True
+        if isinstance(dtype, pl.List) and _is_ambiguous_list(column):
+            return True
+    return _may_be_json(table.select(pl.col(pl.String)))
+
+
+def _is_ambiguous_list(column: pl.Series) -> bool:
+    inner = getattr(column.dtype, "inner", None)
+    if inner != pl.String:
+        return inner not in (pl.Int64, pl.Float64, pl.Boolean, pl.Null)
+    words = column.explode()
+    return bool(words.str.contains(_LIST_TEXT).any()) or _may_be_json(words.to_frame())
+
+
+def _may_be_json(texts: pl.DataFrame) -> bool:
+    """Whether a text looks like a JSON object or array; all columns at once, for many are slow."""
+    ends = pl.all().str.ends_with("]") | pl.all().str.ends_with("}")
+    found = texts.select((ends & pl.all().str.contains(_JSON_TEXT)).any())
+    return bool(found.width) and any(found.row(0))
 
 
 def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
