@@ -6,8 +6,9 @@ Messages of r-help are documents; nine in ten are learned from, and of the other
 90% of the words and predicts the rest. The topics of both are folded in by the same step, so only
 the topics count. tomotopy's last perplexity is the mean of its last checkpoints; the time to reach
 it is that of Palaver's first checkpoint that is no higher, by the clock, training alone, so the
-machine must be idle. On one thread that is the collapsed sampler, on two the parallel one. tomotopy learns its topic priors as it does by default, and has the word prior
-that was best for it on training words (docs/results/markov_m3.md); Palaver learns its own.
+machine must be idle. On one thread that is the collapsed sampler, on two the parallel one. tomotopy
+learns its topic priors as it does by default, and has the word prior that was best for it on
+training words (docs/results/markov_m3.md); Palaver learns its own.
 """
 
 from __future__ import annotations
