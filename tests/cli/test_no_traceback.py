@@ -55,6 +55,20 @@ def test_a_folder_to_write_whose_name_is_too_long(tmp_path):
     assert "too long" in done.stderr.lower()
 
 
+@pytest.mark.parametrize("name", ["a b", "ünï 你 😀", "100% [x]*?", 'it\'s "x"', ".hidden", "a\nb"])
+def test_odd_paths(name, tmp_path):
+    place = tmp_path / name
+    place.mkdir()
+    data = pv.sample(8).write(place / f"{name}.jsonl")
+    run, page = place / f"{name} run", place / f"{name}.html"
+    call("fit", "lda", data, "--classes", 2, "--sweeps", 3, "--out", run)
+    call("fit", "--resume", run, "--sweeps", 4)
+    call("report", run, data, "--out", page)
+    assert pv.load(run).n_sweeps_ == 4
+    assert page.stat().st_size > 10_000
+    assert sorted(path.name for path in place.iterdir()) == sorted([data.name, run.name, page.name])
+
+
 def test_settings_that_name_no_model(run, tmp_path):
     import shutil
 

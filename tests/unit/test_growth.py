@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 import zipfile
 
 import polars as pl
@@ -166,3 +168,33 @@ def test_tables_with_too_many_columns(tmp_path, suffix):
     path.write_bytes(data.getvalue())
     with pytest.raises(FormatError, match="more than 1,000 columns"):
         pv.read(path)
+
+
+_READER = """
+import resource, sys
+import palaver as pv
+from palaver.corpus.describe import describe
+def peak():
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1024 if sys.platform == "darwin" else 1)
+describe(pv.read(sys.argv[1]))
+before = peak()
+describe(pv.read(sys.argv[2]))
+print(1024 * (peak() - before))
+"""
+
+
+def test_memory_of_many_messages(tmp_path):
+    """So that a million short messages fit into 1.2 GB."""
+    n, paths = 200_000, [tmp_path / "few.jsonl", tmp_path / "many.jsonl"]
+    for path, size in zip(paths, (20, n), strict=True):
+        lines = (
+            f'{{"id": "m{i}", "conversation": "c{i // 5}", "speaker": "p{i % 997}", '
+            f'"time": {10**9 + i}, "text": "what do you think of {i}, is it like {i // 7}?"}}\n'
+            for i in range(size)
+        )
+        path.write_text("".join(lines))
+    done = subprocess.run(
+        [sys.executable, "-c", _READER, *paths], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 1_200 * n
