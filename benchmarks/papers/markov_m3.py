@@ -34,7 +34,7 @@ from palaver.models.documents.model import START_PER_TOPIC
 from palaver.models.documents.stream import begin_stream
 from palaver.parallel import Globals
 
-SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 2
+SEED, VERSION, BATCH_VERSION, ONLINE_VERSION, STREAM_VERSION = 0, 3, 6, 4, 3
 #: Topics of the models that learn from a stream.
 STREAM_TOPICS = 50
 #: Up to this number of topics all of our models begin with 100 Gibbs sweeps and have walks of 15
