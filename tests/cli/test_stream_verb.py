@@ -167,7 +167,11 @@ def test_perplexity(bag, run):
 def test_paths_and_graph(bag, run, tmp_path):
     call("paths", run, "--out", tmp_path / "x.csv")
     table = pl.read_csv(tmp_path / "x.csv")
-    assert table.columns == ["id", "document", "position", "topic", "weight", "words"]
+    assert table.columns == ["id", "document", "position", "topic", "weight", "words",
+                             "letter"]  # fmt: skip
+    letters = pv.load(run).summary().classes(1)["class"].to_list()  # the first is A
+    assert set(table.filter(letter="A")["topic"]) <= {letters[0]}
+    assert table["letter"].null_count() == 0
     assert table.filter(position=1)["document"].n_unique() == N_DOCUMENTS - 1
     output = call("paths", run, "--n", 2)
     assert "more documents" in output

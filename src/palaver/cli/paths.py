@@ -20,9 +20,12 @@ from palaver.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from palaver.corpus.table import Corpus
+    from palaver.models.summary import ModelSummary
 
 NAME = "paths"
 
@@ -56,7 +59,8 @@ def run(
     from palaver.questions.talk import ask
 
     check_table_file(out)
-    model: Any = load(folder).origin
+    known: Any = load(folder)
+    model: Any = known.origin
     if not hasattr(model, "path"):
         raise ParameterError(f"{model.name} has no walks; markov-m3 has")
     corpus = corpus_of(folder, file, format, column, chain, where)
@@ -69,6 +73,7 @@ def run(
             safe = words.list.eval(pl.element().filter(~pl.element().is_in(hidden)))
             corpus, table = talk.anonymized().corpus, table.with_columns(safe.list.join(" "))
         table = named(table, corpus, model.get_params()["unit"])
+    table = with_own_names(table, known.summary(), folder)
     if out is not None:
         write_table(table, out, spreadsheet=not formulas)
     if json:
@@ -77,6 +82,24 @@ def run(
     _show(table, n)
     if out is not None:
         console.print(f"-> {out}", soft_wrap=True)
+
+
+def with_own_names(table: pl.DataFrame, summary: ModelSummary, folder: Path) -> pl.DataFrame:
+    """Add the letters of topics, as other verbs show them, and names that people gave.
+
+    A topic that was merged or dropped by hand has no letter: walks are over learned topics.
+    """
+    import polars as pl
+
+    from palaver.cli.classes import with_letters
+    from palaver.cli.runs import names_of
+
+    letters = with_letters(summary.classes(1)).select("class", "letter")
+    own = summary.class_names | dict(names_of(folder, summary))
+    given = pl.col("topic").replace_strict(own, default=None, return_dtype=pl.String)
+    return table.join(
+        letters.rename({"class": "topic"}), on="topic", how="left", maintain_order="left"
+    ).with_columns(pl.coalesce(given, "words").alias("words"))
 
 
 def named(paths: pl.DataFrame, corpus: Corpus, unit: str) -> pl.DataFrame:
@@ -100,7 +123,7 @@ def _show(table: pl.DataFrame, n: int) -> None:
     print_table(
         first.select(
             pl.when(pl.col("position") == 1).then("id").otherwise(pl.lit("")).alias("document"),
-            "topic",
+            pl.coalesce("letter", pl.col("topic").cast(pl.String)).alias("topic"),
             (100 * pl.col("weight")).round(0).cast(pl.Int64).alias("share %"),
             "words",
         )

@@ -69,7 +69,10 @@ def run(
     from palaver.store.atomic import replace_file
 
     if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES, *_GRAPHS):
-        raise ParameterError(f"--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, got {out.name}")
+        raise ParameterError(
+            "--out takes x.csv, x.parquet, x.svg, x.png, x.pdf, or for markov-m3 x.graphml, x.gexf "
+            f"and x.json, got {out.name}"
+        )
     model: Any = load(folder)
     if names is not None:
         keep_names(folder, names, model)
@@ -172,12 +175,11 @@ def _show(table: pl.DataFrame, top: int, least: float) -> None:
         .alias("times"),
         pl.col("replies").round(0).cast(pl.Int64),
     )
-    if shown["replies"].null_count() == shown.height:
-        shown = shown.drop("replies")
-    print_table(shown, right=["times"])
+    has_replies = shown["replies"].null_count() < shown.height
+    print_table(shown if has_replies else shown.drop("replies"), right=["times"])
     console.print(
         "share: of what follows the first class (or of starts); usual: of all that follows "
-        "anything (for starts: of everything); replies: to the first class."
+        f"anything (for starts: of everything){'; replies: to the first class' * has_replies}."
     )
 
 
