@@ -70,8 +70,8 @@ def run(
 
     if out is not None and out.suffix not in (".csv", ".parquet", *_PICTURES, *_GRAPHS):
         raise ParameterError(
-            "--out takes x.csv, x.parquet, x.svg, x.png, x.pdf, or for markov-m3 x.graphml, x.gexf "
-            f"and x.json, got {out.name}"
+            "--out takes x.csv, x.parquet, x.svg, x.png or x.pdf, for markov-m3 also x.graphml, "
+            f"x.gexf or x.json; got {out.name}"
         )
     model: Any = load(folder)
     if names is not None:
