@@ -52,8 +52,8 @@ _MEANING = [
     "tomotopy's LDA. There the topics make the difference: folded in by the same step, tomotopy's "
     "predict 4% better than M3's. The reason is the start: the more tokens there are for each "
     "topic, the smoother its [word prior]"
-    "(../models/markov_m3.md#the-word-prior-of-the-start), and on nips it is too smooth for so many "
-    "topics. On training words a prior of 0.05 instead gains 5%. We did not change the rule, "
+    "(../models/markov_m3.md#the-word-prior-of-the-start), and on nips it is too smooth for so "
+    "many topics. On training words a prior of 0.05 instead gains 5%. We did not change the rule, "
     "because every cell with many topics would have to be computed again.",
     "",
     "From a stream, M3 is below scikit-learn's online LDA and level with or below our own after "
