@@ -11,7 +11,6 @@ from scipy.stats import f_oneway, t
 from benchmarks.papers.infinite_hmm_words import (
     EARLY,
     FIRST_STATES,
-    ONE_START,
     PENALTY,
     RUNS,
     SEEDS,
@@ -34,23 +33,17 @@ _COLUMNS = {
     "homogeneity": "homogeneity", "completeness": "completeness", "v_beta": "V-beta",
 }  # fmt: skip
 _CORPORA = {"wsj": "newspaper", "ud": "web"}
-#: Texts of the tables of first states: how their cells are called, and those of several seeds.
-_STARTED = {
-    "Newspaper text, at most 50 states, the default": ("wsj-types/default, {} first states/0",
-                                                       "wsj-types/default/{}"),
-    "Web text, its dev part, with any number": ("ud-dev-types/{} first states/0",
-                                                "ud-dev-types/20 first states/{}"),
-    "Newspaper text, with any number": ("wsj-types/{} first states/0",
-                                        "wsj-types/20 first states/{}"),
-}  # fmt: skip
+#: Texts of the tables of first states, and what their cells are called.
+_STARTED = {"Web text, its dev part": "ud-dev", "Newspaper text": "wsj"}
 _STARTS = """
 ### The number of states
 
 The model finds their number: in the burn-in by an optimizer that splits, merges and dissolves
-states, then by births and deaths as words move and by split and merge moves. The default allows 50;
-the optimizer goes beyond and merges the states back to 50. With `max_states=1000` nothing limits
-it: the larger the text, the more states, which become finer than parts of speech. *First states* is
-where the search begins (`first_states`)."""
+states, then by births and deaths as words move and by split and merge moves. The default allows 50:
+the search begins with 50, whatever `first_states` says, goes beyond and merges states back to 50.
+With `max_states=1000` nothing limits it: the larger the text, the more states, which become finer
+than parts of speech. That is what these tables show; *first states* is where the search begins
+(`first_states`)."""
 
 
 def text(results: Mapping[str, Any], seconds: Mapping[str, float], size: str) -> str:
@@ -131,9 +124,8 @@ def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
     """Return the tables of the numbers of states that the model finds."""
     parts = []
     head = ["first states", "states", "log joint", "V", "VI", "many-to-1", "seconds"]
-    for label, (start, seeded) in _STARTED.items():
-        names = {first: start.format(first) for first in FIRST_STATES}
-        names[ONE_START] = seeded.format(0)
+    for label, corpus in _STARTED.items():
+        names = {first: f"{corpus}-types/{first} first states/0" for first in FIRST_STATES}
         done = {first: name for first, name in names.items() if name in results}
         if not done:
             continue
@@ -148,24 +140,9 @@ def _starts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
                     f"{100 * scores['purity']:.1f}", f"{seconds[name]:.0f}",
                 ])
             )  # fmt: skip
-        found = [results[seeded.format(seed)] for seed in range(START_SEEDS)
-                 if seeded.format(seed) in results]  # fmt: skip
-        several = _seeds_of_starts(results) if "ud-dev" in seeded else ""
-        parts.append(several or _seeds_of_one(found))
+        if corpus == "ud-dev":
+            parts.append(_seeds_of_starts(results))
     return "\n".join([_STARTS, *parts]) if parts else ""
-
-
-def _seeds_of_one(found: list[Any]) -> str:
-    """Say where the seeds of one start end."""
-    if len(found) < 2:
-        return ""
-    states = sorted({result["states"] for result in found})
-    joints = sorted(result["log_joint"] for result in found)
-    told = f"{states[0]} to {states[-1]}" if len(states) > 1 else f"{states[0]}"
-    return (
-        f"\nFrom {ONE_START} first states, {len(found)} seeds end with {told} states and\n"
-        f"log joints from {joints[0]:,.0f} to {joints[-1]:,.0f}."
-    )
 
 
 def _seeds_of_starts(results: Mapping[str, Any]) -> str:

@@ -27,13 +27,13 @@ def test_the_number_of_planted_classes_is_found(first):
     classes, words = planted()
     sentences = [[f"w{word}" for word in row] for row in words]
     model = pv.InfiniteHMM(
-        one_state_per_word=True, forms=False, first_states=first, n_sweeps=30
+        one_state_per_word=True, forms=False, first_states=first, max_states=1000, n_sweeps=30
     ).fit(sentences)
     assert model.n_states_ == N_CLASSES
     assert v_measure(model.states_, classes) > 0.99
 
 
-def joint_and_states(first, most=None):
+def joint_and_states(first, most=1000):
     """Log joint, given all priors, and states of the planted words."""
     sentences = [[f"w{word}" for word in row] for row in planted()[1]]
     model = pv.InfiniteHMM(
@@ -52,9 +52,16 @@ def test_all_starts_end_with_the_same_states_and_log_joint():
 
 def test_a_search_that_begins_at_the_limit_finds_the_same():
     """With no room for one more, classes are exchanged."""
-    joint, states = joint_and_states(100, N_CLASSES)
+    joint, states = joint_and_states(20, N_CLASSES)
     assert joint == pytest.approx(joint_and_states(20)[0], abs=1e-6)
     assert v_measure(states, planted()[0]) > 0.99
+
+
+def test_a_search_for_few_states_begins_at_the_limit_whatever_the_first_number():
+    found = [joint_and_states(first, 50) for first in (2, 100)]
+    assert v_measure(found[0][1], planted()[0]) > 0.99
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("first", [10, 100])

@@ -51,4 +51,4 @@ def test_a_page_of_what_is_done(tmp_path):
 def test_all_cells_of_all_sizes_have_names_of_their_own(tmp_path):
     for size in ("quick", "full", "paper"):
         names = [c.name for c in experiment.cells(Options(tmp_path, size), Cells(tmp_path))]
-        assert len(set(names)) == len(names) == 66
+        assert len(set(names)) == len(names) == 63

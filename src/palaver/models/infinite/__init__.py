@@ -83,7 +83,8 @@ class InfiniteHMM(Model):
     discount_prior : pair of float
         Of the Beta prior of the discount, where it is learned.
     first_states : int
-        Number of states with which the search for the first states begins.
+        Number of states with which the search for the first states begins. With one state per word
+        it begins with ``max_states``, unless these are more than 100.
     start : {"types", "words", "random"}
         Where the first states of words come from: classes of words that stand in similar company;
         chance, the same state for all occurrences of a word (with labels always so); or chance for

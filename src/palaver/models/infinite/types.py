@@ -26,6 +26,9 @@ from palaver.parallel.restored import POSITIVE, Expected, check_arrays, check_co
 #: Where learned priors start: near where they end on English text.
 _FIRST_ROW, _FIRST_STATE, _FIRST_WORD, _FIRST_FORM = 0.4, 5.0, 0.75, 10.0
 _PAIRS = 30  # of words whose states a sweep tries to split or merge
+#: A search for at most so many states begins with as many as are allowed: states at the limit are
+#: exchanged for better ones, so that it need not grow first.
+_WHOLE_START = 100
 
 
 @dataclass
@@ -39,6 +42,7 @@ class TypeEngine:
     fixed : bool
         Whether ``most`` was asked for: states are then neither split nor merged.
     first_states : int
+        Number of states with which the search begins, if more than 100 are allowed.
     row_concentration, state_concentration, discount, word_prior : float or None
         Dirichlet prior of each transition; concentration and discount of the partition of words
         into states; Dirichlet prior of the words of a state. None learns them.
@@ -104,7 +108,8 @@ class TypeEngine:
 
     @property
     def _n_first(self) -> int:
-        return self.most if self.fixed else min(self.first_states, self.most)
+        at_limit = self.fixed or self.most <= _WHOLE_START
+        return self.most if at_limit else min(self.first_states, self.most)
 
     def _priors(self, shared: Globals) -> TypePriors:
         arrays = shared.arrays
