@@ -5,6 +5,12 @@ a process of its own. Then ``--clients`` ask at once for ``--seconds``: everythi
 ask for but files to save and new fits, and one in twelve requests changes something, after which
 nothing that was counted before holds. At last the server is killed while names are given, and every
 change that it had confirmed must be in the run.
+
+``--folder`` keeps the run, so that the parts can be measured one after the other::
+
+    python -m benchmarks.explore fit --folder kept
+    python -m benchmarks.explore index --folder kept
+    python -m benchmarks.explore clients --folder kept
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -261,33 +268,58 @@ def kill_while_writing(run: Path, address: str, server: subprocess.Popen[str]) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", default=list(PARTS),
+                        help="fit, index, clients; all by default")  # fmt: skip
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--folder", type=Path, help="where the run is kept")
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     arguments = parser.parse_args()
+    found: dict[str, Any] = {"messages": arguments.messages}
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder) / "run", arguments)
+        run = (arguments.folder or Path(folder)).absolute() / "run"
+        for part in arguments.parts:
+            found |= PARTS[part](run, arguments)
     print(json.dumps(found, indent=1))
     if arguments.out:
         arguments.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    small = pv.sample(_THREADS)
-    pv.Acts(n_sweeps=30, n_chains=2, random_state=1).fit(small).save(run)
-    model = pv.load(run)
-    corpus = copies(small, arguments.messages)
+def copied(arguments: argparse.Namespace) -> pv.Corpus:
+    """Return the messages that are indexed and asked for."""
+    return copies(pv.sample(_THREADS), arguments.messages)
+
+
+def fit(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Fit the model that reads the messages; nothing of an earlier run is left."""
+    shutil.rmtree(run, ignore_errors=True)
+    pv.Acts(n_sweeps=30, n_chains=2, random_state=1).fit(pv.sample(_THREADS)).save(run)
+    return {}
+
+
+def index(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure how long the index takes, and how large it is."""
+    model, corpus = pv.load(run), copied(arguments)
     begun, used = time.perf_counter(), time.process_time()
     build(run, model, corpus, origin_of(run, str(_file(run))))
     seconds, used = time.perf_counter() - begun, time.process_time() - used
     size = sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
-    texts = int(corpus.table["text"].str.len_bytes().sum())
-    facts = facts_of(run, corpus.table["text"])
+    return {
+        "index_seconds": seconds,
+        "index_messages_per_second": arguments.messages / seconds,
+        "index_processor_seconds": used,
+        "index_megabytes": size / 1e6,
+        "text_megabytes": int(corpus.table["text"].str.len_bytes().sum()) / 1e6,
+    }
+
+
+def clients(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure the start, the answers and the memory of the server, and kill it."""
+    facts = facts_of(run, pv.sample(_THREADS).table["text"])
     workbench = Workbench(run, place_of(run, anonymize=False))
     draw_sample(workbench, _CODED)  # for agreement of coders
     workbench.close()
-    del corpus, workbench
     server, _, cold = start(run)
     server.kill()
     server.wait()
@@ -296,12 +328,6 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     times = load(address, facts, arguments.clients, arguments.seconds)
     memory, answering = most_memory(server.pid), processor_seconds(server.pid) - starting
     return {
-        "messages": arguments.messages,
-        "index_seconds": seconds,
-        "index_messages_per_second": arguments.messages / seconds,
-        "index_processor_seconds": used,
-        "index_megabytes": size / 1e6,
-        "text_megabytes": texts / 1e6,
         "start_seconds": min(cold, warm),
         "start_processor_seconds": starting,
         "answer_processor_ms": 1000 * answering / times["all"]["n"],
@@ -310,6 +336,8 @@ def measure(run: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "killed": kill_while_writing(run, address, server),
     }
 
+
+PARTS = {"fit": fit, "index": index, "clients": clients}
 
 if __name__ == "__main__":
     main()
