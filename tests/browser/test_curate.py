@@ -73,6 +73,9 @@ def test_naming_merging_hiding_ordering_and_undoing(look, bench, model):
     assert page.locator("#curated > li").count() == len(model.class_shares_) - 1
     merged = page.locator("#done").inner_text().partition(" – ")[0].removeprefix("Last: merged ")
     assert len(set(merged.split(", "))) == 2
+    fewer = str(len(model.class_shares_) - 1)  # a new fit looks for as many as there are now
+    assert page.locator("#refit-size").get_attribute("placeholder") == fewer
+    assert page.locator("#refit-size").input_value() == ""
     page.locator(f"#hide-{third}").click()
     until(page, 4)
     summary = pv.load(run).summary()

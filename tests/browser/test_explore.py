@@ -127,6 +127,19 @@ def test_by_keyboard_alone(window, address):
     page.wait_for_url(lambda url: url != first)
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "f-q"
+    page.keyboard.press("Escape")  # leaves the field, not the search
+    assert page.locator("#f-q").input_value() == "the"
+    page.keyboard.press("k")
+    page.wait_for_url(first)
+
+
+def test_shares_of_counts_are_whole(window, address):
+    page = window(address, "search")
+    page.wait_for_selector("#facets .rate")
+    page.locator("#facets .rate").first.evaluate("own => own.textContent = 'under 1%'")
+    cut = """() => Array.from(document.querySelectorAll("#facets .facet button"))
+        .filter((own) => own.scrollWidth > own.clientWidth).length"""
+    assert page.evaluate(cut) == 0
 
 
 def test_pieces_of_bars_are_reached_by_arrow_keys(window, address):

@@ -47,6 +47,7 @@ def run(
 
     Messages that you marked as right have their class; the surest messages of classes that you
     named, merged or divided stand for these, and words that you gave are what a class begins with.
+    Acts begin as they are now, unless you ask for another number of them.
     What differs is printed: what moved, how shares changed, how far both agree. Nothing of RUN
     changes until --take, which keeps the old fit in RUN/versions.
 
@@ -197,7 +198,7 @@ def begin(folder: Path, place: Path, old: Model, corpus: Corpus, n_classes: int 
     for path in (place / "progress.json", place / "stop", place / "log"):
         path.unlink(missing_ok=True)
     runs.begin(place, guide.model, encoded, settings["source"], settings.get("reading", {}), words,
-               guide.labels, corpus)  # fmt: skip
+               guide.labels, corpus, guide.first_acts)  # fmt: skip
     plan = {"seeds": guide.seeds, "marked": guide.n_marked, "sure": guide.n_sure,
             "left_out": guide.left_out,
             "classes": guide.model.get_params()[guide.model.size_parameter]}  # fmt: skip

@@ -8,6 +8,7 @@
     run/messages/                 which messages it learned from, as hashes of ids and texts
     run/settings/                 model, parameters and where the data came from
     run/labels.parquet            known classes, if `palaver fit --labels` was used
+    run/first-acts.npy            acts that a new fit with what was curated begins with
     run/curation.json             names, merged classes and what else people decided
 """
 
@@ -25,11 +26,12 @@ import numpy as np
 
 from palaver import store
 from palaver.errors import DamagedStoreError, StoreError
+from palaver.store.atomic import replace_file
 from palaver.store.fingerprint import message_keys
 
 #: Source of a run of `palaver demo`.
 SAMPLE = "built-in sample"
-_LABELS = "labels.parquet"
+_LABELS, _FIRST = "labels.parquet", "first-acts.npy"
 #: What a run begins with, and what a stored folder consists of.
 _BEGUN = ("data", "messages", "settings")
 _MESSAGES = "messages of a run"
@@ -55,6 +57,7 @@ def begin(
     words: dict[str, Any] | None = None,
     labels: pl.Series | None = None,
     corpus: Corpus | None = None,
+    first_acts: NDArray[np.int16] | None = None,
 ) -> Encoded:
     """Write all that is needed to resume a run: data, labels, parameters, how its file was read.
 
@@ -72,6 +75,9 @@ def begin(
         encoded.write(folder / "data")
         if labels is not None:
             write_labels(folder, labels)
+        if first_acts is not None:
+            with replace_file(folder / _FIRST) as path, path.open("wb") as stream:
+                np.save(stream, first_acts)
         if corpus is not None:
             arrays = {"keys": np.unique(_keys(corpus))}
             store.save(folder / "messages", _MESSAGES, {}, arrays)
@@ -133,12 +139,13 @@ def _remove_start(folder: Path) -> None:
     """Remove what :func:`begin` wrote."""
     for name in _BEGUN:
         shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / _LABELS).unlink(missing_ok=True)
+    for name in (_LABELS, _FIRST):
+        (folder / name).unlink(missing_ok=True)
 
 
 def is_unfinished_start(folder: Path) -> bool:
     """Whether a folder holds nothing but what a killed :func:`begin` left."""
-    ours = {"lock", _LABELS, *_BEGUN}
+    ours = {"lock", _LABELS, _FIRST, *_BEGUN}
     for path in folder.iterdir():
         if path.is_symlink() or (path.name not in ours and not _STORED.fullmatch(path.name)):
             return False
@@ -184,7 +191,20 @@ def reopen(folder: Path) -> tuple[Model, Encoded, pl.Series | None]:
             f"{folder / 'settings'}: does not say which model to continue ({error!r}); fit again, "
             "into a new folder"
         ) from error
+    _begin_with(model, folder / _FIRST)
     return model, Encoded.open(folder / "data"), read_labels(folder)
+
+
+def _begin_with(model: Model, path: Path) -> None:
+    """Let a model of acts begin with those that are stored, if there are any."""
+    from palaver.models.acts import Acts
+
+    if not path.exists() or not isinstance(model, Acts):
+        return
+    try:
+        model.begin_with(np.load(path))
+    except (ValueError, OSError, EOFError) as error:
+        raise DamagedStoreError(f"{path}: cannot be read ({error}); fit the run again") from error
 
 
 def corpus_of(

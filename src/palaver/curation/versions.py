@@ -25,7 +25,7 @@ REFIT, VERSIONS, _PLAN = "refit", "versions", "taking.json"
 #: What a run consists of, apart from the index and from versions.
 _OWN = re.compile(
     r"manifest\.json|arrays-[0-9a-f]{12}|data|messages|settings|checkpoint|splits"
-    r"|labels\.parquet|curation\.json|coding\.json"
+    r"|labels\.parquet|first-acts\.npy|curation\.json|coding\.json"
 )
 
 

@@ -91,6 +91,38 @@ def test_names_merges_words_and_marks_guide_the_fit(model, corpus):
     assert "first" in again.act_names_
 
 
+def test_a_new_fit_begins_with_the_acts_as_they_are(model, corpus):
+    own = decided(
+        model,
+        {"do": "merge", "classes": [1, 2]},
+        {"do": "name", "class": 3, "name": "mine"},
+    )
+    found = guidance(own, corpus)
+    acts, names = own.unit_acts(corpus)["act"].to_numpy(), own.summary().class_names
+    first = sorted(set(found.labels.drop_nulls()))  # classes of labels are the first of a fit
+    assert first
+    for act in set(acts.tolist()):
+        (begun,) = set(found.first_acts[acts == act].tolist())
+        assert begun == first.index(names[act]) if names[act] in first else begun >= len(first)
+    assert len(set(found.first_acts.tolist())) == len(set(acts.tolist()))
+    assert guidance(own, corpus, n_classes=6).first_acts is None
+
+
+def test_acts_that_nobody_touched_stay_in_a_new_fit(model, corpus):
+    found = guidance(model, corpus).model.set_params(random_state=1)
+    afresh = pv.Acts(**found.get_params()).fit(corpus)
+    begun, afresh = (
+        compare_versions(model, own, corpus).content for own in (found.fit(corpus), afresh)
+    )
+    assert all(row["new"] is not None for row in begun["classes"])
+    assert begun["kappa"] > afresh["kappa"]
+
+
+def test_acts_to_begin_with_are_those_of_the_units(model, corpus):
+    with pytest.raises(pv.errors.ParameterError, match="one act below 5 for each of the"):
+        pv.Acts(n_acts=5, n_sweeps=2, n_chains=1).begin_with(np.zeros(3)).fit(corpus)
+
+
 def test_a_model_that_cannot_be_guided_says_so(corpus):
     model = pv.LDA(n_classes=3, n_sweeps=5).fit(corpus)
     found = guidance(decided(model, {"do": "name", "class": 0, "name": "first"}), corpus)

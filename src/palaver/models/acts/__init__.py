@@ -151,6 +151,8 @@ class Acts(Model):
     _states: NDArray[np.int64]
     _words_of_acts: NDArray[np.float64]
     _moves_from: NDArray[np.float64]
+    #: Acts that units begin with in the next fit, see :meth:`begin_with`.
+    _first: NDArray[np.int16] | None = None
     # while it is fitted
     _source: Any
     _units: Units
@@ -225,6 +227,19 @@ class Acts(Model):
         preparing.take_vectors(self, corpus, data, vectors)
         return self._fit(data, **options)
 
+    def begin_with(self, acts: NDArray[np.integer]) -> Self:
+        """Let all searches of the next fit begin with given acts of units.
+
+        They stay near these acts then, because they do not cool down from a higher temperature.
+
+        Parameters
+        ----------
+        acts : array of int, shape (n_units,)
+            From 0, acts of seeds and labels first; -1 for units whose act is drawn.
+        """
+        self._first = np.asarray(acts, np.int16)
+        return self
+
     @property
     def needs_sentences(self) -> bool:  # type: ignore[override]
         """Whether encoded corpora must hold the limits of sentences."""
@@ -261,12 +276,15 @@ class Acts(Model):
             "units": (self.unit_, np.asarray(self._units.offsets)),
             **{f"column {name}": (codes,) for name, codes in columns.items()},
             **({} if self._unit_vectors is None else {"vectors": (self._unit_vectors.values,)}),
+            **({} if self._first is None else {"first acts": (self._first,)}),
         }
 
     def _sampler(self, data: Encoded) -> str:
         return "parallel"
 
     def _schedule(self) -> Schedule:
+        if self._first is not None:
+            return super()._schedule()
         start = START_TEMPERATURE if self._labels is None else LABELLED_TEMPERATURE
         return replace(super()._schedule(), anneal=1.0, start_temperature=start)
 
@@ -275,7 +293,8 @@ class Acts(Model):
         fixed = np.empty(0, np.int16)
         if self._labels is not None:
             fixed = guided.fixed_classes(self, data)[self._units.messages]
-        return cut_units(self._units, features, fixed, self._unit_vectors)
+        preparing.check_first(self)
+        return cut_units(self._units, features, fixed, self._unit_vectors, self._first)
 
     def _learn(self, fit: Fit, schedule: Schedule, data: Encoded, seed: int) -> None:
         keep_samples(self, fit, schedule, data, seed)
@@ -299,6 +318,7 @@ class Acts(Model):
         self.class_words_, self._words_of_acts = tables.word_shares(data, self._units, posteriors)
         self.beginnings_ = common_beginnings(data, self._units, acts, n_acts)
         self._name_acts()
+        self._first = None
         del self._units, self._unit_vectors, self._source
 
     def _merged(

@@ -59,6 +59,8 @@ class ActShard:
         Of the units that have one; none without the vector view.
     having : array of int64, shape (n,)
         These units.
+    first : array of int16, shape (n_units,) or (0,)
+        Acts that units begin with, -1 for those to be drawn; empty if all are.
     """
 
     ids: NDArray[np.int32]
@@ -72,6 +74,7 @@ class ActShard:
     first_conversation: int
     vectors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     having: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    first: NDArray[np.int16] = field(default_factory=lambda: np.empty(0, np.int16))
 
     @property
     def n_units(self) -> int:
@@ -84,14 +87,16 @@ def cut_units(
     features: Features,
     fixed: NDArray[np.int16],
     vectors: UnitVectors | None = None,
+    first: NDArray[np.int16] | None = None,
 ) -> list[ActShard]:
     """Cut units into shards of whole conversations, by the data alone."""
+    begun = np.empty(0, np.int16) if first is None else first
     bounds = units.conversations
     n_shards = int(np.clip(units.n_units // SMALLEST_UNITS, 1, MOST))
     seen = vectors or UnitVectors(np.empty((0, 0)), np.empty(0, np.int64))
     shards = []
-    for first, last in even_parts(bounds, n_shards):
-        here = slice(int(bounds[first]), int(bounds[last]))
+    for start, end in even_parts(bounds, n_shards):
+        here = slice(int(bounds[start]), int(bounds[end]))
         inner = slice(int(features.offsets[here.start]), int(features.offsets[here.stop]))
         parents = units.parents[here]
         rows = slice(*np.searchsorted(seen.units, (here.start, here.stop)))
@@ -103,11 +108,12 @@ def cut_units(
                 np.where(parents < 0, -1, parents - here.start).astype(np.int32),
                 units.relations[here],
                 fixed[here] if len(fixed) else fixed,
-                bounds[first : last + 1] - here.start,
+                bounds[start : end + 1] - here.start,
                 here.start,
-                first,
+                start,
                 seen.values[rows],
                 seen.units[rows] - here.start,
+                begun[here] if len(begun) else begun,
             )
         )
     return shards
@@ -150,11 +156,17 @@ class ActEngine:
         return Globals("count", {})
 
     def open(self, shared: Globals, shard: ActShard, key: NDArray[np.uint64]) -> Arrays:
-        """Draw the act of each unit evenly; units with seed words begin in the act of most."""
+        """Draw the act of each unit evenly, unless it is given or the unit has seed words.
+
+        Units with seed words begin in the act of most of them.
+        """
         states = np.empty(shard.n_units, np.int16)
         forests.open_acts(
             shard.conversations, shard.first_conversation, shard.fixed, self.n_acts, key, states
         )
+        if len(shard.first):
+            known = shard.fixed >= 0 if len(shard.fixed) else False
+            states = np.where((shard.first < 0) | known, states, shard.first)
         seeded = self._seeded(shard)
         return {"states": np.where(seeded < 0, states, seeded).astype(np.int16)}
 

@@ -10,7 +10,7 @@ import numpy as np
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
 from palaver.encoding.utterances import VectorSource, sentence_vectors
-from palaver.errors import CorpusError
+from palaver.errors import CorpusError, ParameterError
 from palaver.models.acts.units import Units, choose_unit, has_replies, units_of
 from palaver.models.acts.vectors import UnitVectors, by_message, by_words, learn_view
 from palaver.models.acts.views import VIEW_WEIGHTS, learn_views
@@ -71,6 +71,18 @@ def _n_acts(model: Acts, data: Encoded) -> int:
             "will stay empty", stacklevel=6,
         )  # fmt: skip
     return n_acts
+
+
+def check_first(model: Acts) -> None:
+    """Refuse acts to begin with that are not those of the units."""
+    first, n_units = model._first, model._units.n_units
+    if first is None:
+        return
+    if first.shape != (n_units,) or (n_units and first.max() >= model.n_classes):
+        raise ParameterError(
+            f"Acts.begin_with: takes one act below {model.n_classes} for each of the "
+            f"{n_units:,} {model.unit_}s; got {first.shape[0]:,}"
+        )
 
 
 def _columns(model: Acts, data: Encoded) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,8 @@ class Guidance:
         Words that people gave.
     left_out : list of str
         What this kind of model cannot use, in words.
+    first_acts : array of int16, shape (n_units,), or None
+        Where a model of acts begins: with the acts as they are now.
     """
 
     model: Model
@@ -52,6 +54,7 @@ class Guidance:
     n_sure: int
     seeds: dict[str, list[str]]
     left_out: list[str]
+    first_acts: NDArray[np.int16] | None = None
 
 
 def guidance(
@@ -61,7 +64,8 @@ def guidance(
 
     As many classes as there are now. Messages that were marked as right have their class. Of those
     classes that somebody named, merged or divided, the surest messages have it, too, so that the
-    class is found again; words that people gave for a class are what it begins with.
+    class is found again; words that people gave for a class are what it begins with. A model of
+    acts begins with the acts as they are now, unless another number of them is asked for.
 
     Parameters
     ----------
@@ -96,7 +100,33 @@ def guidance(
     fresh = kind(**params)
     fresh.set_params(**kind.sized(max(n_classes or len(state.classes), len(named))))
     fresh.check_params()
-    return Guidance(fresh, shown.labels, shown.n_marked, shown.n_sure, seeds, left_out)
+    first = None
+    if isinstance(fresh, _Begins) and n_classes in (None, len(names)):
+        first = _first_acts(model, corpus, names, [*seeds, *sorted(named - set(seeds))])
+        fresh.begin_with(first)
+    return Guidance(fresh, shown.labels, shown.n_marked, shown.n_sure, seeds, left_out, first)
+
+
+def _first_acts(
+    model: Model, corpus: Corpus, names: Sequence[str], named: Sequence[str]
+) -> NDArray[np.int16]:
+    """Return the act of every unit now, by the numbers of a new fit, whose named acts come first.
+
+    Acts for which no number is left are -1.
+    """
+    to = np.array([named.index(name) if name in named else -1 for name in names], np.int16)
+    others = np.setdiff1d(np.arange(len(names)), to)
+    free = np.flatnonzero(to < 0)
+    to[free[: len(others)]] = others[: len(free)]
+    acts: pl.DataFrame = model.unit_acts(corpus)  # type: ignore[attr-defined]
+    return np.asarray(to[acts["act"].to_numpy()])
+
+
+@runtime_checkable
+class _Begins(Protocol):
+    """A model whose searches can begin with given acts: :class:`palaver.Acts`."""
+
+    def begin_with(self, acts: NDArray[np.integer]) -> Self: ...
 
 
 class _Shown(NamedTuple):

@@ -128,6 +128,7 @@ function showCurated(found) {
   takeActs(found.acts);
   for (const number of [...chosen]) if (!acts.some((one) => one.number === number)) chosen.delete(number);
   $("#curated").replaceChildren(...acts.map(curatedItem));
+  showSize();
   $("#steps-done").replaceChildren(...found.steps.map((step) => make("li", {}, stepInWords(step))));
   $("#history").hidden = !found.steps.length;
   $("#done").textContent = (found.steps.length ? "Last: " + stepInWords(found.steps[0]) + "." : "Nothing was changed yet.") + (found.marked ? " " + plural(found.marked, "message") + " marked." : "");

@@ -61,10 +61,15 @@ async function refitting(content) {
   }
 }
 
+// As many acts as there are now, unless another number is typed.
+function showSize() {
+  if ($("#refit-size")) $("#refit-size").placeholder = acts.length;
+}
+
 function startRefit() {
   if (!$("#refit")) return;
   const size = $("#refit-size");
-  size.value = acts.length;
+  showSize();
   $("#refit-start").addEventListener("click", () => refitting({ do: "start", classes: Number(size.value) || null }));
   $("#refit-stop").addEventListener("click", () => refitting({ do: "stop" }));
   $("#refit-leave").addEventListener("click", () => refitting({ do: "leave" }));

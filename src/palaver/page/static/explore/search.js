@@ -214,6 +214,7 @@ function showFound(found) {
   }
   $("#nothing").hidden = total > 0;
   $("#counts").hidden = !total;
+  $(".reading").classList.toggle("empty", !total);
   showFacets(found);
   startPictures();
   const before = answered === String(question()) ? hits : [];
@@ -326,7 +327,10 @@ function press(title) {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && event.target.matches("input")) event.target.blur();
+  if (event.key === "Escape" && event.target.matches("input")) {
+    event.preventDefault(); // browsers empty a search field
+    event.target.blur();
+  }
   if (event.target.matches("input, select, textarea")) return;
   const keys = {
     "/": () => $("#f-q").focus(),
