@@ -175,6 +175,7 @@ def test_hostile_texts_are_only_shown(window, tmp_path):
     workbench = opened(make_run(tmp_path / "run", small_model(corpus, 3), corpus))
     with running(workbench) as address:
         page = window(address)
+        assert page.locator("#ways-to-divide a").get_attribute("href") == "/curate"
         for path in ("search?q=thanks", "search?thread=0&message=0", "search?q=%3Cscript%3E"):
             page.goto(address.partition("?")[0] + path)
             page.wait_for_selector("html[data-found]")

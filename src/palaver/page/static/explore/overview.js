@@ -33,6 +33,8 @@ function startRebuild() {
 function startOverview() {
   const below = $("#give-names");
   if (below) below.replaceChildren(make("a", { href: "/curate" }, "Give them better names"));
+  const ways = $("#ways-to-divide");
+  if (ways && !data.readOnly) ways.replaceChildren(make("a", { href: "/curate" }, "Divide it, or fit again with more of them"), ".");
   showNewNames();
   startRebuild();
   for (const link of all('a[href^="#act-"]')) {
