@@ -32,6 +32,7 @@ from palaver.corpus.table import Corpus
 from palaver.curation import Curation
 from palaver.encoding.hidden import tells
 from palaver.encoding.tokens import coded
+from palaver.errors import InputError
 from palaver.explore.answered import answered_arrays, evidence_of
 from palaver.explore.parts import write_parts
 from palaver.explore.stored import KIND, NO_TIME, VERSION, Origin, place_of, shape_of
@@ -84,7 +85,14 @@ def build(
         Messages that the model has not learned from.
     advance : callable
         Called with shares of the work that sum to one.
+
+    Raises
+    ------
+    InputError
+        There is nothing to index; the index before stays.
     """
+    if not corpus.n_messages:
+        raise InputError(f"{origin.source}: has no messages to explore; give another file")
     folder = place_of(run, anonymize=anonymize)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)

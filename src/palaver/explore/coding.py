@@ -168,8 +168,9 @@ def agreement(workbench: Workbench) -> dict[str, Any]:
             own[int(place)] = none if number == NONE else classified.place_of(number)
         codes[coder] = own
     rows = np.array(_rows(workbench, found["sample"]), np.int64)
-    own_word = classified.untouched(rows)  # of the model, not of people
-    model = np.where(rows >= 0, own_word, MISSING).astype(np.int64)
+    model = np.full(len(rows), MISSING, np.int64)
+    there = rows >= 0  # the texts may be others by now
+    model[there] = classified.untouched(rows[there])  # of the model, not of people
     people = list(codes)
     table = np.array([codes[name] for name in people]) if people else np.empty((0, 0), np.int64)
     pairs = [_pair(one, other, codes[one], codes[other]) for one, other in combinations(people, 2)]

@@ -46,6 +46,11 @@ def test_coders_agree_with_each_other_and_the_model_as_they_do(bench, run):
     assert set(kept["coders"]) == {"ann", "bob", "eve"}
     again = client.get("/api/task", coder="ann", place=3)
     assert again["said"] == numbers[1]
+    for one in kept["sample"][:5]:
+        one["id"] += " of another file"
+    (run / "coding.json").write_text(json.dumps(kept))
+    pairs = {tuple(pair["names"]): pair for pair in client.get("/api/agreement")["pairs"]}
+    assert pairs["ann", "the model"]["messages"] == 15
 
 
 def test_mistakes_are_said(bench, run):

@@ -5,7 +5,7 @@ from contextlib import closing
 import numpy as np
 import polars as pl
 import pytest
-from support.workbench import make_run
+from support.workbench import make_run, opened
 
 import palaver as pv
 from palaver.explore import build as building
@@ -54,3 +54,12 @@ def test_a_reading_that_fails_ends_the_writing(run, corpus, tmp_path, monkeypatc
     monkeypatch.undo()
     building.build(own, pv.load(own), corpus, origin_of(own, "x"))
     assert len(before) == len(list((own / "explore").iterdir()))
+
+
+def test_an_empty_file_does_not_replace_an_index(run, corpus, tmp_path):
+    own = make_run(tmp_path / "run", pv.load(run), corpus)
+    nothing = pv.Corpus.from_polars(corpus.table[:0])
+    with pytest.raises(pv.errors.InputError, match="has no messages"):
+        building.build(own, pv.load(own), nothing, origin_of(own, "empty.jsonl"))
+    with closing(opened(own)) as workbench:
+        assert workbench.index.n_messages == corpus.n_messages
