@@ -16,6 +16,7 @@ import palaver as pv
 from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers import jsonl
+from palaver.corpus.readers.kernels.json_keys import OTHER, SAME, SAME_WITH_SURROGATES
 from palaver.corpus.readers.source import Source
 from palaver.errors import CorpusError, FormatError
 
@@ -322,8 +323,20 @@ def test_the_schema_of_the_block_before_changes_nothing(before, after):
 )
 def test_other_keys_are_noticed(line, known):
     schema = {"a": pl.Int64(), "b": pl.String()}
-    assert jsonl._has_no_other_keys(line.encode(), schema) is known
-    assert jsonl._has_no_other_keys(f'{{"a": 1}}\n{line}\n'.encode(), schema) is known
+    assert (jsonl._fit(line.encode(), schema) != OTHER) is known
+    assert (jsonl._fit(f'{{"a": 1}}\n{line}\n'.encode(), schema) != OTHER) is known
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        ("x", SAME), ("\\u00e4\\n", SAME), ("\\\\ud83d", SAME), ("\\ud83d", SAME_WITH_SURROGATES),
+        ("\\n\\uDE00\\n", SAME_WITH_SURROGATES),
+    ],
+)  # fmt: skip
+def test_escaped_halves_of_pairs_are_noticed(value, answer):
+    block = f'{{"a": 1, "b": "{value}"}}\n{{"a": 2}}\n'.encode()
+    assert jsonl._fit(block, {"a": pl.Int64(), "b": pl.String()}) == answer
 
 
 def test_a_key_that_appears_late_is_kept(tmp_path, monkeypatch):

@@ -19,7 +19,12 @@ from palaver.corpus.names import PLACE
 from palaver.corpus.notes import Notes
 from palaver.corpus.readers.base import MOST_COLUMNS, Format, check_columns, empty_table
 from palaver.corpus.readers.json_mend import as_json, mend_lines, mend_surrogates
-from palaver.corpus.readers.kernels.json_keys import has_more_keys, only_these_keys
+from palaver.corpus.readers.kernels.json_keys import (
+    OTHER,
+    SAME,
+    has_more_keys,
+    only_these_keys,
+)
 from palaver.corpus.readers.source import Source
 from palaver.errors import FormatError
 
@@ -107,9 +112,11 @@ def _read_block(
     if first_line == 1:
         block = block.removeprefix(b"\xef\xbb\xbf")
     is_cut = not block.endswith(b"\n")
-    block = mend_surrogates(block, first_line, notes)
     numbers: Sequence[int] = range(first_line, first_line + block.count(b"\n") + is_cut)
-    table = _compiled(block, schema)
+    table = _parse(block, schema) if schema and _fit(block, schema) == SAME else None
+    if table is None:
+        block = mend_surrogates(block, first_line, notes)
+        table = _compiled(block, schema)
     if table is not None and table.height < len(numbers):  # polars skipped blank lines
         lines = block.split(b"\n")
         numbers = [n for n, line in enumerate(lines, first_line) if line.strip()]
@@ -128,7 +135,7 @@ def _has_many_keys(block: bytes) -> bool:
 
 def _compiled(block: bytes, schema: Schema | None) -> pl.DataFrame | None:
     """Read lines with polars; None if it rejects them or would confuse different values."""
-    if schema and _is_object(block) and _has_no_other_keys(block, schema):
+    if schema and _fit(block, schema) != OTHER:
         table = _parse(block, schema)
         if table is not None:
             return table
@@ -162,18 +169,21 @@ def _parse(block: bytes, schema: Schema | None = None) -> pl.DataFrame | None:
         return None
 
 
-def _has_no_other_keys(block: bytes, schema: Schema) -> bool:
+def _fit(block: bytes, schema: Schema) -> int:
     """Whether lines hold only the columns of a schema, and texts where it has texts.
 
     Polars would silently drop other keys, and turn other values into text in its own way.
     """
     if len(schema) > _MOST_KEYS or any(dtype.is_nested() for dtype in schema.values()):
-        return False  # polars would replace other values in lists by nulls
+        return OTHER  # polars would replace other values in lists by nulls
+    if not _is_object(block):
+        return OTHER
     names = [name.encode() for name in schema]
     offsets = np.cumsum([0, *map(len, names)], dtype=np.int64)
     is_text = np.array([dtype == pl.String for dtype in schema.values()])
     array = np.frombuffer(block, np.uint8)
-    return bool(only_these_keys(array, np.frombuffer(b"".join(names), np.uint8), offsets, is_text))
+    found = only_these_keys(array, np.frombuffer(b"".join(names), np.uint8), offsets, is_text)
+    return int(found)
 
 
 def _is_ambiguous(table: pl.DataFrame) -> bool:

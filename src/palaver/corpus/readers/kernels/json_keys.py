@@ -7,19 +7,24 @@ import numpy as np
 from palaver.kernels.compiled import inner, kernel
 
 _QUOTE, _BACKSLASH, _COLON, _NEWLINE, _NULL = ord('"'), ord("\\"), ord(":"), ord("\n"), ord("n")
+_U, _D, _SMALL = ord("u"), ord("d"), 32  # the bit that makes a letter small
+#: What :func:`only_these_keys` answers, and whether a string has escapes.
+OTHER, SAME, SAME_WITH_SURROGATES = 0, 1, 2
+_PLAIN, _ESCAPED, _SURROGATE = 0, 1, 2
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = ord("{"), ord("}"), ord("["), ord("]")
 
 
 @inner
 def _string_end(block, start):  # type: ignore[no-untyped-def]
     """Return the position of the quote that ends a string, or the end, and if it has escapes."""
-    i, escaped = start, False
+    i, escaped = start, _PLAIN
     while i < block.size:
         byte = block[i]
         if byte == _QUOTE:
             return i, escaped
         if byte == _BACKSLASH:
-            escaped = True
+            is_wide = i + 2 < block.size and block[i + 1] == _U and block[i + 2] | _SMALL == _D
+            escaped = _SURROGATE if is_wide or escaped == _SURROGATE else _ESCAPED
             i += 1
         i += 1
     return block.size, escaped
@@ -46,9 +51,8 @@ def _is_name(block, start, stop, names, first, last):  # type: ignore[no-untyped
 def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-def]
     """Whether each line is an object with the given keys, each at most once, and texts as said.
 
-    Neither keys inside values nor values beyond their first byte are examined, so the answer
-    True holds for valid JSON only. One pass, with one comparison per key if keys
-    come in order.
+    Neither keys inside values nor values beyond their first byte are examined, so :data:`SAME`
+    holds for valid JSON only. One pass, with one comparison per key if keys come in order.
 
     Parameters
     ----------
@@ -60,8 +64,15 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
         IN. Where each key begins; at most 63 keys.
     is_text : array of bool, shape (n_keys,)
         IN. Keys whose values must be strings or null.
+
+    Returns
+    -------
+    int
+        :data:`OTHER`, :data:`SAME`, or :data:`SAME_WITH_SURROGATES` if a string has an escaped
+        half of a pair, which may lack the other half.
     """
     n_keys = offsets.size - 1
+    answer = SAME
     depth, seen, slot, i = 0, np.int64(0), 0, 0
     while i < block.size:
         byte = block[i]
@@ -70,13 +81,15 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
             start = i
             stop, escaped = _string_end(block, start)
             i = stop + 1
+            if escaped == _SURROGATE:
+                answer = SAME_WITH_SURROGATES
             if depth != 1:
                 continue
             i = _skip_blanks(block, i)
             if i == block.size or block[i] != _COLON:
                 continue
-            if escaped:
-                return False
+            if escaped != _PLAIN:
+                return OTHER
             found = -1
             for step in range(n_keys):
                 key = (slot + step) % n_keys
@@ -84,11 +97,11 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
                     found = key
                     break
             if found < 0 or seen >> found & 1:
-                return False
+                return OTHER
             if is_text[found]:
                 i = _skip_blanks(block, i + 1)
                 if i == block.size or (block[i] != _QUOTE and block[i] != _NULL):
-                    return False
+                    return OTHER
             seen |= np.int64(1) << found
             slot = found + 1
         elif byte in (_OPEN, _OPEN_LIST):
@@ -97,9 +110,9 @@ def only_these_keys(block, names, offsets, is_text):  # type: ignore[no-untyped-
             depth -= 1
         elif byte == _NEWLINE:
             if depth != 0:
-                return False
+                return OTHER
             seen, slot = np.int64(0), 0
-    return depth == 0
+    return answer if depth == 0 else OTHER
 
 
 @kernel
