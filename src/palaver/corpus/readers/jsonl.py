@@ -142,7 +142,10 @@ def _compiled(block: bytes, schema: Schema | None) -> pl.DataFrame | None:
     if _has_many_keys(block):
         return None  # polars would make a column, or a field, of each, for all lines
     table = _inferred(block)
-    return None if table is None or _is_ambiguous(table) else table
+    if table is None:
+        return None
+    is_flat = b"[" not in block and block.count(b"{") == table.height  # cheaper to see
+    return table if is_flat or not _is_ambiguous(table) else None
 
 
 def _inferred(block: bytes) -> pl.DataFrame | None:
