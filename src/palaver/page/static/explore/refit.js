@@ -2,7 +2,7 @@
 
 let watching = null;
 
-const DOING = { starting: "Starting …", running: "Fitting …", comparing: "Comparing with the old fit …", stopped: "Stopped; it can go on from there.", done: "The new fit is ready. Nothing has changed yet.", none: "" };
+const DOING = { starting: "Starting …", running: "Fitting …", comparing: "Comparing with the old fit …", stopped: "Stopped; it can continue from there.", done: "The new fit is ready. Nothing has changed yet.", none: "" };
 const shareOrNone = (value) => (value == null ? "–" : percent(value));
 
 function versionTable(found) {
@@ -28,7 +28,7 @@ function showRefit(now) {
   const busy = ["starting", "running", "comparing"].includes(now.state);
   document.documentElement.dataset.refit = now.state;
   $("#refit-start").hidden = busy;
-  $("#refit-start").textContent = now.state === "stopped" ? "Go on" : "Fit again";
+  $("#refit-start").textContent = now.state === "stopped" ? "Continue" : "Fit again";
   $("#refit-start").disabled = now.state === "done";
   $("#refit-stop").hidden = !busy;
   $("#refit-take").hidden = now.state !== "done";
