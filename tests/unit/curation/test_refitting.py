@@ -118,6 +118,22 @@ def test_acts_that_nobody_touched_stay_in_a_new_fit(model, corpus):
     assert begun["kappa"] > afresh["kappa"]
 
 
+def test_a_new_fit_that_was_stopped_ends_like_one_that_was_not(model, corpus, tmp_path):
+    own = decided(model, {"do": "merge", "classes": [1, 2]})
+
+    def fresh():
+        found = guidance(own, corpus)
+        return found.model.set_params(n_sweeps=8), found.labels
+
+    first, labels = fresh()
+    with pytest.raises(pv.errors.StoppedError):
+        first.fit(corpus, labels, folder=tmp_path, callbacks=[lambda sweep, chains: sweep == 2])
+    again, whole = (fresh()[0] for _ in range(2))
+    again.fit(corpus, labels, folder=tmp_path)
+    whole.fit(corpus, labels)
+    assert np.array_equal(again.feature_counts_, whole.feature_counts_)
+
+
 def test_acts_to_begin_with_are_those_of_the_units(model, corpus):
     with pytest.raises(pv.errors.ParameterError, match="one act below 5 for each of the"):
         pv.Acts(n_acts=5, n_sweeps=2, n_chains=1).begin_with(np.zeros(3)).fit(corpus)
