@@ -8,7 +8,12 @@ from support.markov_m3_reference import dirichlet_bound, log_expectation
 
 import palaver as pv
 from palaver.encoding.documents import documents_of
+from palaver.kernels.lda import sweep_parallel
+from palaver.kernels.simd.spaces import aligned_space, padded
+from palaver.kernels.states import start_classes
+from palaver.kernels.switch import SWITCH_OFF
 from palaver.models.documents.kernels.shares import log_prior_of, share_space, sweep_shares
+from palaver.models.documents.kernels.tokens import draw_topics, slots_of_ranks
 
 
 def case(seed, n_topics=5, n_words=9, n_documents=6):
@@ -106,3 +111,35 @@ def test_whole_bound_and_learned_priors():
     bounds, *_ = run(first, documents, np.full(3, 0.4), True, 100, gammas)
     expected = bounds.sum() + dirichlet_bound(first.T, 0.2)
     assert start.elbo_ == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("n_topics", [1, 5, 8, 19])
+def test_topics_of_tokens_are_drawn_as_lda_draws_classes(n_topics):
+    generator = np.random.default_rng(n_topics)
+    tokens = generator.integers(0, 12, 200).astype(np.int32)
+    offsets = np.array([0, 30, 30, 120, 200])
+    weights = generator.gamma(0.3, 1.0, (12, n_topics + 1))
+    key = np.array([3, 4], np.uint64)
+    own, classes = np.empty(200, np.int16), np.empty(200, np.int16)
+    each, alpha = np.arange(5), np.full(n_topics, 0.4)
+
+    def draw(word_weights):
+        counts = np.zeros((12, n_topics))
+        width = padded(n_topics)
+        draw_topics(
+            tokens, offsets, 7, own, word_weights.reshape(-1), n_topics + 1, 0.4,
+            slots_of_ranks(n_topics), key, np.empty(4, np.uint64), aligned_space(width),
+            aligned_space(width), counts,
+        )  # fmt: skip
+        return counts
+
+    assert not draw(weights[:0]).any()
+    start_classes(offsets, each, 7, n_topics, SWITCH_OFF, np.ones(2), key, classes)
+    np.testing.assert_array_equal(own, classes)
+    for _ in range(3):
+        found = draw(np.concatenate((weights, np.zeros((8, n_topics + 1)))))
+        counts = np.zeros((12, n_topics + 1), np.int32)
+        sweep_parallel(tokens, offsets, each, 7, classes, weights, alpha, SWITCH_OFF, np.ones(2),
+                       1.0, key, counts, np.zeros((0, 1)))  # fmt: skip
+        np.testing.assert_array_equal(own, classes)
+        np.testing.assert_array_equal(found, counts[:, :-1])
