@@ -136,7 +136,15 @@ def test_a_new_fit_that_was_stopped_ends_like_one_that_was_not(model, corpus, tm
 
 def test_acts_to_begin_with_are_those_of_the_units(model, corpus):
     with pytest.raises(pv.errors.ParameterError, match="one act below 5 for each of the"):
-        pv.Acts(n_acts=5, n_sweeps=2, n_chains=1).begin_with(np.zeros(3)).fit(corpus)
+        pv.Acts(n_acts=5, n_sweeps=2, n_chains=1).begin_with(np.zeros(3, int)).fit(corpus)
+
+
+@pytest.mark.parametrize(
+    "acts", [[0.0, 1.0], 3, [[0, 1]], [-2, 0], [70_000], [1 + 2j], ["0"]], ids=str
+)
+def test_what_are_no_acts_is_not_what_a_fit_begins_with(acts):
+    with pytest.raises(pv.errors.ParameterError, match="a flat array of whole numbers"):
+        pv.Acts().begin_with(np.array(acts))
 
 
 def test_a_model_that_cannot_be_guided_says_so(corpus):

@@ -237,7 +237,7 @@ class Acts(Model):
         acts : array of int, shape (n_units,)
             From 0, acts of seeds and labels first; -1 for units whose act is drawn.
         """
-        self._first = np.asarray(acts, np.int16)
+        self._first = preparing.first_acts(acts)
         return self
 
     @property

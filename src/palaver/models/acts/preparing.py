@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palaver.corpus.table import Corpus
 from palaver.encoding import Encoded
@@ -73,15 +74,28 @@ def _n_acts(model: Acts, data: Encoded) -> int:
     return n_acts
 
 
+def first_acts(acts: NDArray[np.integer]) -> NDArray[np.int16]:
+    """Return acts to begin with, (n_units,); refuse what are no acts."""
+    given = np.asarray(acts)
+    if (
+        given.ndim != 1
+        or given.dtype.kind not in "iu"
+        or (given.size and not -1 <= given.min() <= given.max() < MOST_ACTS)
+    ):
+        raise ParameterError(
+            "Acts.begin_with: takes a flat array of whole numbers, an act or -1 for each unit; got "
+            f"{given.dtype} of shape {given.shape}"
+        )
+    return given.astype(np.int16)
+
+
 def check_first(model: Acts) -> None:
     """Refuse acts to begin with that are not those of the units."""
     first, n_units = model._first, model._units.n_units
-    if first is None:
-        return
-    if first.shape != (n_units,) or (n_units and first.max() >= model.n_classes):
+    if first is not None and (len(first) != n_units or first.max(initial=-1) >= model.n_classes):
         raise ParameterError(
-            f"Acts.begin_with: takes one act below {model.n_classes} for each of the "
-            f"{n_units:,} {model.unit_}s; got {first.shape[0]:,}"
+            f"Acts.begin_with: takes one act below {model.n_classes} for each of the {n_units:,} "
+            f"{model.unit_}s; got {len(first):,}, the highest {int(first.max(initial=-1))}"
         )
 
 
