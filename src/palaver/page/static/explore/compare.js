@@ -57,7 +57,7 @@ function shareTable(found, asked) {
     return cell(link ? linked(link, (100 * value).toFixed(1) + "%") : (100 * value).toFixed(1) + "%");
   };
   const rows = shown.map(([row, rank]) => make("tr", { class: row.clear ? "clear" : "" }, make("th", { scope: "row" }, badge(rank), " ", make("bdi", {}, acts[rank].name)), share("a", row.before, acts[rank].number), share("b", row.after, acts[rank].number), cell(points(row.difference)), cell(intervalOf(row, most)), cell(row.p == null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3))));
-  const heads = [head(data.wording.noun[0].toUpperCase() + data.wording.noun.slice(1)), groupHead("a", asked), groupHead("b", asked), head("Points more", { title: "Percentage points by which the second share is larger" }), head("95% interval"), head("p, corrected")];
+  const heads = [head(data.wording.noun[0].toUpperCase() + data.wording.noun.slice(1)), groupHead("a", asked), groupHead("b", asked), head("Second − first", { title: "Percentage points by which the second share is larger" }), head("95% interval"), head("p, corrected")];
   return make("div", { class: "scroll" }, make("table", { class: "compared shares" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)));
 }
 
