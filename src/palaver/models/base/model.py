@@ -83,6 +83,8 @@ class Model(HasParams, ABC):
     keeps_unknown: ClassVar[bool] = False
     #: Whether its chains are joined into one answer, so that their number is part of the model.
     joins_searches: ClassVar[bool] = False
+    #: Whether some of its numbers have 32 bits: weights of very many features.
+    has_short_numbers: ClassVar[bool] = False
     #: Words seen less often than this are dropped from texts unless asked otherwise.
     default_min_count: ClassVar[int | Literal["auto"]] = "auto"
 

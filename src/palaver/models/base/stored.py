@@ -55,7 +55,7 @@ def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     """Load a model that :func:`save_model` wrote."""
     content, arrays = stored.content, stored.arrays
     for name, array in arrays.items():
-        _check_numbers(name, array)
+        _check_numbers(name, array, short=kind.has_short_numbers)
     model = kind(**_params_of(kind, content["params"]))
     model.vocabulary_ = Vocabulary(content["words"], arrays["word_counts"])
     for name in _PLAIN:
@@ -68,12 +68,13 @@ def restore_model(kind: type[AnyModel], stored: store.Stored) -> AnyModel:
     return model
 
 
-def _check_numbers(name: str, array: NDArray[Any]) -> None:
+def _check_numbers(name: str, array: NDArray[Any], *, short: bool) -> None:
     """Raise ValueError for numbers so large that sums or squares of them are none, or too short.
 
-    Kernels take real numbers of one length only.
+    Most kernels take real numbers of 64 bits only; those of some models also ``short`` ones, of 32.
     """
-    if array.dtype.kind == "f" and array.dtype != np.float64:
+    known = (np.float64, np.float32) if short else (np.float64,)
+    if array.dtype.kind == "f" and array.dtype not in known:
         raise ValueError(f"{name} holds {array.dtype}")
     if array.dtype.kind == "f" and array.size:
         usual = np.isfinite(array)

@@ -104,6 +104,7 @@ class CRFTagger(Tagger):
 
     name = "crf"
     takes_classes = True
+    has_short_numbers = True
     limits: ClassVar[Mapping[str, Limit]] = LINEAR_LIMITS
 
     weights_: NDArray[np.float32]

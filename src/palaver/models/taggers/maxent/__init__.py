@@ -96,6 +96,7 @@ class MaxEntTagger(Tagger):
 
     name = "maxent"
     takes_classes = True
+    has_short_numbers = True
     limits: ClassVar[Mapping[str, Limit]] = {"context": flag(), **LINEAR_LIMITS}
 
     weights_: NDArray[np.float32]
